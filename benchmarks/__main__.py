@@ -16,7 +16,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--n", type=int, default=100_000, help="rows (default 100,000)")
     parser.add_argument("--d", type=int, default=10, help="features (default 10)")
-    parser.add_argument("--repeats", type=int, default=7, help="timed runs of each (default 7)")
+    parser.add_argument("--n-repeats", type=int, default=7, help="timed runs of each (default 7)")
     parser.add_argument(
         "--only", action="append", metavar="GROUP", help=f"{', '.join(GROUPS)}; repeat"
     )
@@ -31,7 +31,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _settings(given: argparse.Namespace) -> Settings:
-    n, repeats = given.n, given.repeats
+    n, repeats = given.n, given.n_repeats
     if given.quick:
         n, repeats = min(n, 10_000), min(repeats, 2)
     return Settings(n, given.d, repeats, given.model, given.quick)

@@ -52,7 +52,7 @@ class Case:
     def ours(self, model: Any = None) -> Any:
         """Return our importance of all features."""
         q = sd.loss(self.model if model is None else model, self.loss)
-        method = sd.PFI(repeats=REPEATS)
+        method = sd.PFI(n_repeats=REPEATS)
         # What calling models costs is measured here; forests that are walked have a group of their own.
         return sd.explain(q, self.X, y=self.y, method=method, progress=False, tree="off")
 

@@ -97,7 +97,7 @@ class Grown:
 
     def importance(self) -> Any:
         """Permute each feature."""
-        q, method = sd.loss(self.model), sd.PFI(repeats=REPEATS)
+        q, method = sd.loss(self.model), sd.PFI(n_repeats=REPEATS)
         return sd.explain(q, self.X, y=self.y, method=method, tree="force", progress=False)
 
     def effector_ale(self, features: range) -> Answers:

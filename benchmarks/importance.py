@@ -222,11 +222,11 @@ def _both(bench: Bench) -> Iterator[Speed]:
 
 
 def _diagnosed(bench: Bench, case: Case, what: str) -> Speed:
-    (n, d), method = case.X.shape, sd.PFI(repeats=REPEATS)
+    (n, d), method = case.X.shape, sd.PFI(n_repeats=REPEATS)
 
     def ours(model: Any) -> Any:
         return sd.diagnose(
-            model, case.X, case.y, repeats=REPEATS, dependence=False, progress=False, tree="off"
+            model, case.X, case.y, n_repeats=REPEATS, dependence=False, progress=False, tree="off"
         )  # fmt: skip
 
     def apart(model: Any) -> Any:

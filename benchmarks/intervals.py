@@ -25,7 +25,7 @@ def intervals(bench: Bench) -> Iterator[Line]:
     work = f"{REPLICATES:,} replicates, {BINS} bins"
     for source, seconds in SECONDS.items():
         run = _bootstrap(effects, source)
-        t, got = bench.run({"ours": run}, min(3, bench.settings.repeats))
+        t, got = bench.run({"ours": run}, min(3, bench.settings.n_repeats))
         yield Alone(
             "intervals", f"{work}, from {source}", len(X), t["ours"], 0, seconds,
             "2 threads; as wide as the formula's", _as_wide(effects, got["ours"]),
@@ -40,7 +40,7 @@ def intervals(bench: Bench) -> Iterator[Line]:
 def _bootstrap(effects: Any, source: str) -> Callable[[], Any]:
     """Return what makes the intervals of all features."""
     return lambda: effects.interval(
-        0.95, "bootstrap", replicates=REPLICATES, threads=2, source=source
+        0.95, "bootstrap", replicates=REPLICATES, n_jobs=2, source=source
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import skedasis as sd
 from benchmarks.peers import ALPHA
 from benchmarks.problem import Floats, Problem
-from skedasis.binning import Spread
+from skedasis.binning import VarianceOptions
 from skedasis.stats.grid import Cells, uniform_edges
 from skedasis.stats.moments import Moments
 
@@ -53,7 +53,7 @@ class Ours:
         """Return the edges that the bin search finds, from local effects: gather, then choose."""
         cells = Cells(uniform_edges(x.min(), x.max(), bins), "left")
         moments = Moments.of(effects, cells.locate(x), len(cells))
-        spread = Spread(largest=float(np.abs(effects).max()))
+        spread = VarianceOptions(largest=float(np.abs(effects).max()))
         kept = self.search(bins).choose(cells, moments, spread)
         return cells.edges[kept]
 

@@ -127,7 +127,7 @@ def _beside_effector(
 ) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
     run = {"theirs": lambda: peers.effector_pdp(grid, **options)}
-    t, got = bench.run(run, min(3, bench.settings.repeats))
+    t, got = bench.run(run, min(3, bench.settings.n_repeats))
     asked = POINTS * bench.problem.rows.size
     # Interpolated heterogeneity cannot be the same; where it is computed at our points, it must be.
     exact = options.get("own_grid") is False
@@ -143,7 +143,9 @@ def _beside_effector(
 
 def _with_spread(bench: Bench, found: Any, seconds: Took) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
-    t, got = bench.run({"theirs": lambda: peers.sklearn_ice(grid)}, min(3, bench.settings.repeats))
+    t, got = bench.run(
+        {"theirs": lambda: peers.sklearn_ice(grid)}, min(3, bench.settings.n_repeats)
+    )
     asked = POINTS * bench.problem.rows.size
     spread = max(
         largest_difference(found[j].heterogeneity, curve[1])
@@ -176,7 +178,7 @@ def search(bench: Bench) -> Iterator[Line]:
 
 def _by_risk(bench: Bench, candidates: int, seconds: float | None) -> Alone:
     """Choose bins by their risk, edges between two rows and a new result included: nobody else does."""
-    effect, scheme = bench.ours.rhale(BINS)[0], sd.Optimal(candidates, criterion="risk")
+    effect, scheme = bench.ours.rhale(BINS)[0], sd.Optimal(candidates, criterion="likelihood")
     t, _ = bench.run({"ours": lambda: effect.rebin(scheme)})
     work = f"rebin by risk, {candidates:,} candidates"
     return Alone("search", work, len(bench.problem.rows), t["ours"], 0, seconds, "one feature")

@@ -34,8 +34,8 @@ import skedasis as sd
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.interactions import ExplainedVariance
 from skedasis.report.quality import Quality
-from skedasis.results.checks.check import Flag
-from skedasis.results.checks.elevated_regions import Rise
+from skedasis.results.checks.check import Check
+from skedasis.results.checks.elevated_regions import ElevatedRegion
 from skedasis.results.effects import Rank
 from skedasis.results.importance import ImportanceRank
 from skedasis.results.multi_model import ModelsImportanceRank, ModelsRank
@@ -337,7 +337,7 @@ def _(what: sd.Importance, key: str) -> Found:
 
 
 @parts.register(sd.Effects)
-@parts.register(sd.EffectsOfModels)
+@parts.register(sd.MultiModelEffects)
 def _(what: Any, key: str) -> Found:
     for name, effect in what.items():
         yield from flat(f"{key}/{name}", effect)
@@ -350,12 +350,12 @@ def _(what: sd.Statistics, key: str) -> Found:
 
 
 @parts.register
-def _(what: sd.Chance, key: str) -> Found:
+def _(what: sd.NullDistribution, key: str) -> Found:
     yield from flat(key, dict(what.draws))
 
 
 @parts.register
-def _(what: sd.Trust, key: str) -> Found:
+def _(what: sd.Checks, key: str) -> Found:
     yield f"{key}/flags", len(what)
     for k, flag in enumerate(what):
         yield from read(f"{key}/{k}", flag, FLAG)
@@ -368,14 +368,14 @@ def _(what: ReportContent, key: str) -> Found:
 
 
 for kind, table in {
-    sd.EffectOfModels: EFFECT_OF_MODELS,
-    sd.SurfaceOfModels: SURFACE_OF_MODELS,
-    sd.ImportanceOfModels: IMPORTANCE_OF_MODELS,
+    sd.MultiModelEffect: EFFECT_OF_MODELS,
+    sd.MultiModelSurface: SURFACE_OF_MODELS,
+    sd.MultiModelImportance: IMPORTANCE_OF_MODELS,
     sd.Diagnosis: DIAGNOSIS,
-    sd.Split: SPLIT,
+    sd.VarianceDecomposition: SPLIT,
     sd.HeterogeneityTest: TEST,
-    Rise: RISE,
-    Flag: FLAG,
+    ElevatedRegion: RISE,
+    Check: FLAG,
     Rank: RANK,
     ImportanceRank: IMPORTANCE_RANK,
     ModelsRank: MODELS_RANK,

@@ -268,7 +268,7 @@ def kinds() -> Pairs:
         for feature, e in es.items():
             yield f"{name}/{feature}", e
             yield f"{name}/{feature}/interval", e.interval(0.9)
-        yield f"{name}/trust", es.trust()
+        yield f"{name}/trust", es.checks()
         yield f"{name}/ranking", es.ranking()
         if name in {"ale", "rhale"}:
             yield f"{name}/ranking-score", es.ranking(by="heterogeneity_score")
@@ -334,7 +334,7 @@ def pairs() -> Pairs:
                 continue
             s = sd.explain(riders, X, pair, method=method, **given)
             yield f"{name}/{what}", s
-            yield f"{name}/{what}/trust", s.trust()
+            yield f"{name}/{what}/trust", s.checks()
     s = sd.explain(riders, X, ("hour", "heat"), method=sd.ALE(bins=5))
     yield "whole", s.with_main_effects()
     effects = sd.explain(riders, X, ["hour", "heat"], method=sd.ALE(bins=5))
@@ -343,11 +343,11 @@ def pairs() -> Pairs:
     yield "at", s(np.linspace(1, 23, 7), np.linspace(2, 20, 7))
     yield "analytic", s.interval(0.9)
     yield "cells", s.interval(0.9, of="cells")
-    yield "bootstrap", s.interval(0.9, "bootstrap", replicates=100, seed=3)
+    yield "bootstrap", s.interval(0.9, "bootstrap", replicates=100, random_state=3)
     yield "simultaneous", s.interval(0.9, "bootstrap", simultaneous=True, replicates=100)
     yield "frame", s.to_frame()
     yield "frame-cells", s.to_frame(of="cells")
-    yield "trust-rows", s.trust(X=X)
+    yield "trust-rows", s.checks(X=X)
 
 
 @case("bins")
@@ -364,8 +364,8 @@ def bins() -> Pairs:
         "optimal": sd.Optimal(max_bins=30),
         "optimal-quantile": sd.Optimal(max_bins=30, grid="quantile", alpha=0.4, min_points=15),
         "optimal-data": sd.Optimal(grid="data"),
-        "risk": sd.Optimal(criterion="risk"),
-        "risk-constant": sd.Optimal(criterion="risk", slopes="constant"),
+        "risk": sd.Optimal(criterion="likelihood"),
+        "risk-constant": sd.Optimal(criterion="likelihood", slopes="constant"),
         "auto": "auto",
     }
     for name, scheme in schemes.items():
@@ -402,7 +402,7 @@ def models() -> Pairs:
                 yield f"{name}/{what}/{way}", e
         if tree:
             yield f"{name}/pair", sd.explain(model, X, (0, 1), method=sd.ALE(bins=4))
-            pfi = sd.PFI(repeats=2, local=0)
+            pfi = sd.PFI(n_repeats=2, local=0)
             yield f"{name}/pfi", sd.explain(model, X, method=pfi, heterogeneity_rows=0)
     frame = bikes()[["hour", "damp", "sky"]].astype({"sky": "category"})
     levels = _lightgbm(frame, riders(bikes()))
@@ -418,7 +418,7 @@ def models() -> Pairs:
     yield "mixed", sd.explain(sd.prediction(curve, **given), X, (1, 2), method=sd.DALE(bins=4))
     yield "slope", sd.explain(sd.prediction(curve, slope=jacobian), X, 2)
     yield "called", sd.explain(curve, X, 2)
-    yield "batches", sd.explain(curve, X, [0, 1], memory=20_000, threads=2)
+    yield "batches", sd.explain(curve, X, [0, 1], memory=20_000, n_jobs=2)
     yield "kept", sd.explain(curve, X, 0, keep=4_000, method=sd.ALE(bins=9))
 
 
@@ -490,41 +490,49 @@ def importances() -> Pairs:
     X, y, c = numbers(), target(), classes()
     nll, loss = sd.nll(classifier()), sd.loss(curve, "squared_error")
     for name, method in {
-        "permutations": sd.PFI(repeats=4, local=20),
-        "local": sd.PFI(repeats=3, local="all"),
-        "conditional": sd.PFI(repeats=4, conditional=True, local=0),
-        "sample": sd.PFI(repeats=3, max_samples=0.5, local=0),
-        "groups": sd.PFI(repeats=4, groups={"first": [0, 1]}, local=0),
+        "permutations": sd.PFI(n_repeats=4, local=20),
+        "local": sd.PFI(n_repeats=3, local="all"),
+        "conditional": sd.PFI(n_repeats=4, conditional=True, local=0),
+        "sample": sd.PFI(n_repeats=3, max_samples=0.5, local=0),
+        "groups": sd.PFI(n_repeats=4, groups={"first": [0, 1]}, local=0),
     }.items():
-        pf = sd.explain(nll, X, y=c, method=method, seed=2)
+        pf = sd.explain(nll, X, y=c, method=method, random_state=2)
         yield name, pf
         yield f"{name}/ranking", pf.ranking()
         yield f"{name}/interval", pf.interval(0.9)
-    pf = sd.explain(nll, X, y=c, method=sd.PFI(repeats=4, local=0))
+    pf = sd.explain(nll, X, y=c, method=sd.PFI(n_repeats=4, local=0))
     yield "simultaneous", pf.interval(0.9, simultaneous=True)
-    yield "quantiles", sd.explain(loss, X, y=y, method=sd.PFI(repeats=40)).interval(0.9)
+    yield "quantiles", sd.explain(loss, X, y=y, method=sd.PFI(n_repeats=40)).interval(0.9)
     yield "frame", pf.to_frame()
     yield "exact", sd.explain(loss, X[:150], y=y[:150], method=sd.PFI(exact=True))
     weights = counts()
-    once = sd.PFI(repeats=4, local=10)
-    yield "weighted", sd.explain(loss, X, y=y, weights=weights, method=once)
+    once = sd.PFI(n_repeats=4, local=10)
+    yield "weighted", sd.explain(loss, X, y=y, sample_weight=weights, method=once)
     exact = sd.PFI(exact=True, local=0)
     half = slice(0, 120)
     yield (
         "weighted-exact",
         sd.explain(
-            loss, X[half], y=y[half], weights=weights[half], weight_kind="sampling", method=exact
+            loss,
+            X[half],
+            y=y[half],
+            sample_weight=weights[half],
+            weight_kind="sampling",
+            method=exact,
         ),
     )
     for metric, q, label in (
         ("r2", sd.prediction(curve), y),
         ("roc_auc", sd.probability(classifier(), class_=1), c),
     ):
-        yield f"metric/{metric}", sd.explain(q, X, y=label, method=sd.PFI(repeats=3, metric=metric))
-    own = sd.PFI(repeats=3, metric=_worst, greater_is_better=False)
+        yield (
+            f"metric/{metric}",
+            sd.explain(q, X, y=label, method=sd.PFI(n_repeats=3, metric=metric)),
+        )
+    own = sd.PFI(n_repeats=3, metric=_worst, greater_is_better=False)
     yield "metric/own", sd.explain(curve, X, y=y, method=own)
-    yield "entropy", sd.explain(sd.entropy(classifier()), X, method=sd.PFI(repeats=4, local=0))
-    given: dict[str, Any] = {"groups": TOWN, "method": sd.PFI(repeats=3, local=0)}
+    yield "entropy", sd.explain(sd.entropy(classifier()), X, method=sd.PFI(n_repeats=4, local=0))
+    given: dict[str, Any] = {"groups": TOWN, "method": sd.PFI(n_repeats=3, local=0)}
     yield "kinds", sd.explain(riders, bikes(), **given)
 
 
@@ -545,18 +553,20 @@ def weights() -> Pairs:
     }
     for kind, given in {"frequency": w, "sampling": 0.4 * w + 0.1}.items():
         for name, method in asked.items():
-            es = sd.explain(curve, X, [1, 3], method=method, weights=given, weight_kind=kind)
+            es = sd.explain(curve, X, [1, 3], method=method, sample_weight=given, weight_kind=kind)
             for k, e in enumerate(es.values()):
                 yield f"{kind}/{name}/{k}", e
-        s = sd.explain(curve, X, (1, 2), method=sd.ALE(bins=4), weights=given, weight_kind=kind)
+        s = sd.explain(
+            curve, X, (1, 2), method=sd.ALE(bins=4), sample_weight=given, weight_kind=kind
+        )
         yield f"{kind}/pair", s
         levels = sd.explain(
-            riders, bikes(len(w)), "sky", method="ale", weights=given, weight_kind=kind
+            riders, bikes(len(w)), "sky", method="ale", sample_weight=given, weight_kind=kind
         )
         yield f"{kind}/levels", levels
-    e = sd.explain(curve, X, 1, method=sd.ALE(bins=6), weights=w)
+    e = sd.explain(curve, X, 1, method=sd.ALE(bins=6), sample_weight=w)
     yield "bootstrap", e.interval(0.9, "bootstrap", replicates=100)
-    yield "scored", sd.explain(curve, X, 1, weights=w, heterogeneity_rows=100, seed=4)
+    yield "scored", sd.explain(curve, X, 1, sample_weight=w, heterogeneity_rows=100, random_state=4)
     ids = np.random.default_rng(0).permutation(len(X))
     yield "row-id", sd.explain(curve, X, 1, row_id=ids, heterogeneity_rows=100)
 
@@ -574,7 +584,7 @@ def intervals() -> Pairs:
         "levels": sd.explain(riders, bikes(), "sky", method="ale"),
         "steps": sd.explain(forest(), X, 0),
     }
-    drawn: dict[str, Any] = {"method": "bootstrap", "replicates": 100, "seed": 1}
+    drawn: dict[str, Any] = {"method": "bootstrap", "replicates": 100, "random_state": 1}
     for name, e in found.items():
         yield f"{name}/analytic", e.interval(0.95)
         yield f"{name}/bootstrap", e.interval(0.95, **drawn)
@@ -602,7 +612,7 @@ def trust() -> Pairs:
     """Ask how far results can be trusted: codes and numbers, not sentences."""
     X = numbers()
     few = sd.explain(riders, bikes(60).iloc[:60], method="ale", heterogeneity_rows=40)
-    yield "few-rows", few.trust()
+    yield "few-rows", few.checks()
     for name, method in {
         "rhale": sd.RHALE(),
         "rhale-bins": sd.RHALE(bins=4),
@@ -610,16 +620,16 @@ def trust() -> Pairs:
         "ale": sd.ALE(bins=10),
     }.items():
         e = sd.explain(curve, X, 1, method=method)
-        yield f"{name}/trust", e.trust()
-        yield f"{name}/trust-rows", e.trust(X=X)
+        yield f"{name}/trust", e.checks()
+        yield f"{name}/trust-rows", e.checks(X=X)
         yield f"{name}/test", e.heterogeneity_test()
         yield f"{name}/test-above", e.heterogeneity_test(0.9, above=0.3)
         if name != "pdp":
-            yield f"{name}/split", e.split(seed=1)
+            yield f"{name}/split", e.variance_decomposition(random_state=1)
             pdp = sd.explain(curve, X, 1, method=sd.PDP(grid=20))
-            yield f"{name}/beside", e.trust(beside=pdp)
+            yield f"{name}/beside", e.checks(beside=pdp)
     es = sd.explain(curve, X, method=sd.ALE(bins=5))
-    yield "all", es.trust(X=X)
+    yield "all", es.checks(X=X)
     corner = np.random.default_rng(1).uniform(-1, 1, 1000)
     near = np.stack([corner, corner + np.random.default_rng(2).normal(0, 0.05, 1000)], axis=1)
 
@@ -627,14 +637,14 @@ def trust() -> Pairs:
         return X[:, 0] + 4 * (X[:, 0] - X[:, 1]) ** 2
 
     ale, pdp = (sd.explain(ridge, near, 0, method=m) for m in (sd.ALE(bins=20), sd.PDP(grid=20)))
-    yield "disagreement", ale.trust(beside=pdp)
-    yield "far", pdp.trust(X=near)
+    yield "disagreement", ale.checks(beside=pdp)
+    yield "far", pdp.checks(X=near)
     square = sd.datasets.SquareBorder()
     rows, _ = square.sample(500, 0)
     sure = sd.explain(
         lambda X: np.exp(-4 * (np.abs(X) ** 2).sum(axis=1)), rows, 0, method=sd.ICE(grid=25)
     )
-    yield "rises", sure.rises()
+    yield "rises", sure.elevated_regions()
 
 
 @case("statistics")
@@ -643,11 +653,13 @@ def statistics() -> Pairs:
     X, y = numbers(120)[:, :3], target_of(120)
     es = sd.explain(line(X, y), X, method=sd.ALE(bins=5))
     yield "plain", es.statistics()
-    yield "labels", es.statistics(y, replicates=100, seed=1)
-    null = sd.chance(line, X, y, method=sd.ALE(bins=5), repeats=19, columns=[0, 2])
+    yield "labels", es.statistics(y, replicates=100, random_state=1)
+    null = sd.null_distribution(line, X, y, method=sd.ALE(bins=5), n_repeats=19, columns=[0, 2])
     yield "null", null
     yield "tested", es.statistics(y, replicates=50, null=null)
-    added = sd.chance(line, X, y, method=sd.ALE(bins=5), repeats=9, how="added", seed=3)
+    added = sd.null_distribution(
+        line, X, y, method=sd.ALE(bins=5), n_repeats=9, how="added", random_state=3
+    )
     yield "null-added", added
     kinds = sd.explain(riders, bikes(), ["hour", "sky", "wind"], method=sd.ALE(bins=8))
     yield "kinds", kinds.statistics(riders(bikes()), replicates=50)
@@ -665,11 +677,11 @@ def target_of(rows: int) -> np.ndarray:
 def diagnosis() -> Pairs:
     """Set Likelihood-PFI beside Entropy-PFI, and measure how features depend on one another."""
     X, c = dyadic(), classes()[:256]
-    found = sd.diagnose(classifier(), X, c, repeats=4)
+    found = sd.diagnose(classifier(), X, c, n_repeats=4)
     yield "classes", found
-    yield "process", sd.diagnose(process(), numbers(), target(), repeats=3, dependence=False)
-    given: dict[str, Any] = {"groups": {"first": [0, 1]}, "repeats": 3}
-    given["weights"] = np.where(np.random.default_rng(8).permutation(256) < 128, 1.0, 3.0)
+    yield "process", sd.diagnose(process(), numbers(), target(), n_repeats=3, dependence=False)
+    given: dict[str, Any] = {"groups": {"first": [0, 1]}, "n_repeats": 3}
+    given["sample_weight"] = np.where(np.random.default_rng(8).permutation(256) < 128, 1.0, 3.0)
     yield "groups", sd.diagnose(classifier(), X, c, **given)
     yield "frame", found.to_frame().drop(columns=["text", "next"])  # numbers, not sentences
 
@@ -692,7 +704,7 @@ def several() -> Pairs:
         yield f"{name}/pdp", sd.explain(bent, X, 0, method=sd.PDP(grid=7), **given)
         yield f"{name}/pair", sd.explain(bent, X, (0, 1), method=sd.ALE(bins=4), **given)
         loss = [sd.loss(f, "squared_error") for f in bent]
-        pf = sd.explain(loss, X, y=y, method=sd.PFI(repeats=3), **given)
+        pf = sd.explain(loss, X, y=y, method=sd.PFI(n_repeats=3), **given)
         yield f"{name}/pfi", pf
         yield f"{name}/pfi-ranking", pf.ranking()
     many = sd.explain(bent, X, [0, 1, 3], method=sd.ALE(bins=6), cv=fold)
@@ -715,9 +727,9 @@ def saved() -> Pairs:
         "days": sd.explain(riders, bikes(), "day", method="ale"),
         "missing": sd.explain(riders, bikes(), "damp", method="ale"),
         "surface": sd.explain(curve, X, (0, 1), method=sd.ALE(bins=4)),
-        "importance": sd.explain(curve, X, method=sd.PFI(repeats=3)),
+        "importance": sd.explain(curve, X, method=sd.PFI(n_repeats=3)),
         "models": sd.explain([curve, forest()], X, 0, method=sd.ALE(bins=5)),
-        "diagnosis": sd.diagnose(classifier(), X, classes(), repeats=3, dependence=False),
+        "diagnosis": sd.diagnose(classifier(), X, classes(), n_repeats=3, dependence=False),
     }
     with tempfile.TemporaryDirectory() as folder:
         for name, found in results.items():

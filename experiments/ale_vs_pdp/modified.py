@@ -134,7 +134,7 @@ def _told(samples: list[ch.Floats]) -> str:
 
 
 def _far(surface: Any, X: ch.Floats) -> bool:
-    return "farther from all data" in str(surface.trust(X=X))
+    return "farther from all data" in str(surface.checks(X=X))
 
 
 def _table(pdps: Any, true: ch.Floats, ales: list[Any]) -> Table:

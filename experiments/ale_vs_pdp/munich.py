@@ -306,7 +306,7 @@ def _falling(f: Fitted) -> str:
 
 
 def _note(f: Fitted) -> str:
-    return str(f.effects["RHALE, default"].trust()).splitlines()[0]
+    return str(f.effects["RHALE, default"].checks()).splitlines()[0]
 
 
 def _link(X: Floats, y: Floats) -> Claim:

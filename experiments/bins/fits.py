@@ -12,12 +12,12 @@ from effector.axis_partitioning import DynamicProgramming
 
 import skedasis as sd
 from experiments.bins.cases import Case, Floats
-from skedasis.stats.ale_math import borrowed
+from skedasis.stats.ale_math import fill_from_neighbors
 
 RISK = "likelihood"
 SCHEMES: dict[str, sd.Optimal] = {
-    RISK: sd.Optimal(criterion="risk"),
-    "likelihood, constant": sd.Optimal(criterion="risk", slopes="constant"),
+    RISK: sd.Optimal(criterion="likelihood"),
+    "likelihood, constant": sd.Optimal(criterion="likelihood", slopes="constant"),
     "Eq. 13, 20": sd.Optimal(20, 0.2, 10, criterion="eq13"),
     "Eq. 13, 40": sd.Optimal(40, 0.2, 10, criterion="eq13"),
     "Eq. 13, 200": sd.Optimal(200, 0.2, 10, criterion="eq13"),
@@ -130,10 +130,10 @@ def errors(case: Case, bins: Bins) -> tuple[Floats, int]:
     cell = np.clip(np.searchsorted(bins.edges, at, side="right") - 1, 0, len(bins) - 1)
     mean, scatter = case.mean(at), case.scatter(at)
     middle = (bins.edges[:-1] + bins.edges[1:]) / 2
-    slope = borrowed(bins.slope)[cell] + bins.trend[cell] * (at - middle[cell])
+    slope = fill_from_neighbors(bins.slope)[cell] + bins.trend[cell] * (at - middle[cell])
     over = [
         share @ np.abs(slope - mean),
-        share @ np.abs(np.nan_to_num(borrowed(bins.std))[cell] - scatter),
+        share @ np.abs(np.nan_to_num(fill_from_neighbors(bins.std))[cell] - scatter),
     ]
     width = np.bincount(cell, share, len(bins))
     known = (width > 0) & ~np.isnan(bins.std)

@@ -37,7 +37,11 @@ def main() -> int:
             (_EQ13, "#c8500a", (0, (2.5, 1.2)), 1.4),
             (RISK, "#0a4a7d", "-", 2.2),
         ):
-            what = "Optimal(40, min_points=10)" if method == _EQ13 else 'Optimal(criterion="risk")'
+            what = (
+                "Optimal(40, min_points=10)"
+                if method == _EQ13
+                else 'Optimal(criterion="likelihood")'
+            )
             look = {"color": colour, "linestyle": stroke, "linewidth": width, "label": what}
             _segments(ax, found[method], **look)
         bins = f"{len(found[_EQ13])} bins by Eq. 13, {len(found[RISK])} by likelihood"

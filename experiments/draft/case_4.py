@@ -16,7 +16,7 @@ SETTINGS = (
     f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows per bin where bins are chosen. Errors "
     "are means over the axis."
 )
-SHORT = {judged.EQ13: "eq13", judged.RISK: "risk"}
+SHORT = {judged.EQ13: "eq13", judged.RISK: "likelihood"}
 
 
 def run(_quick: bool) -> Outcome:

@@ -31,7 +31,7 @@ AUTO, EQ13, RISK = "Eq. 6", "Eq. 13", "likelihood"
 SCHEMES: dict[str, sd.AutoUniform | sd.Optimal] = {
     AUTO: sd.AutoUniform(max_bins=MOST, alpha=0.2, min_points=LEAST),
     EQ13: sd.Optimal(max_bins=40, alpha=0.2, min_points=LEAST),
-    RISK: sd.Optimal(criterion="risk"),
+    RISK: sd.Optimal(criterion="likelihood"),
 }
 NAMES = {AUTO: "equal bins, K by Eq. 6", EQ13: "bins by Eq. 13", RISK: "bins by likelihood"}
 GOOD = 1.5

@@ -127,7 +127,7 @@ def _order(found: Found, errors: np.ndarray, grown: np.ndarray) -> Claim:
 
 def _error_pfi(model: Any, X: np.ndarray, y: np.ndarray, repeats: int) -> np.ndarray:
     """Return by how much the error rate rises when a feature is permuted."""
-    method = sd.PFI(repeats=repeats)
+    method = sd.PFI(n_repeats=repeats)
     return sd.explain(sd.loss(model, "zero_one"), X, y=y, method=method, progress=False).mean
 
 

@@ -108,7 +108,9 @@ def _exact(first: dict[str, Any], seeds: int) -> Claim:
     exact = sd.explain(entropy, rows, method=sd.PFI(exact=True), progress=False).mean
     held, off = [], []
     for seed in range(seeds):
-        drawn = sd.explain(entropy, rows, method=sd.PFI(repeats=10), seed=seed, progress=False)
+        drawn = sd.explain(
+            entropy, rows, method=sd.PFI(n_repeats=10), random_state=seed, progress=False
+        )
         lower, upper = drawn.interval(0.95, "repeats")
         held.append((lower <= exact) & (exact <= upper))
         off.append(np.abs(drawn.mean - exact) / exact)

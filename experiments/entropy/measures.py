@@ -12,7 +12,7 @@ import skedasis as sd
 
 def diagnosis(model: Any, X: Any, y: Any, repeats: int = 10, dependence: bool = False) -> Any:
     """Return Likelihood-PFI and Entropy-PFI of all features from one pass (Eq. 5 and sec. 3.2)."""
-    return sd.diagnose(model, X, y, repeats=repeats, dependence=dependence, progress=False)
+    return sd.diagnose(model, X, y, n_repeats=repeats, dependence=dependence, progress=False)
 
 
 def means(found: Sequence[sd.Diagnosis], key: str) -> np.ndarray:

@@ -65,8 +65,8 @@ def fixed(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def pfi(quantity: Any, X: Any, y: Any = None, seed: int = 0, **parameters: Any) -> sd.Importance:
     """Return the importances of all features."""
-    method = sd.PFI(**({"repeats": 10} | parameters))
-    return sd.explain(quantity, X, y=y, method=method, seed=seed, progress=False)
+    method = sd.PFI(**({"n_repeats": 10} | parameters))
+    return sd.explain(quantity, X, y=y, method=method, random_state=seed, progress=False)
 
 
 def run(quick: bool) -> Outcome:

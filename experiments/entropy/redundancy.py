@@ -49,7 +49,7 @@ def run(quick: bool) -> Outcome:
     permuted = np.array([_permuted(seed, trees) for seed in range(splits)])
     alone_, informed = found[:, 0], found[:, 1]
     X, y, X_test, y_test = quarters("concrete", 0)
-    diagnosed = sd.diagnose(process(X, y), X_test.to_numpy(), y_test, repeats=3, progress=False)
+    diagnosed = sd.diagnose(process(X, y), X_test.to_numpy(), y_test, n_repeats=3, progress=False)
     claims = [
         _others(alone_),
         _least(alone_),

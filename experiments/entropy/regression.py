@@ -162,7 +162,7 @@ def _same_process(draws: range) -> Claim:
             mean, deviation = model.predict(X, return_std=True)
             return mean, np.sqrt(deviation**2 - own + NOISE[-1] ** 2)
 
-        method = sd.PFI(repeats=10)
+        method = sd.PFI(n_repeats=10)
         before, after = (
             sd.explain(sd.entropy(m), X_test, method=method, progress=False).mean[SHARED].mean()
             for m in (model, noisier)

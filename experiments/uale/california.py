@@ -159,7 +159,7 @@ def _alike(found: list[Explained], what: str) -> Claim:
 def _one_bin(found: list[Explained], raw: Any) -> Claim:
     """Count the bins in the interval, except those that overlap it by less than a cell of the grid."""
     low, high = 1.5, 6.0
-    counts: dict[str, list[int]] = {"eq13": [], "risk": []}
+    counts: dict[str, list[int]] = {"eq13": [], "likelihood": []}
     slopes = []
     for one in found:
         paper = one.effects[2]
@@ -169,11 +169,13 @@ def _one_bin(found: list[Explained], raw: Any) -> Claim:
         counts["eq13"].append(int(inside.sum()))
         slopes.append(bins_of(paper).effect[inside])
         other = _dollars(paper.rebin(SCHEMES[fixed.RISK]).x, raw)
-        counts["risk"].append(int(np.sum((other[1:] > low + cell) & (other[:-1] < high - cell))))
+        counts["likelihood"].append(
+            int(np.sum((other[1:] > low + cell) & (other[:-1] < high - cell)))
+        )
     ranges = ", ".join(f"{s.min():.2f} to {s.max():.2f}" for s in slopes)
     numbers = (
         f"Bins in that range, one number for each seed, with a tolerance of one cell at the ends: "
-        f"{', '.join(map(str, counts['eq13']))} by Eq. 13, {', '.join(map(str, counts['risk']))} by likelihood."
+        f"{', '.join(map(str, counts['eq13']))} by Eq. 13, {', '.join(map(str, counts['likelihood']))} by likelihood."
     )
     why = (
         f"It depends on the network: by seed the mean slopes of these bins are {ranges} standard deviations of the "

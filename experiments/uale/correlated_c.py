@@ -67,7 +67,7 @@ def _said(values: np.ndarray) -> tuple[float, float, str]:
 
 def _spread(draws: list[shared.Draw]) -> Claim:
     mean, error, shown = _said(_pooled(draws, "eq13"))
-    risk = _said(_pooled(draws, "risk"))[2]
+    risk = _said(_pooled(draws, "likelihood"))[2]
     numbers = (
         f"The standard deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by likelihood, "
         f"truly 0.5."

@@ -82,7 +82,7 @@ def schemes(max_bins: int, least: float | None = None) -> dict[str, sd.Optimal]:
     return {
         PAPER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=least),
         FINER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=10),
-        RISK: sd.Optimal(criterion="risk"),
+        RISK: sd.Optimal(criterion="likelihood"),
     }
 
 

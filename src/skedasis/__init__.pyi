@@ -6,7 +6,7 @@ first used, and for `__all__`.
 
 from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
-from skedasis.analysis.random_features import chance as chance
+from skedasis.analysis.random_features import null_distribution as null_distribution
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy
@@ -41,21 +41,23 @@ from skedasis.quantities.uncertainty import nll as nll
 from skedasis.quantities.uncertainty import predictive_quantile as predictive_quantile
 from skedasis.quantities.uncertainty import predictive_variance as predictive_variance
 from skedasis.report.report import report as report
-from skedasis.results.ale_statistics import Chance as Chance
+from skedasis.results.ale_statistics import NullDistribution as NullDistribution
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics
-from skedasis.results.checks.check import Trust as Trust
+from skedasis.results.checks.check import Checks as Checks
 from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as HeterogeneityTest
-from skedasis.results.checks.variance_decomposition import Split as Split
+from skedasis.results.checks.variance_decomposition import (
+    VarianceDecomposition as VarianceDecomposition,
+)
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.importance import Importance as Importance
 from skedasis.results.io import load as load
-from skedasis.results.multi_model import EffectOfModels as EffectOfModels
-from skedasis.results.multi_model import EffectsOfModels as EffectsOfModels
-from skedasis.results.multi_model import ImportanceOfModels as ImportanceOfModels
-from skedasis.results.multi_model import SurfaceOfModels as SurfaceOfModels
+from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
+from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
+from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance
+from skedasis.results.multi_model import MultiModelSurface as MultiModelSurface
 from skedasis.results.surface import Surface as Surface
 
 __version__: str

@@ -12,7 +12,7 @@ cells, from these moments, so that other bins of the same cells need no further 
 | `AutoUniform()` | equidistant, number chosen | yes | for equal bins without choosing their number |
 | `Greedy()` | merged cells | yes | for a very fine grid in little time |
 | `Optimal()` | the optimum of RHALE Eq. 13 | yes | as in the paper: wide bins where the slope is constant |
-| `Optimal(criterion="risk")` | between rows, where the slopes change | yes | for RHALE without settings |
+| `Optimal(criterion="likelihood")` | between rows, where the slopes change | yes | for RHALE without settings |
 
 The partition algorithms themselves are in `skedasis.stats.segmentation`.
 """
@@ -31,7 +31,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json, Side
 from skedasis.data.column_stats import Column
 from skedasis.data.times import given_times
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
+from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.segmentation import (
@@ -62,11 +62,11 @@ class Binning(ABC):
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells of a column; a single edge if the feature is constant."""
 
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return the indices of the cells' edges that bound the bins; by default all of them."""
         return np.arange(len(cells.edges))
 
-    def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
         """Return the bins, and in which of them slopes change linearly (by default in none)."""
         return Segments(self.choose(cells, moments, spread))
 
@@ -99,7 +99,7 @@ EXACT = 1e-9
 
 
 @dataclass(frozen=True)
-class Spread:
+class VarianceOptions:
     """How variances of local effects are computed and compared while bins are chosen.
 
     Parameters
@@ -130,7 +130,7 @@ class Spread:
 def check_positive(what: str, k: Any) -> None:
     """Raise if a number of bins is not a positive integer."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise DataError(explained(what, repr(k), "an integer of at least 1", "Use 20"))
+        raise DataError(format_error(what, repr(k), "an integer of at least 1", "Use 20"))
 
 
 def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
@@ -242,7 +242,7 @@ class Edges(Binning):
         steps = np.diff(edges)
         if len(edges) < 2 or not np.isfinite(edges).all() or not (steps > 0).all():
             raise DataError(
-                explained(
+                format_error(
                     "Edges",
                     f"{self.edges!r}"[:80],
                     "two or more increasing, finite numbers",
@@ -253,7 +253,7 @@ class Edges(Binning):
     def _check_side(self) -> None:
         if self.closed not in ("left", "right", None):
             raise DataError(
-                explained(
+                format_error(
                     "Edges(closed=)",
                     repr(self.closed),
                     "'left' or 'right'",
@@ -275,7 +275,7 @@ class Edges(Binning):
             return _snapped_cells(column, edges, self.closed or "left")
         if not all(isinstance(z, float) for z in self.edges):
             raise DataError(
-                explained(
+                format_error(
                     what,
                     repr(self.edges[0]),
                     "numbers, because the feature is numeric",
@@ -291,7 +291,7 @@ Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
 
 
 @dataclass(frozen=True)
-class Chooser(Binning):
+class AutomaticBinning(Binning):
     """Base class of the automatic schemes, with the settings of Eq. 13: discount and minimum number of rows."""
 
     max_bins: int = 50
@@ -303,13 +303,13 @@ class Chooser(Binning):
         check_positive(f"{name}(max_bins)", self.max_bins)
         if not 0 <= self.alpha <= 1:
             raise DataError(
-                explained(
+                format_error(
                     f"{name}(alpha)", repr(self.alpha), "a discount between 0 and 1", "Use 0.2"
                 )
             )
         if self.min_points is not None and not self.min_points >= 1:
             raise DataError(
-                explained(
+                format_error(
                     f"{name}(min_points)",
                     repr(self.min_points),
                     "a number of at least 1",
@@ -321,7 +321,7 @@ class Chooser(Binning):
         """Return the fine cells."""
         return _snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
 
-    def criterion_for(self, cells: Cells, moments: Moments, spread: Spread) -> Criterion:
+    def criterion_for(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Criterion:
         """Return Eq. 13 with these settings, for the range and the total weight of the cells."""
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
@@ -329,13 +329,15 @@ class Chooser(Binning):
         tie = extent * (spread.noise * spread.largest) ** 2
         return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
 
-    def partition(self, how: Partitioner, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def partition(
+        self, how: Partitioner, cells: Cells, moments: Moments, spread: VarianceOptions
+    ) -> Ints:
         """Return the edges that `how` chooses; those of a single bin if no partition has enough rows."""
         criterion = self.criterion_for(cells, moments, spread)
         kept = how(cells.edges, moments, criterion)
         return self.one_bin(cells, criterion, spread) if kept is None else kept
 
-    def one_bin(self, cells: Cells, criterion: Criterion, spread: Spread) -> Ints:
+    def one_bin(self, cells: Cells, criterion: Criterion, spread: VarianceOptions) -> Ints:
         """Return the edges of a single bin, and warn that no partition has enough rows."""
         of = f" of {spread.feature!r}" if spread.feature else ""
         warnings.warn(
@@ -348,7 +350,7 @@ class Chooser(Binning):
 
 
 @dataclass(frozen=True)
-class Greedy(Chooser):
+class Greedy(AutomaticBinning):
     """Neighbouring cells are merged as long as that lowers Eq. 13: close to the optimum, but not always equal to it.
 
     Parameters
@@ -367,13 +369,13 @@ class Greedy(Chooser):
     Greedy(max_bins=100, alpha=0.2, min_points=None)
     """
 
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return which edges stay."""
         return self.partition(merge_greedily, cells, moments, spread)
 
 
 @dataclass(frozen=True)
-class AutoUniform(Chooser):
+class AutoUniform(AutomaticBinning):
     """Bins of equal width; their number minimises Eq. 6 of the draft on uncertainty, subject to its Eq. 7.
 
     Over K = 1 .. max_bins, minimises ``width_K * sum of std_i (1 - alpha p_i / N)`` with at least `min_points` rows in
@@ -402,7 +404,7 @@ class AutoUniform(Chooser):
         edges = [uniform_edges(column.low, column.high, k) for k in range(1, self.max_bins + 1)]
         return _snapped_cells(column, distinct(np.concatenate(edges)), "left")
 
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return which edges stay."""
         criterion = self.criterion_for(cells, moments, spread)
         low, high = float(cells.edges[0]), float(cells.edges[-1])
@@ -443,36 +445,36 @@ _ROWS_PER_CELL, _MAX_QUANTILES = 10, 100
 
 
 @dataclass(frozen=True)
-class Optimal(Chooser):
+class Optimal(AutomaticBinning):
     """The partition of minimal cost, found exactly by dynamic programming (RHALE Eq. 14).
 
     ``criterion="eq13"``, as in the papers: minimises the sum of ``(1 - alpha n_k / N) * variance_k * width_k`` over all
     partitions of the fine cells into bins of at least `min_points` rows.
 
-    ``criterion="risk"``: minimises a penalized likelihood, the sum of the bins' deviances, ``n_k log(variance_k)``, and
-    of a penalty for each bin that random variation rarely exceeds. Constant slopes give one bin. Edges lie where the
-    slopes or their variance change. Within a bin slopes may change linearly; the effect is then a parabola there. No
-    settings are needed.
+    ``criterion="likelihood"``: minimises a penalized likelihood, the sum of the bins' deviances, ``n_k
+    log(variance_k)``, and of a penalty for each bin that random variation rarely exceeds. Constant slopes give one bin.
+    Edges lie where the slopes or their variance change. Within a bin slopes may change linearly; the effect is then a
+    parabola there. No settings are needed.
 
     Parameters
     ----------
     max_bins : int
-        Number of fine cells (K_max of the papers). O(max_bins²) time, O(max_bins) memory, no model rows. Under "risk"
-        there are at least 256 candidates, and memory is O(max_bins²).
+        Number of fine cells (K_max of the papers). O(max_bins²) time, O(max_bins) memory, no model rows. Under
+        "likelihood" there are at least 256 candidates, and memory is O(max_bins²).
     alpha : float
         Discount for bins with many rows, between 0 and 1. Eq. 13 only.
     min_points : float, optional
-        Minimum weight of a bin (N_PPB). The default is a twentieth of the rows, at least 2; under "risk" it is 5.
-    criterion : {"eq13", "risk"}
+        Minimum weight of a bin (N_PPB). The default is a twentieth of the rows, at least 2; under "likelihood" it is 5.
+    criterion : {"eq13", "likelihood"}
         What is minimised.
     grid : {"uniform", "quantile", "data", "jumps"}
         Candidate edges. "uniform": multiples of range / max_bins, as in the papers. "quantile": quantiles. "data":
-        between any two neighbouring data values (at most 1,000 candidates; max_bins is not used); under "risk"
+        between any two neighbouring data values (at most 1,000 candidates; max_bins is not used); under "likelihood"
         quantiles, and if all rows are kept the edges are then moved to the best position between two rows. "jumps", for
         trees that are evaluated from their structure: halfway between any two neighbouring jumps (at most 1,000), so
-        that no edge coincides with a jump. The default is "uniform", under "risk" "data".
+        that no edge coincides with a jump. The default is "uniform", under "likelihood" "data".
     slopes : {"linear", "constant"}
-        Under "risk": whether slopes may change linearly within a bin if that lowers the cost.
+        Under "likelihood": whether slopes may change linearly within a bin if that lowers the cost.
 
     Notes
     -----
@@ -480,34 +482,37 @@ class Optimal(Chooser):
     errors of that size. Ties go to fewer bins. Slopes that are given or known in closed form are more precise: there
     the factor is 1e-18, otherwise a constant slope of 1e7 would hide all other variation.
 
-    Under "risk" the penalty of a bin is 1.5 log(N / bins) + 8, multiplied by a factor for heavy tails, and a linear
-    slope costs log N + 1 more. For step functions (trees) "risk" means the fewest bins that describe the curve, as in
+    Under "likelihood" the penalty of a bin is 1.5 log(N / bins) + 8, multiplied by a factor for heavy tails, and a
+    linear slope costs log N + 1 more. For step functions (trees) "likelihood" means the fewest bins that describe the
+    curve, as in
     ``RHALE(bins="auto")``, because differences of a step function are not slopes that could be constant.
 
     Examples
     --------
     >>> Optimal(max_bins=20, alpha=0.5, min_points=10).grid
     'uniform'
-    >>> Optimal(criterion="risk").grid
+    >>> Optimal(criterion="likelihood").grid
     'data'
     """
 
-    criterion: Literal["eq13", "risk"] = "eq13"
+    criterion: Literal["eq13", "likelihood"] = "eq13"
     grid: Literal["", "uniform", "quantile", "data", "jumps"] = ""
     slopes: Literal["linear", "constant"] = "linear"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.grid == "":
-            object.__setattr__(self, "grid", "data" if self.criterion == "risk" else "uniform")
+            object.__setattr__(
+                self, "grid", "data" if self.criterion == "likelihood" else "uniform"
+            )
         for name, value, known in (
-            ("criterion", self.criterion, ("eq13", "risk")),
+            ("criterion", self.criterion, ("eq13", "likelihood")),
             ("grid", self.grid, ("uniform", "quantile", "data", "jumps")),
             ("slopes", self.slopes, ("linear", "constant")),
         ):
             if value not in known:
                 raise DataError(
-                    explained(
+                    format_error(
                         f"Optimal({name})",
                         repr(value),
                         " | ".join(map(repr, known)),
@@ -518,7 +523,7 @@ class Optimal(Chooser):
     @property
     def by_risk(self) -> bool:
         """Return whether the bins minimise a penalized likelihood."""
-        return self.criterion == "risk"
+        return self.criterion == "likelihood"
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -566,11 +571,11 @@ class Optimal(Chooser):
         k = min(max(int(column.weight) // _ROWS_PER_CELL, 2), max(self.max_bins, _MAX_QUANTILES))
         return Cells(distinct(column.order_statistics(k)), "right")
 
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return which edges stay."""
         return self.segments(cells, moments, spread).kept
 
-    def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
         """Return which edges stay, and in which bins slopes change linearly."""
         if not self.by_risk:
             return Segments(self.partition(optimal_partition, cells, moments, spread))
@@ -590,7 +595,9 @@ class Optimal(Chooser):
         inner = some[found.starts[1:-1]]
         return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
-    def sharpened(self, cells: Cells, kept: Ints, rows: Any, spread: Spread) -> RefinedBins | None:
+    def sharpened(
+        self, cells: Cells, kept: Ints, rows: Any, spread: VarianceOptions
+    ) -> RefinedBins | None:
         """Return the bins with their edges moved to the best position between two rows.
 
         Parameters
@@ -600,7 +607,7 @@ class Optimal(Chooser):
             Indices of the chosen edges.
         rows : tuple of three ndarray
             Values, local effects and weights (or None) of all rows.
-        spread : Spread
+        spread : VarianceOptions
 
         Returns
         -------
@@ -612,7 +619,7 @@ class Optimal(Chooser):
         likelihood = self._likelihood(spread, np.abs(rows[1]))
         return refine_edges(cells, kept, rows, likelihood, spread.kind)
 
-    def _likelihood(self, spread: Spread, sizes: Floats) -> PenalizedLikelihood:
+    def _likelihood(self, spread: VarianceOptions, sizes: Floats) -> PenalizedLikelihood:
         """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows.
 
         Rounding is proportional to the largest local effect. A single extreme outlier is not used as the scale.
@@ -626,7 +633,7 @@ class Optimal(Chooser):
 
 def _unknown_jumps(column: Column) -> UnsupportedError:
     return UnsupportedError(
-        explained(
+        format_error(
             f"Optimal(grid='jumps') of {column.feature.name!r}",
             "a quantity whose jumps are not known",
             "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost)",
@@ -636,7 +643,7 @@ def _unknown_jumps(column: Column) -> UnsupportedError:
 
 
 # ------------------------------------------------------------- choice of the cells for a method
-CELLS = 32
+N_AUTO_CELLS = 32
 """Number of quantile cells of ALE with "auto" bins, unless the feature has few values."""
 
 
@@ -647,7 +654,7 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         return whole(int(bins))
     raise DataError(
-        explained(
+        format_error(
             "bins",
             repr(bins)[:60],
             "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
@@ -663,7 +670,7 @@ def is_fixed(bins: object) -> bool:
     return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
 
 
-def fitting(
+def cells_for_column(
     bins: Any, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
 ) -> Cells:
     """Return the fine cells of a column for the way in which its local effects are computed.
@@ -691,7 +698,7 @@ def fitting(
         return Cells(column.distinct_values, "right")
     is_auto_ale = local == "edges" and bins == "auto"
     if is_auto_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
-        scheme = scheme if is_fixed(bins) else Quantile(CELLS)
+        scheme = scheme if is_fixed(bins) else Quantile(N_AUTO_CELLS)
     elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
         return scheme.across(column)
     cells = scheme.candidates(column)

@@ -31,7 +31,7 @@ class TreeWarning(UserWarning):
     """The fast evaluation from a model's tree structure is not available, or only in part: the run is slower."""
 
 
-def explained(what: str, got: str, expected: str, fix: str) -> str:
+def format_error(what: str, got: str, expected: str, fix: str) -> str:
     """Return an error message in the common format.
 
     Parameters
@@ -45,7 +45,7 @@ def explained(what: str, got: str, expected: str, fix: str) -> str:
 
     Examples
     --------
-    >>> explained(
+    >>> format_error(
     ...     "sample_weight",
     ...     "length 3",
     ...     "length 5 (one per row)",

@@ -229,7 +229,12 @@ def levels_of(case, column=C):
 
 def level_effect(case, way, column=C, method=None, **options):
     """Explain a category."""
-    options = {"weights": case.weights, "progress": False, "schema": kinds(way.kind), **options}
+    options = {
+        "sample_weight": case.weights,
+        "progress": False,
+        "schema": kinds(way.kind),
+        **options,
+    }
     method = method or way.method(levels_of(case, column))
     return sd.explain(case.model, case.X, column, method=method, **options)
 
@@ -242,7 +247,12 @@ def pair_quantity(model, way):
 
 def pair_effect(case, way, columns=None, method=None, **options):
     """Explain a pair."""
-    options = {"weights": case.weights, "progress": False, "schema": kinds(way.kind), **options}
+    options = {
+        "sample_weight": case.weights,
+        "progress": False,
+        "schema": kinds(way.kind),
+        **options,
+    }
     quantity = pair_quantity(case.model, way)
     return sd.explain(
         quantity, case.X, columns or way.columns, method=method or way.method(), **options

@@ -267,7 +267,7 @@ def effects_of(case, way, method=None, features=None, **options):
     Settings with edges are made from a feature's own column, so they are explained one by one.
     """
     places = range(case.X.shape[1]) if features is None else features
-    options = {"weights": case.weights, "progress": False, **options}
+    options = {"sample_weight": case.weights, "progress": False, **options}
     quantity = quantity_of(case.model, way)
     return {
         j: sd.explain(quantity, case.X, j, method=method or way.method(case.X[:, j]), **options)

@@ -57,7 +57,7 @@ def test_batches_do_not_matter(way, case, memory):
 @law(4, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = level_effect(case, way, memory=1_000)
-    identical(level_effect(case, way, memory=1_000, threads=3), one)
+    identical(level_effect(case, way, memory=1_000, n_jobs=3), one)
 
 
 @EVERY_LEVEL_WAY
@@ -81,7 +81,7 @@ def test_features_together_are_features_one_by_one(way, case):
     if isinstance(getattr(method, "order", None), list):
         method = replace(method, order={"x2": method.order})
     wanted = ["x0", "x2"] if way.kind == "nominal" else ["x0", "x2", "x3"]
-    options = {"method": method, "weights": case.weights, "schema": kinds(way.kind)}
+    options = {"method": method, "sample_weight": case.weights, "schema": kinds(way.kind)}
     together = sd.explain(case.model, case.X, wanted, **options)
     for name in wanted:
         alone = sd.explain(case.model, case.X, name, **options)
@@ -257,7 +257,7 @@ def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, cas
         column,
         y=y,
         method=sd.MPlot(bins=5, of=of),
-        weights=case.weights,
+        sample_weight=case.weights,
         schema=kinds("nominal"),
     )
     expected = {"quantity": constant, "label": 3.0, "residual": 3.0 - constant}[of]
@@ -328,7 +328,7 @@ def test_renaming_levels_renames_results(way, case):
             "x2", kind=way.kind, levels=tuple(names) if way.kind == "ordinal" else None
         ),
     }
-    got = sd.explain(model, frame, "x2", method=renamed, weights=case.weights, schema=schema)
+    got = sd.explain(model, frame, "x2", method=renamed, sample_weight=case.weights, schema=schema)
     size = EXACT * case.bound
     if getattr(method, "center", None) == "start" and isinstance(method, sd.ICE):
         lift = want(got_codes(got, code)) - got.value
@@ -381,7 +381,7 @@ def test_a_one_hot_block_is_its_category(way, case):
         X,
         "block",
         method=named,
-        weights=case.weights,
+        sample_weight=case.weights,
         groups={"block": columns},
         schema={"x2": "nominal", "x4": "nominal"},
     )

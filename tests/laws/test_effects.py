@@ -54,7 +54,7 @@ def test_batches_do_not_matter(way, case, memory):
 @law(examples=8, case=cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = effects_of(case, way, memory=1_000, features=[0])
-    three = effects_of(case, way, memory=1_000, features=[0], threads=3)
+    three = effects_of(case, way, memory=1_000, features=[0], n_jobs=3)
     assert_identical(three[0], one[0])
 
 
@@ -75,7 +75,7 @@ def test_features_together_are_features_one_by_one(way, case):
     method = way.method(case.X[:, 0])
     if isinstance(getattr(method, "bins", None), sd.Edges):
         method = sd.DALE(bins=5) if way.local == "slopes" else sd.ALE(bins=5)
-    options = {"method": method, "weights": case.weights, "progress": False}
+    options = {"method": method, "sample_weight": case.weights, "progress": False}
     together = sd.explain(quantity_of(case.model, way), case.X, **options)
     alone = effects_of(case, way, method)
     for j, e in alone.items():
@@ -129,8 +129,8 @@ def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
     weights = np.ones(len(case.X)) if case.weights is None else case.weights
     for j in range(case.X.shape[1]):
         method = way.method(case.X[:, j])
-        want = effects_of(case, way, method, [j], weights=weights)[j]
-        got = effects_of(case, way, method, [j], weights=weights * factor)[j]
+        want = effects_of(case, way, method, [j], sample_weight=weights)[j]
+        got = effects_of(case, way, method, [j], sample_weight=weights * factor)[j]
         near(got.x, want.x, means_of_x(want) * np.abs(want.x).max(), "x")
         near(got.value, want.value, EXACT * sizes(want)[1], "value")
         near(got.importance, want.importance, EXACT * sizes(want)[1], "importance")
@@ -196,7 +196,9 @@ def test_ties_do_not_depend_on_the_order_or_the_batches_of_rows(scheme, seed, n,
     for rows in (X[::-1], X[rng.permutation(n)]):
         assert_same(sd.explain(quantity, rows, 0, method=method), want)
     assert_same(sd.explain(quantity, X, 0, method=method, memory=200), want)
-    doubled = sd.explain(quantity, X, 0, method=replace_least(method), weights=np.full(n, 2.0))
+    doubled = sd.explain(
+        quantity, X, 0, method=replace_least(method), sample_weight=np.full(n, 2.0)
+    )
     repeated = sd.explain(quantity, np.repeat(X, 2, axis=0), 0, method=replace_least(method))
     assert_same(doubled, repeated, counts=False)
 
@@ -259,7 +261,7 @@ def test_values_on_given_cells_add_up(way, case):
         second = effects_of(changed(case, model=other), way, method, [j])[j]
         slope = both_slopes if way.sloped else None
         total = sd.explain(
-            sd.prediction(both, slope=slope), case.X, j, method=method, weights=case.weights
+            sd.prediction(both, slope=slope), case.X, j, method=method, sample_weight=case.weights
         )
         near(total.x, first.x, 0.0, "x")
         size = sizes(first)[1] + sizes(second)[1]
@@ -308,7 +310,7 @@ def test_a_linear_model_is_exact_across_empty_bins(case, k):
     for method in (sd.ALE(bins=sd.Uniform(k)), sd.DALE(bins=k), sd.UALE(bins=sd.Uniform(k))):
         for j, a in zip(case.model.columns, case.model.linear, strict=True):
             quantity = sd.prediction(case.model, slope=case.model.slope)
-            e = sd.explain(quantity, case.X, j, method=method, weights=case.weights)
+            e = sd.explain(quantity, case.X, j, method=method, sample_weight=case.weights)
             assert e.bins.empty.any()
             assert np.isnan(e.bins.effect[e.bins.empty]).all()
             assert np.isnan(e.bins.std[e.bins.empty]).all()
@@ -333,7 +335,7 @@ def test_dale_is_ale_where_the_model_is_linear_in_the_feature(case, k):
 
     x = case.X[:, 0]
     edges = sd.Edges(np.linspace(x.min(), x.max(), k + 1), closed="left")
-    given = {"weights": case.weights}
+    given = {"sample_weight": case.weights}
     dale = sd.explain(sd.prediction(f, slope=slope), case.X, 0, method=sd.DALE(bins=edges), **given)
     ale = sd.explain(f, case.X, 0, method=sd.ALE(bins=edges), **given)
     # A difference of two values rounds by eps * |q|, and is divided by the width of a bin.
@@ -442,7 +444,7 @@ def test_evaluation_at_x_gives_the_values(way, case):
 @law(examples=8, case=cases())
 def test_saving_and_loading_is_the_identity(way, case):
     method = way.method(case.X[:, 0])
-    options = {"method": method, "weights": case.weights, "progress": False}
+    options = {"method": method, "sample_weight": case.weights, "progress": False}
     several = sd.explain(quantity_of(case.model, way), case.X, [0], **options)
     with tempfile.TemporaryDirectory() as folder:
         for result in (several, several[0]):
@@ -504,7 +506,7 @@ def test_rebinning_is_explaining_anew(scheme, local, case):
     # Differences of a feature with few values belong to these, or to the edges that were asked for.
     assume(slope is not None or not has_few_values(case))
     quantity = sd.prediction(counted, slope=slope)
-    options = {"weights": case.weights, "progress": False}
+    options = {"sample_weight": case.weights, "progress": False}
     first, ways = sd.Uniform(3), [sd.RHALE, sd.DALE, sd.UALE]
     if local == "differences":  # of few rows they may not tell the rise, and would be replaced
         ways = [partial(w, local_effects="slopes") if w is not sd.DALE else w for w in ways]
@@ -522,7 +524,7 @@ def test_rebinning_is_explaining_anew(scheme, local, case):
 def test_rebinning_is_explaining_anew_in_narrow_types(case, kind):
     X = np.round(case.X * 10).astype(kind) if kind == "int64" else case.X.astype(kind)
     quantity = sd.prediction(case.model, slope=case.model.slope)
-    options = {"weights": case.weights, "progress": False}
+    options = {"sample_weight": case.weights, "progress": False}
     e = sd.explain(quantity, X, 0, method=sd.RHALE(bins=sd.Uniform(3)), **options)
     anew = sd.explain(quantity, X, 0, method=sd.RHALE(bins=sd.Uniform(7)), **options)
     assert_same(e.rebin(sd.Uniform(7)), anew)
@@ -535,7 +537,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
         sd.ALE(bins=12, center="start"),
         sd.RHALE(bins=sd.Uniform(9), local_effects="steps", center="start"),
     ):
-        e = sd.explain(case.model, case.X, 0, method=method, weights=case.weights)
+        e = sd.explain(case.model, case.X, 0, method=method, sample_weight=case.weights)
         some = e.x[np.unique([0, len(e.x) // 3, len(e.x) // 2, len(e.x) - 1])]
         coarse = e.rebin(sd.Edges(some, closed=e.spec.closed))
         if method.name == "ALE":
@@ -559,7 +561,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
 def test_choosing_bins_later_is_choosing_them_at_once(case):
     """With differences over cells, the fine cells are all that counts."""
     scheme = sd.Optimal(max_bins=14)
-    options = {"weights": case.weights, "progress": False}
+    options = {"sample_weight": case.weights, "progress": False}
     fine = sd.ALE(bins=sd.Uniform(14))
     at_once = sd.explain(case.model, case.X, 0, method=sd.ALE(bins=scheme), **options)
     later = sd.explain(case.model, case.X, 0, method=fine, **options).rebin(scheme)
@@ -569,7 +571,7 @@ def test_choosing_bins_later_is_choosing_them_at_once(case):
 @law(case=cases(), center=st.sampled_from(["mean", "start", None]))
 def test_pdp_is_the_mean_of_ice(case, center):
     grid = np.linspace(*np.percentile(case.X[:, 0], [0, 100]), 6)
-    options = {"weights": case.weights, "progress": False}
+    options = {"sample_weight": case.weights, "progress": False}
     pdp = sd.explain(case.model, case.X, 0, method=sd.PDP(grid=grid, center=center), **options)
     ice = sd.explain(case.model, case.X, 0, method=sd.ICE(grid=grid, center=center), **options)
     size = sizes(ice)[1]
@@ -591,7 +593,12 @@ def test_pdp_is_the_mean_of_ice(case, center):
 def scored(case, X=None, model=None, **options):
     """Return the heterogeneity score of each column, with rows that are known by their numbers."""
     X = case.X if X is None else X
-    options = {"row_id": np.arange(len(X)), "weights": case.weights, "progress": False, **options}
+    options = {
+        "row_id": np.arange(len(X)),
+        "sample_weight": case.weights,
+        "progress": False,
+        **options,
+    }
     es = sd.explain(model or case.model, X, method=sd.PDP(grid=2), **options)
     return [e.swap_score for e in es.values()]
 
@@ -600,7 +607,7 @@ def scored(case, X=None, model=None, **options):
 def test_scores_do_not_depend_on_how_work_is_cut_up_to_the_last_bit(case, rows, memory):
     want = scored(case, heterogeneity_rows=rows)
     assert scored(case, heterogeneity_rows=rows, memory=memory) == want
-    assert scored(case, heterogeneity_rows=rows, memory=memory, threads=2) == want
+    assert scored(case, heterogeneity_rows=rows, memory=memory, n_jobs=2) == want
 
 
 @law(case=cases(), rows=st.sampled_from([None, 15]))
@@ -608,7 +615,7 @@ def test_scores_do_not_depend_on_the_order_of_rows_and_columns_to_the_last_bit(c
     want = scored(case, heterogeneity_rows=rows)
     order = case.rng.permutation(len(case.X))
     weights = None if case.weights is None else case.weights[order]
-    options = {"heterogeneity_rows": rows, "weights": weights, "row_id": order}
+    options = {"heterogeneity_rows": rows, "sample_weight": weights, "row_id": order}
     assert scored(case, case.X[order], **options) == want
     columns = case.rng.permutation(case.X.shape[1])
     back = np.argsort(columns)

@@ -37,11 +37,13 @@ class Form:
 
 
 FORMS = {
-    "draws": Form({"repeats": 7}),
-    "many-draws": Form({"repeats": 23}),
-    "loss": Form({"repeats": 5}, labelled=True),
-    "conditional": Form({"repeats": 5, "conditional": True, "subgroup_rows": 6}, labelled=True),
-    "metric": Form({"repeats": 4, "metric": mean_squared, "greater_is_better": False}, means=False),
+    "draws": Form({"n_repeats": 7}),
+    "many-draws": Form({"n_repeats": 23}),
+    "loss": Form({"n_repeats": 5}, labelled=True),
+    "conditional": Form({"n_repeats": 5, "conditional": True, "subgroup_rows": 6}, labelled=True),
+    "metric": Form(
+        {"n_repeats": 4, "metric": mean_squared, "greater_is_better": False}, means=False
+    ),
     "exact": Form({"exact": True}, drawn=False),
 }
 EVERY_FORM = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
@@ -60,7 +62,7 @@ def importance_of(case, form, model=None, y=None, features=None, **options):
     """Explain a case by a form of PFI."""
     model = case.model if model is None else model
     quantity = sd.loss(model, squared) if form.labelled else model
-    options = {"weights": case.weights, "progress": False, **options}
+    options = {"sample_weight": case.weights, "progress": False, **options}
     method = sd.PFI(**{"local": "all", **form.settings, **options.pop("settings", {})})
     if not form.labelled and form.means:
         y = None
@@ -125,7 +127,7 @@ def test_batches_do_not_matter(form, case, memory):
 @law(examples=8, case=cases())
 def test_threads_do_not_matter_to_the_last_bit(form, case):
     one = importance_of(case, form, memory=4_000)
-    assert_identical(importance_of(case, form, memory=4_000, threads=3), one)
+    assert_identical(importance_of(case, form, memory=4_000, n_jobs=3), one)
 
 
 @EVERY_FORM
@@ -172,7 +174,7 @@ def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
 def test_with_row_id_samples_are_of_the_same_rows(case):
     n = len(case.X)
     order, known = case.rng.permutation(n), case.rng.permutation(n)
-    form = Form({"repeats": 4, "max_samples": 0.5, "local": 9})
+    form = Form({"n_repeats": 4, "max_samples": 0.5, "local": 9})
     weights = None if case.weights is None else case.weights[order]
     shuffled = changed(case, X=case.X[order], weights=weights)
     want = importance_of(case, form, row_id=known)
@@ -196,7 +198,7 @@ def test_rows_of_equal_weight_are_rows_without_weight(form, case, weight):
     if form.settings.get("conditional"):
         return  # arcs of equal length, from a random point each: other draws
     want = importance_of(case, form)
-    got = importance_of(case, form, weights=np.full(len(case.X), weight))
+    got = importance_of(case, form, sample_weight=np.full(len(case.X), weight))
     assert_same(got, want, size_of(case, form), errors=False)
 
 
@@ -428,10 +430,10 @@ def test_importances_below_zero_are_told():
     """They occur: of a quantity that is larger where the features go together than where they do not."""
     x = np.random.default_rng(0).normal(size=200)
     X = np.stack([x, x], axis=1)
-    for settings in ({"repeats": 20}, {"exact": True}, {"max_samples": 50}):
+    for settings in ({"n_repeats": 20}, {"exact": True}, {"max_samples": 50}):
         pf = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.PFI(**settings))
         assert (pf.mean < -0.5).all()
         assert (pf.values < 0).all()
         assert pf.ranking()[-1].mean == pf.mean.min()
-    unused = sd.explain(lambda X: np.sin(9 * X[:, 0]), X, method=sd.PFI(repeats=20))
+    unused = sd.explain(lambda X: np.sin(9 * X[:, 0]), X, method=sd.PFI(n_repeats=20))
     np.testing.assert_array_equal(unused.values[1], 0.0)

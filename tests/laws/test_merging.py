@@ -11,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import _about
-from skedasis.engine.plan import Settings, prepare
-from skedasis.engine.select import Choice
+from skedasis.engine.plan import Settings, prepare_job
+from skedasis.engine.select import FeatureSelection
 from tests.laws.mixed import (
     EVERY_LEVEL_WAY,
     EVERY_PAIR_WAY,
@@ -42,9 +42,9 @@ class Parts:
     @classmethod
     def of(cls, quantity, case, wanted, method, schema, cuts):
         """Cut the rows, and gather each part by itself."""
-        source = as_source(case.X, None, case.weights, schema)
-        tasks = Choice(source, wanted).tasks(method)
-        job = prepare(quantity, method, source, tasks, Settings(10**9, 10**9))
+        source = as_dataset(case.X, None, case.weights, schema)
+        tasks = FeatureSelection(source, wanted).tasks(method)
+        job = prepare_job(quantity, method, source, tasks, Settings(10**9, 10**9))
         (batch,) = source.batches(len(source))
         way, plan = tasks[0].variant, job.plans[None, tasks[0].key]
         found = [

@@ -47,12 +47,12 @@ def test_batches_do_not_change_the_point_of_missing_values(column, kind, method,
     def model(Z):
         return case.model(np.where(np.isnan(Z), 1.0, Z)) + 3.0 * np.isnan(Z[:, column])
 
-    options = {"method": method, "weights": case.weights, "schema": kinds(kind)}
+    options = {"method": method, "sample_weight": case.weights, "schema": kinds(kind)}
     whole = sd.explain(model, X, column, **options)
     pieces = sd.explain(model, X, column, memory=memory, **options)
     shuffled = case.rng.permutation(len(X))
     weights = None if case.weights is None else case.weights[shuffled]
-    other = sd.explain(model, X[shuffled], column, **{**options, "weights": weights})
+    other = sd.explain(model, X[shuffled], column, **{**options, "sample_weight": weights})
     assert whole.missing_point.count == np.isnan(X[:, column]).sum()
     for found in (pieces.missing_point, other.missing_point):
         assert (found.count, found.exact) == (whole.missing_point.count, whole.missing_point.exact)
@@ -83,7 +83,7 @@ def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, cas
         rows.append(len(X))
         return np.stack([case.model(X), other(X), np.zeros(len(X))], axis=1)
 
-    options = {"method": method, "weights": case.weights, "memory": memory, "progress": False}
+    options = {"method": method, "sample_weight": case.weights, "memory": memory, "progress": False}
     options["schema"] = kinds("nominal")
     together = sd.explain(sd.prediction(model, output="all"), case.X, wanted, **options)
     seen = sum(rows)

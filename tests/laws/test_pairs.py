@@ -57,7 +57,7 @@ def test_batches_do_not_matter(way, case, memory):
 @law(4, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = pair_effect(case, way, memory=1_500)
-    identical(pair_effect(case, way, memory=1_500, threads=3), one)
+    identical(pair_effect(case, way, memory=1_500, n_jobs=3), one)
 
 
 @EVERY_PAIR_WAY

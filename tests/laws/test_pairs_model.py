@@ -203,7 +203,7 @@ def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
         (sd.prediction(f, slope=slope), 1e-7),
         (f, 1e-4 * (1 + np.abs(f(case.X)).max() / reach)),
     ):
-        s = sd.explain(quantity, case.X, (A, B), method=method, weights=case.weights)
+        s = sd.explain(quantity, case.X, (A, B), method=method, sample_weight=case.weights)
         double = np.diff(np.diff(s.value, axis=0), axis=1)
         near(double, truth, tolerance * reach, "double differences")
         near(s.cells.std[~np.isnan(s.cells.std)], 0.0, tolerance * reach, "spread")
@@ -218,7 +218,7 @@ def test_steps_of_two_categories_sum_up_to_the_model(case):
         case.X,
         (C, D),
         method=sd.ALE(),
-        weights=case.weights,
+        sample_weight=case.weights,
         schema=kinds("ordinal"),
     )
     near(
@@ -234,7 +234,7 @@ def test_steps_of_two_categories_sum_up_to_the_model(case):
 def test_main_effects_of_categories_are_their_own_ales(case):
     way = PAIR_WAYS["ale-categories"]
     s = pair_effect(case, way)
-    options = {"method": sd.ALE(), "weights": case.weights, "schema": kinds("ordinal")}
+    options = {"method": sd.ALE(), "sample_weight": case.weights, "schema": kinds("ordinal")}
     effects = sd.explain(case.model, case.X, [C, D], **options)
     for got, name in zip(s.main, ("x2", "x3"), strict=True):
         near(got, effects[name].value, EXACT * case.bound, name)
@@ -247,7 +247,7 @@ def test_main_effects_of_slopes_are_their_own_dales(case):
     s = pair_effect(case, way)
     quantity = pair_quantity(case.model, way)
     for axis, column in enumerate((A, B)):
-        e = sd.explain(quantity, case.X, column, method=way.method(), weights=case.weights)
+        e = sd.explain(quantity, case.X, column, method=way.method(), sample_weight=case.weights)
         np.testing.assert_array_equal(e.x, s.x[axis])
         near(s.main[axis], e.value, EXACT * size_of(case, way), "main")
 

@@ -38,7 +38,7 @@ def alike(a: Any, b: Any, rtol: float = 1e-9) -> None:
 @every
 def test_batches_and_threads_change_nothing(method: str) -> None:
     one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
-    other = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, memory="2KB", threads=2)
+    other = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, memory="2KB", n_jobs=2)
     alike(one, other)
 
 
@@ -53,7 +53,7 @@ def test_the_order_of_rows_does_not_matter(method: str) -> None:
 def test_whole_weights_are_repeated_rows(method: str) -> None:
     w = np.random.default_rng(6).integers(1, 4, 120)
     many = np.repeat(np.arange(120), w)
-    weighted = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, weights=w)
+    weighted = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS, sample_weight=w)
     repeated = sd.explain(MODELS, X[many], 0, method=METHODS[method], cv=FOLDS[many])
     alike(weighted, repeated)
     assert weighted.correction == pytest.approx(repeated.correction)
@@ -103,7 +103,7 @@ def test_inputs_are_left_alone() -> None:
     U, numbers = X.copy(), FOLDS.copy()
     U.flags.writeable = numbers.flags.writeable = False
     sd.explain(MODELS, U, cv=numbers)
-    sd.explain(MODELS, U, method=sd.PFI(repeats=3), cv=[(np.r_[0:80], np.r_[80:120])] * 3)
+    sd.explain(MODELS, U, method=sd.PFI(n_repeats=3), cv=[(np.r_[0:80], np.r_[80:120])] * 3)
     np.testing.assert_array_equal(U, X)
     np.testing.assert_array_equal(numbers, FOLDS)
 
@@ -111,9 +111,9 @@ def test_inputs_are_left_alone() -> None:
 def test_importances_do_not_depend_on_the_order_of_rows_that_are_known_by_name() -> None:
     order = np.random.default_rng(5).permutation(120)
     names = np.array([f"row {i:03d}" for i in range(120)])
-    one = sd.explain(MODELS, X, method=sd.PFI(repeats=4), cv=FOLDS, row_id=names)
+    one = sd.explain(MODELS, X, method=sd.PFI(n_repeats=4), cv=FOLDS, row_id=names)
     other = sd.explain(
-        MODELS, X[order], method=sd.PFI(repeats=4), cv=FOLDS[order], row_id=names[order]
+        MODELS, X[order], method=sd.PFI(n_repeats=4), cv=FOLDS[order], row_id=names[order]
     )
     np.testing.assert_allclose(other.values, one.values, atol=1e-12)
 
@@ -126,5 +126,5 @@ def test_groups_move_together_in_every_fold() -> None:
     em = sd.explain(models, U, "kind", method="ale", cv=parts, groups={"kind": [2, 3, 4]})
     assert len(em.x) == 3
     np.testing.assert_allclose(np.diff(np.sort(em.models[0].value)), [2.0, 3.0], atol=1e-9)
-    pf = sd.explain(models, U, method=sd.PFI(repeats=3), cv=parts, groups={"kind": [2, 3, 4]})
+    pf = sd.explain(models, U, method=sd.PFI(n_repeats=3), cv=parts, groups={"kind": [2, 3, 4]})
     assert pf.features[-1] == "kind"

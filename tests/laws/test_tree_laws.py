@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from skedasis.trees.bitset import Counted, Marked, marked, passing
+from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
 from skedasis.trees.ensemble import Ensemble, raw_scores
-from skedasis.trees.layout import parts_of, shape_of
-from skedasis.trees.traversal import Walked
+from skedasis.trees.layout import layout_of, layouts_by_output
+from skedasis.trees.traversal import TraversalEvaluator
 from tests.laws.strategies import law
 
 pytest.importorskip("numba")
@@ -92,8 +92,8 @@ class Case:
 
     def __init__(self, ensemble: Ensemble, X: np.ndarray) -> None:
         self.ensemble, self.X = ensemble, X
-        self.shape = shape_of(ensemble)
-        self.parts = parts_of(ensemble, self.shape)
+        self.shape = layout_of(ensemble)
+        self.parts = layouts_by_output(ensemble, self.shape)
 
     def codes(self, k: int, x: np.ndarray) -> Any:
         """Return what the trees see of values of the column of place k."""
@@ -104,8 +104,12 @@ class Case:
         shape, n = self.parts[output], len(self.X)
         codes = [self.codes(k, self.X[:, j]) for k, j in enumerate(self.shape.columns)]
         if way == "walked":
-            return Walked(shape, n, np.array(codes, np.int32).reshape(len(codes), n))
-        mark, kind = (marked, Marked) if way == "marked" else (passing, Counted)
+            return TraversalEvaluator(shape, n, np.array(codes, np.int32).reshape(len(codes), n))
+        mark, kind = (
+            (pack_tests, BitsetEvaluator)
+            if way == "marked"
+            else (pack_tests_numpy, CountingEvaluator)
+        )
         sets = [mark(t, c) for t, c in zip(self.shape.tests, codes, strict=True)]
         words = np.zeros((0, -(-n // 64)), np.uint64)
         return kind(shape, n, np.concatenate([words, *sets]))

@@ -55,7 +55,7 @@ class TestCentring:
 
     def test_weights_repeat_rows(self, X):
         w = np.random.default_rng(0).integers(0, 3, 300)
-        a = sd.explain(model, X, 0, method=sd.PDP(), weights=w)
+        a = sd.explain(model, X, 0, method=sd.PDP(), sample_weight=w)
         b = sd.explain(model, np.repeat(X, w, axis=0), 0, method=sd.PDP(grid=a.x))
         assert mean_over_data(a) == pytest.approx(mean_over_data(b))
 
@@ -208,7 +208,7 @@ class TestRefused:
         with refused(sd.DataError, "compare(center)", "'start'"):
             compare(three, center="start")
         with pytest.raises(sd.DataError, match="level"):
-            compare(three, level=2)
+            compare(three, confidence_level=2)
 
     def test_units(self, X):
         es = [

@@ -8,9 +8,9 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 import skedasis as sd
-from skedasis.plots.figures.effect import picture
+from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.figures.ice import tint
-from skedasis.plots.spec import View
+from skedasis.plots.spec import EffectPlotOptions
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
 
@@ -27,7 +27,7 @@ def X():
 class TestMarginal:
     def test_points_are_the_bins_own_means(self, X):
         e = sd.explain(model, X, 0, method=sd.MPlot(bins=5))
-        shown = picture(e)
+        shown = effect_spec(e)
         order = np.argsort(X[:, 0])
         for k, rows in enumerate(np.split(order, 5)):
             assert shown.main.lines[0].x[k] == pytest.approx(X[rows, 0].mean())
@@ -51,18 +51,18 @@ class TestMarginal:
             ("residual", "label - prediction"),
         ):
             e = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of=of))
-            shown = picture(e)
+            shown = effect_spec(e)
             assert shown.main.y.label == shown.slopes.y.label == name
             assert name in shown.main.lines[0].label
             assert not shown.main.zero
         centred = sd.explain(model, X, 0, method=sd.MPlot(bins=4, center="mean"))
-        assert picture(centred).main.zero
-        assert picture(centred).main.y.label == "prediction minus its mean"
+        assert effect_spec(centred).main.zero
+        assert effect_spec(centred).main.y.label == "prediction minus its mean"
 
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(300, 2.0), X[:, 1]]), 0, method=sd.MPlot())
-        assert picture(e).slopes is None
-        assert "the feature is constant" in picture(e).main.notes
+        assert effect_spec(e).slopes is None
+        assert "the feature is constant" in effect_spec(e).main.notes
         drawn(e.plot())
 
     def test_on_shared_scales_the_rows_keep_their_unit(self, X):
@@ -80,7 +80,7 @@ class TestMissing:
     @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(), sd.MPlot()], ids=lambda m: m.name)
     def test_a_point_beside_the_axis(self, holes, method):
         e = sd.explain(model, holes, 0, method=method)
-        main = picture(e, View(ice=None)).main
+        main = effect_spec(e, EffectPlotOptions(ice=None)).main
         point, at = main.apart, e.missing_point
         assert point.y == at.value
         assert point.label == "missing values (n=12)"
@@ -96,7 +96,7 @@ class TestMissing:
 
     def test_moves_with_the_centre(self, holes):
         e = sd.explain(model, holes, 0, method=sd.PDP())
-        raw, centred = picture(e, View("raw")).main, picture(e).main
+        raw, centred = effect_spec(e, EffectPlotOptions("raw")).main, effect_spec(e).main
         gap = raw.apart.y - raw.lines[0].y
         np.testing.assert_allclose(centred.apart.y - centred.lines[0].y, gap)
 
@@ -104,13 +104,13 @@ class TestMissing:
         X = X.copy()
         X[3, 0] = np.nan
         e = sd.explain(model, X, 0, method=sd.ALE())
-        point = picture(e).main.apart
+        point = effect_spec(e).main.apart
         assert np.isnan([point.lower, point.upper]).all()
-        assert np.isfinite(picture(e).main.y.limits).all()
+        assert np.isfinite(effect_spec(e).main.y.limits).all()
         drawn(e.plot())
 
     def test_no_point_no_place(self, X):
-        main = picture(sd.explain(model, X, 0, method=sd.ALE())).main
+        main = effect_spec(sd.explain(model, X, 0, method=sd.ALE())).main
         assert main.apart is None
         assert main.x.limits == main.x.range
 
@@ -129,30 +129,30 @@ class TestSlopes:
         q = sd.prediction(model, name="price", unit="EUR")
         schema = {"x0": sd.Feature("size", unit="m²")}
         e = sd.explain(q, X, 0, method=sd.ICE(derivative=True, grid=5), schema=schema)
-        main = picture(e).main
+        main = effect_spec(e).main
         assert main.y.label == "slope of price per size [EUR per m²]"
         assert main.zero
         np.testing.assert_allclose(main.lines[0].y, (1 + X[:, 1]).mean())
 
     def test_without_units(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(derivative=True))
-        assert picture(e).main.y.label == "slope of prediction per x0"
+        assert effect_spec(e).main.y.label == "slope of prediction per x0"
 
     def test_slopes_are_never_centred(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(derivative=True, grid=5))
-        bundle = picture(e, View(curves=300)).main.bundle
+        bundle = effect_spec(e, EffectPlotOptions(curves=300)).main.bundle
         np.testing.assert_allclose(bundle.y[:, 2], 1 + X[:, 1])
 
 
 class TestAnchors:
     def test_the_anchor_is_told(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(anchor=0.25, grid=[0.0, 0.25, 0.5]))
-        main = picture(e).main
+        main = effect_spec(e).main
         assert main.lines[0].y[1] == 0
         assert "0 at x0 = 0.25" in main.notes
         assert main.y.label == "effect on prediction"
         named = sd.explain(model, X, 0, method=sd.PDP(anchor={"x0": -0.25}))
-        assert "0 at x0 = \N{MINUS SIGN}0.25" in picture(named).main.notes
+        assert "0 at x0 = \N{MINUS SIGN}0.25" in effect_spec(named).main.notes
 
 
 class TestTint:
@@ -221,7 +221,9 @@ class TestTint:
 class TestColoured:
     def test_by_the_rows_of_X(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
-        bundle = picture(e, View("raw", curves=20, color=X[:, 1], color_name="x1")).main.bundle
+        bundle = effect_spec(
+            e, EffectPlotOptions("raw", curves=20, color=X[:, 1], color_name="x1")
+        ).main.bundle
         # At the end of the grid a curve is x (1 + x1): whose colour a curve has can be read off it.
         np.testing.assert_allclose(bundle.y[:, -1], e.x[-1] * (1 + bundle.tint.value))
 
@@ -259,7 +261,9 @@ class TestColoured:
 def test_a_band_may_hold_the_whole_curve_at_once():
     X = np.random.default_rng(3).normal(size=(300, 2))
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=8), progress=False)
-    each, whole = (picture(e, View(simultaneous=both)).main.bands[1] for both in (False, True))
+    each, whole = (
+        effect_spec(e, EffectPlotOptions(simultaneous=both)).main.bands[1] for both in (False, True)
+    )
     np.testing.assert_array_equal(whole.upper, e.interval(simultaneous=True)[1])
     assert (whole.upper > each.upper).all()
     assert "simultaneous band" in whole.label

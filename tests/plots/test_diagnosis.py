@@ -213,8 +213,8 @@ class TestDiagnosis:
         narrow, wide = (where(diagnosis(*FOUR), level) for level in (0.5, 0.99))
         assert (narrow.upper[0, 0] - narrow.lower[0, 0]) < (wide.upper[0, 0] - wide.lower[0, 0])
         assert "crosses: 99 % intervals" in wide.notes
-        with refused(sd.DataError, "plot(level)", "95"):
-            draw_diagnosis(diagnosis(*FOUR), level=95)
+        with refused(sd.DataError, "plot(confidence_level)", "95"):
+            draw_diagnosis(diagnosis(*FOUR), confidence_level=95)
 
 
 class TestTags:

@@ -8,9 +8,9 @@ import pytest
 import skedasis as sd
 from skedasis.plots import descriptions
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import picture
+from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.mpl.effect import draw
-from skedasis.plots.spec import View
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
 from skedasis.report import text as report_text
 
@@ -35,7 +35,7 @@ def effect(request):
 
 
 def test_the_curve_is_drawn_on_its_own_points_and_marked_at_the_edges(effect):
-    shown = picture(effect)
+    shown = effect_spec(effect)
     (line,) = shown.main.lines
     np.testing.assert_array_equal(line.x, effect.x)
     np.testing.assert_array_equal(line.y, effect.value)
@@ -46,16 +46,16 @@ def test_the_curve_is_drawn_on_its_own_points_and_marked_at_the_edges(effect):
 
 
 def test_bars_are_the_bins(effect):
-    panel = picture(effect).slopes
+    panel = effect_spec(effect).slopes
     np.testing.assert_array_equal(panel.steps.left, effect.bins.left)
     np.testing.assert_array_equal(panel.steps.y, effect.bins.effect)
     assert len(panel.words) == BINS
     if effect.spec.local == "steps":
-        assert "slopes are differences across bins" in picture(effect).main.notes
+        assert "slopes are differences across bins" in effect_spec(effect).main.notes
 
 
 def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
-    main, _, _ = descriptions.of_effect(effect, picture(effect), View())
+    main, _, _ = descriptions.of_effect(effect, effect_spec(effect), EffectPlotOptions())
     assert len(main) == BINS
     for k, hit in enumerate(main):
         ends = effect([effect.bins.left[k], effect.bins.right[k]])
@@ -76,7 +76,7 @@ def test_two_steps_a_row_are_no_slopes(effect):
     few = replace(effect, rows=replace(effect.rows, effect=both))
     assert effect_parts.local_effects(few.rows) is None
     assert report_text.opposite_sign_share(few) is None
-    assert picture(few).slopes.violins == ()
+    assert effect_spec(few).slopes.violins == ()
 
 
 def test_both_renderers_draw_it(effect):

@@ -27,11 +27,11 @@ NAMES = [
 MEANS = [0.2, 1.5, 0.0, -0.3, 0.7]
 
 
-def importance(means=MEANS, repeats=10, names=None, scale=1.0, seed=0, **more):
+def importance(means=MEANS, n_repeats=10, names=None, scale=1.0, seed=0, **more):
     """Return importances whose repeats scatter by a tenth about their means, and one that is exactly zero."""
     rng = np.random.default_rng(seed)
     m = np.asarray(means, dtype=float)[:, None]
-    values = scale * np.where(m == 0, 0.0, m + 0.1 * rng.normal(size=(len(m), repeats)))
+    values = scale * np.where(m == 0, 0.0, m + 0.1 * rng.normal(size=(len(m), n_repeats)))
     error = scale * np.where(m[:, 0] == 0, 0.0, 0.15)
     names = tuple(names or [f"f{i}" for i in range(len(m))])
     more = {"quantity": "entropy", "unit": "nats", **more}
@@ -56,7 +56,7 @@ def local(rows=50, features=2, repeats=3, weight=None, exact=True, seed=0, **mor
 class TestBars:
     def test_most_important_first_with_their_intervals(self):
         given = importance()
-        panel = bars(given, level=0.9)
+        panel = bars(given, confidence_level=0.9)
         assert panel.names == ("f1", "f4", "f0", "f2", "f3")
         order = [1, 4, 0, 2, 3]
         np.testing.assert_allclose(panel.value, [given.values[i].mean() for i in order])
@@ -98,7 +98,7 @@ class TestBars:
         assert tiny.x.label == "rise of entropy [10⁻¹² nats]"
 
     def test_no_interval_is_told(self):
-        two = importance(repeats=2)
+        two = importance(n_repeats=2)
         nothing = Importance(two.features, two.values, np.full(5, np.nan), two.freedom, 0.0, 500)
         panel = bars(nothing)
         assert np.isnan(panel.lower).all()
@@ -108,7 +108,7 @@ class TestBars:
         assert "individual repeats" in texts
 
     def test_nothing_left_to_chance_has_no_repeats(self):
-        exact = importance(repeats=1, provenance={"settings": {"exact": True}})
+        exact = importance(n_repeats=1, provenance={"settings": {"exact": True}})
         panel = bars(exact)
         assert panel.repeats.size == 0
         assert panel.notes == ("500 rows", "all pairs of rows")
@@ -117,7 +117,7 @@ class TestBars:
         assert "mean" in texts
 
     def test_of_very_many_repeats_quantiles(self):
-        given = importance([1.0, 2.0], repeats=1000)
+        given = importance([1.0, 2.0], n_repeats=1000)
         panel = bars(given)
         assert panel.repeats.shape == (2, 100)
         np.testing.assert_allclose(panel.repeats[0, [0, -1]], np.sort(given.values[1])[[0, -1]])
@@ -148,7 +148,7 @@ class TestBars:
     def test_found_by_the_library_itself(self):
         X = np.random.default_rng(0).normal(size=(120, 3))
         loss = sd.loss(lambda X: X[:, 0] + 2 * X[:, 1], "squared_error")
-        found = sd.explain(loss, X, y=X[:, 0] + 2 * X[:, 1], method=sd.PFI(repeats=4))
+        found = sd.explain(loss, X, y=X[:, 0] + 2 * X[:, 1], method=sd.PFI(n_repeats=4))
         assert bars(found).names == ("x1", "x0", "x2")
         assert bars(found).repeats[2].tolist() == [0.0] * 4
         assert {"x0", "x1", "x2", "120 rows · 4 repeats"} <= set(drawn(found.plot()))
@@ -252,7 +252,7 @@ class TestShifts:
         X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
         X[:, 1] = X[:, 0]
         q = sd.prediction(lambda X: np.abs(X[:, 0] - X[:, 1]), name="entropy")
-        found = sd.explain(q, X, method=sd.PFI(repeats=5, local=60))
+        found = sd.explain(q, X, method=sd.PFI(n_repeats=5, local=60))
         panel = shifts(found)[0]
         assert panel.before.max() == pytest.approx(100)  # they agree in all rows as they are
         assert panel.means[1] > panel.means[0]
@@ -319,8 +319,8 @@ class TestRefused:
             with refused(sd.DataError, "plot(top)", repr(top)):
                 draw_importance(importance(), top=top)
         for level in (0, 1, 95, True):
-            with refused(sd.DataError, "plot(level)", repr(level)):
-                draw_importance(importance(), level=level)
+            with refused(sd.DataError, "plot(confidence_level)", repr(level)):
+                draw_importance(importance(), confidence_level=level)
 
     def test_rows_that_are_not_kept(self):
         with refused(sd.UnsupportedError, "plot(kind='local')", "PFI(local=1000)"):

@@ -10,8 +10,8 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures.categorical import fitted
-from skedasis.plots.figures.effect import picture
-from skedasis.plots.spec import View
+from skedasis.plots.figures.effect import effect_spec
+from skedasis.plots.spec import EffectPlotOptions
 from tests.plots.drawing import apart, drawn, fits
 
 pd = pytest.importorskip("pandas")
@@ -39,7 +39,7 @@ def explained(X, method, kind="nominal", levels=tuple("abcd")):
 
 class TestPlaces:
     def test_a_level_has_a_place_a_label_and_a_count(self, X):
-        main = picture(explained(X, sd.ALE())).main
+        main = effect_spec(explained(X, sd.ALE())).main
         assert main.x.ticks == (0.0, 1.0, 2.0, 3.0)
         assert main.x.labels == ("a", "b", "c", "d")
         assert [w.text for w in main.words] == ["n=40", "n=30", "n=25", "n=5"]
@@ -48,7 +48,7 @@ class TestPlaces:
 
     def test_values_and_boxes(self, X):
         e = explained(X, sd.ALE())
-        main = picture(e, View(level=0.8)).main
+        main = effect_spec(e, EffectPlotOptions(confidence_level=0.8)).main
         (line,), (spread, error) = main.lines, main.bands
         np.testing.assert_array_equal(line.x, [0, 1, 2, 3])
         np.testing.assert_array_equal(line.y, e.value)
@@ -59,7 +59,7 @@ class TestPlaces:
 
     def test_nothing_lies_between_nominal_levels(self, X):
         nominal, ordinal = (
-            picture(explained(X, sd.PDP(), kind)).main for kind in ("nominal", "ordinal")
+            effect_spec(explained(X, sd.PDP(), kind)).main for kind in ("nominal", "ordinal")
         )
         assert nominal.lines[0].joined is None
         assert ordinal.lines[0].joined == "thin"
@@ -69,19 +69,19 @@ class TestPlaces:
 
     def test_few_rows_are_hatched(self, X):
         for method in (sd.ALE(), sd.PDP(), sd.MPlot()):
-            (hatch,) = picture(explained(X, method)).main.hatches
+            (hatch,) = effect_spec(explained(X, method)).main.hatches
             assert (hatch.left, hatch.right, hatch.doubt) == (2.5, 3.5, "few")
 
     def test_missing_values(self, X):
         """Of a nominal feature they are a level; of an ordinal one a point beside the axis."""
         F = X.assign(g=X.g.where(X.g != "b", None), o=np.where(X.z > 0.5, np.nan, np.round(X.z)))
         q = lambda F: F["z"].to_numpy() + F["g"].isna().to_numpy() + F["o"].isna().to_numpy()  # noqa: E731
-        nominal = picture(sd.explain(q, F, "g", method=sd.ALE())).main
+        nominal = effect_spec(sd.explain(q, F, "g", method=sd.ALE())).main
         assert "missing" in nominal.x.labels
         assert nominal.apart is None
         assert not any("missing" in note for note in nominal.notes)
         e = sd.explain(q, F, "o", method=sd.ALE(), schema={"o": "ordinal"})
-        ordinal = picture(e).main
+        ordinal = effect_spec(e).main
         n = int(F.o.isna().sum())
         assert "missing" not in ordinal.x.labels
         assert ordinal.apart.label == f"missing values (n={n})"
@@ -97,7 +97,7 @@ class TestPlaces:
 class TestSteps:
     def test_the_rows_of_both_levels_take_a_step(self, X):
         e = explained(X, sd.ALE())
-        below = picture(e).slopes
+        below = effect_spec(e).slopes
         z = {k: X.z[k == X.g].to_numpy() for k in WORTH}
         for k, (low, high) in enumerate(["ab", "bc", "cd"]):
             own = (WORTH[high] - WORTH[low]) * (1 + np.concatenate([z[low], z[high]]))
@@ -121,7 +121,7 @@ class TestSteps:
             quantity, X, "g", method=sd.RHALE(bins=sd.Optimal(alpha=0.0)), schema={"g": "ordinal"}
         )
         assert 1 < len(e.bins) < 9  # there are runs
-        panel = picture(e).slopes
+        panel = effect_spec(e).slopes
         np.testing.assert_allclose(panel.steps.y, e.bins.effect)
         spans = e.levels.places(e.bins.right) - e.levels.places(e.bins.left)
         gap = spans - (panel.steps.right - panel.steps.left)
@@ -135,13 +135,13 @@ class TestSteps:
 
     def test_an_m_plot_shows_its_rows(self, X):
         e = explained(X, sd.MPlot())
-        below = picture(e).slopes
+        below = effect_spec(e).slopes
         own = worth(X)[X.g == "b"]
         assert below.steps.y[1] == pytest.approx(own.mean())
         (violin,) = (v for v in below.violins if v.bin == 1)
         assert (violin.y[0], violin.y[-1]) == pytest.approx((own.min(), own.max()))
         assert below.y.name == "prediction"
-        centred = picture(explained(X, sd.MPlot(center="mean")))
+        centred = effect_spec(explained(X, sd.MPlot(center="mean")))
         np.testing.assert_allclose(centred.slopes.steps.y, below.steps.y)
         assert centred.main.y.label == "prediction minus its mean"
 
@@ -149,7 +149,7 @@ class TestSteps:
 class TestCurves:
     def test_each_row_at_each_level(self, X):
         e = explained(X, sd.ICE())
-        bundle = picture(e, View(own=True)).main.bundle
+        bundle = effect_spec(e, EffectPlotOptions(own=True)).main.bundle
         z = X.z.to_numpy()
         raw = np.outer(1 + z, list(WORTH.values()))
         np.testing.assert_allclose(bundle.y, raw - raw.mean(axis=1, keepdims=True))
@@ -158,7 +158,7 @@ class TestCurves:
         np.testing.assert_allclose(bundle.own_y, bundle.y[np.arange(100), at])
 
     def test_anchored_at_a_level(self, X):
-        main = picture(explained(X, sd.PDP(anchor="c"))).main
+        main = effect_spec(explained(X, sd.PDP(anchor="c"))).main
         assert main.lines[0].y[2] == 0
         assert "0 at g = c" in main.notes
 
@@ -176,7 +176,7 @@ class TestManyLevels:
     def test_those_with_most_rows_are_shown_and_the_rest_is_told(self, many, method):
         quantity = lambda X: X["g"].str.len().to_numpy() * X["z"].to_numpy()  # noqa: E731
         e = sd.explain(quantity, many, "g", method=method)
-        shown = picture(e)
+        shown = effect_spec(e)
         assert len(shown.main.lines[0].x) == 40
         assert "the 40 levels with most rows are shown, 260 are not" in shown.main.notes
         least = min(shown.counts.bars.height)
@@ -196,7 +196,7 @@ class TestManyLevels:
         e = sd.explain(
             lambda X: X["g"].to_numpy() * 2.0, X, "g", method=sd.PDP(), schema={"g": "ordinal"}
         )
-        main = picture(e).main
+        main = effect_spec(e).main
         assert len(main.lines[0].x) == 100
         assert len(main.x.ticks) == len(main.x.labels) <= 40
         assert main.x.labels[1] == e.levels.labels[int(main.x.ticks[1])]

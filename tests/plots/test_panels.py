@@ -9,9 +9,9 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import picture, share_vertical_axis, slopes
-from skedasis.plots.scales import Scale, join_notes, shortened
-from skedasis.plots.spec import View
+from skedasis.plots.figures.effect import effect_spec, share_vertical_axis, slopes
+from skedasis.plots.scales import Scale, join_notes, shorten
+from skedasis.plots.spec import EffectPlotOptions
 
 
 def model(X):
@@ -40,13 +40,13 @@ def pdp(X):
 
 class TestAccumulated:
     def test_the_line_is_the_effect_with_vertices_at_the_edges(self, rhale):
-        (line,) = picture(rhale).main.lines
+        (line,) = effect_spec(rhale).main.lines
         assert line.vertices
         np.testing.assert_array_equal(line.x, rhale.x)
         np.testing.assert_array_equal(line.y, rhale.value)
 
     def test_bands(self, rhale):
-        spread, error = picture(rhale, View(level=0.9)).main.bands
+        spread, error = effect_spec(rhale, EffectPlotOptions(confidence_level=0.9)).main.bands
         assert (spread.role, error.role) == ("heterogeneity", "error")
         np.testing.assert_allclose(spread.upper, rhale.value + rhale.heterogeneity)
         np.testing.assert_allclose(spread.lower, rhale.value - rhale.heterogeneity)
@@ -54,13 +54,13 @@ class TestAccumulated:
         assert error.label == "90 % interval of the average"
 
     def test_names_and_units(self, rhale):
-        shown = picture(rhale)
+        shown = effect_spec(rhale)
         assert shown.main.x.label == f"{rhale.about.feature.name} [m²]"
         assert shown.main.y.label == "effect on price [EUR]"
         assert shown.slopes.y.label == "slope [EUR per m²]"
 
     def test_method_and_rows(self, rhale):
-        main = picture(rhale).main
+        main = effect_spec(rhale).main
         assert main.title == "RHALE"
         assert main.notes == ("500 rows", "6 bins")
 
@@ -68,11 +68,11 @@ class TestAccumulated:
         X = X.copy()
         X[:37, 0] = np.nan
         e = sd.explain(lambda X: X[:, 1] + np.nan_to_num(X[:, 0]), X, 0, method=sd.ALE(bins=4))
-        assert picture(e).main.notes[-1] == "37 rows with a missing value"
-        assert np.isfinite(picture(e).main.rug.x).all()
+        assert effect_spec(e).main.notes[-1] == "37 rows with a missing value"
+        assert np.isfinite(effect_spec(e).main.rug.x).all()
 
     def test_steps_are_the_bins(self, rhale):
-        steps, bins = picture(rhale).slopes.steps, rhale.bins
+        steps, bins = effect_spec(rhale).slopes.steps, rhale.bins
         np.testing.assert_array_equal(steps.y, bins.effect)
         np.testing.assert_allclose(steps.upper - steps.lower, 2 * bins.std)
         per_sd = slopes(rhale, per_sd=True)
@@ -81,7 +81,7 @@ class TestAccumulated:
 
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(500, 0.3), X[:, 1]]), 0)
-        shown = picture(e)
+        shown = effect_spec(e)
         assert shown.slopes is None
         assert shown.main.notes == ("500 rows", "the feature is constant")
         assert shown.main.x.ticks == (0.3,)
@@ -89,26 +89,26 @@ class TestAccumulated:
     def test_what_has_no_spread_sets_no_scale(self, X):
         """Bins of one row have no std, and unreliable bins may not flatten the others."""
         e = sd.explain(model, X[:12], 0, method=sd.ALE(bins=12))
-        shown = picture(e)
+        shown = effect_spec(e)
         assert np.isnan(shown.slopes.steps.lower).any()
         assert np.isfinite([*shown.main.y.limits, *shown.slopes.y.limits]).all()
 
 
 class TestCounts:
     def test_a_count_above_each_bin(self, rhale):
-        shown = picture(rhale)
+        shown = effect_spec(rhale)
         assert [w.text for w in shown.slopes.words] == [f"n={n}" for n in rhale.bins.count]
         assert shown.counts is None
 
     def test_bars_where_numbers_would_touch(self, rhale):
         e = rhale.rebin(sd.Uniform(50))
-        shown = picture(e)
+        shown = effect_spec(e)
         assert shown.slopes.words == ()
         np.testing.assert_array_equal(shown.counts.bars.height, e.bins.count)
 
     def test_words_never_touch(self, rhale):
         for k in range(1, 40):
-            panel = picture(rhale.rebin(sd.Uniform(k))).slopes
+            panel = effect_spec(rhale.rebin(sd.Uniform(k))).slopes
             low, high = panel.x.limits
             at = [92 * (w.x - low) / (high - low) for w in panel.words]
             reach = [len(w.text) / 2 for w in panel.words]
@@ -125,7 +125,7 @@ class TestDoubt:
     def test_hatched_exactly_where_not_trusted(self, X, bins):
         inside = np.abs(X[:, 0] - 0.2) > 0.15
         e = sd.explain(model, X[inside], 0, method=sd.DALE(bins=bins))
-        shown = picture(e)
+        shown = effect_spec(e)
         for panel in (shown.main, shown.slopes):
             for k, x in enumerate((e.bins.left + e.bins.right) / 2):
                 assert self.hatched(panel, "empty", x) == e.bins.empty[k]
@@ -134,21 +134,21 @@ class TestDoubt:
 
     def test_no_data_is_written_where_it_fits(self, X):
         e = sd.explain(model, X[np.abs(X[:, 0]) > 0.4], 0, method=sd.DALE(bins=5))
-        (hatch,) = picture(e).main.hatches
+        (hatch,) = effect_spec(e).main.hatches
         assert (hatch.doubt, hatch.text, hatch.upright) == ("empty", "no data", False)
 
 
 class TestViolins:
     def test_mass_is_one(self, rhale):
         for k in (1, 6, 25):
-            shown = picture(rhale.rebin(sd.Uniform(k))).slopes.violins
+            shown = effect_spec(rhale.rebin(sd.Uniform(k))).slopes.violins
             assert shown
             for v in shown:
                 assert np.trapezoid(v.density, v.y) == pytest.approx(1, abs=1e-12)
                 assert (v.density >= 0).all()
 
     def test_within_the_data_and_the_bin(self, rhale):
-        for v in picture(rhale).slopes.violins:
+        for v in effect_spec(rhale).slopes.violins:
             left, right = rhale.bins.left[v.bin], rhale.bins.right[v.bin]
             own = rhale.rows.effect[(rhale.rows.x >= left) & (rhale.rows.x <= right)]
             assert own.min() <= v.y[0] < v.y[-1] <= own.max()
@@ -185,13 +185,13 @@ class TestViolins:
         quantity = sd.prediction(
             lambda X: 3 * X[:, 0], slope=lambda X: np.tile([3.0, 0], (len(X), 1))
         )
-        shown = picture(sd.explain(quantity, X, 0, method=sd.DALE(bins=4))).slopes
+        shown = effect_spec(sd.explain(quantity, X, 0, method=sd.DALE(bins=4))).slopes
         assert shown.violins == ()
         assert shown.dashes is None
 
     def test_few_rows_are_shown_one_by_one(self, X, rhale):
         e = rhale.rebin(sd.Edges([-1, -0.98, 0.5, 1]))
-        panel = picture(e).slopes
+        panel = effect_spec(e).slopes
         assert [v.bin for v in panel.violins] == [1, 2]
         assert set(panel.dashes.bin) == {0}
         assert len(panel.dashes.y) == e.bins.count[0]
@@ -215,7 +215,7 @@ class TestViolins:
         e = sd.explain(q, X, 0, method=sd.ALE(bins=40)).rebin(sd.Edges([*e_ends(X)]))
         assert len(e.bins) == 1
         assert np.ptp(e.rows.effect) > 0
-        assert picture(e).slopes.violins == ()
+        assert effect_spec(e).slopes.violins == ()
 
 
 def e_ends(X):
@@ -224,7 +224,7 @@ def e_ends(X):
 
 class TestDependence:
     def test_centred_like_its_curves(self, pdp):
-        main = picture(pdp).main
+        main = effect_spec(pdp).main
         (line,) = main.lines
         np.testing.assert_allclose(line.y, pdp.value - pdp.value.mean())
         np.testing.assert_allclose(main.bundle.y.mean(axis=1), 0, atol=1e-12)
@@ -237,13 +237,13 @@ class TestDependence:
 
     def test_centred_error_is_that_of_an_effect_centred_at_once(self, X, pdp):
         at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean"))
-        here, there = picture(pdp).main.bands[1], picture(at_once).main.bands[1]
+        here, there = effect_spec(pdp).main.bands[1], effect_spec(at_once).main.bands[1]
         np.testing.assert_allclose(here.lower, there.lower)
         np.testing.assert_allclose(here.upper, there.upper)
 
     @pytest.mark.parametrize("ice", ["raw", None])
     def test_as_it_is(self, pdp, ice):
-        main = picture(pdp, View(ice)).main
+        main = effect_spec(pdp, EffectPlotOptions(ice)).main
         np.testing.assert_array_equal(main.lines[0].y, pdp.value)
         assert main.y.label == "prediction"
         assert not main.zero
@@ -252,38 +252,38 @@ class TestDependence:
     def test_raw_curves_of_a_centred_effect(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(grid=5, center="start"))
         with pytest.raises(sd.UnsupportedError, match=r"center='start'.*center=None"):
-            picture(e, View("raw"))
-        np.testing.assert_allclose(picture(e).main.bundle.y[:, 0], 0)
+            effect_spec(e, EffectPlotOptions("raw"))
+        np.testing.assert_allclose(effect_spec(e).main.bundle.y[:, 0], 0)
 
     def test_unknown_ice(self):
         with pytest.raises(sd.DataError, match="'centered', 'raw' or None"):
-            View("both")
+            EffectPlotOptions("both")
 
     def test_own_values_lie_on_their_curves(self, X):
         e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.8]))
-        bundle = picture(e, View("raw", own=True, curves=500)).main.bundle
+        bundle = effect_spec(e, EffectPlotOptions("raw", own=True, curves=500)).main.bundle
         inside = X[:, 0] <= 0.8
         np.testing.assert_allclose(bundle.own_x, X[inside, 0])
         np.testing.assert_allclose(bundle.own_y, (X[:, 0] * X[:, 1])[inside])
 
     def test_thinned_curves(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
-        assert picture(e, View(curves=30)).main.bundle.y.shape == (30, 5)
-        assert picture(e, View(curves=30)).main.notes[1] == "30 curves"
-        assert picture(e).main.notes[-1] == "9.8 % of rows outside the grid"
+        assert effect_spec(e, EffectPlotOptions(curves=30)).main.bundle.y.shape == (30, 5)
+        assert effect_spec(e, EffectPlotOptions(curves=30)).main.notes[1] == "30 curves"
+        assert effect_spec(e).main.notes[-1] == "9.8 % of rows outside the grid"
 
     @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
     def test_own_values_of_the_feature_are_ticks(self, X, method):
         X = np.column_stack([np.where(X[:, 0] > 0, 2.0, 1.0), X[:, 1]])
-        main = picture(sd.explain(model, X, 0, method=method)).main
+        main = effect_spec(sd.explain(model, X, 0, method=method)).main
         assert main.x.ticks == (1.0, 2.0)
         assert main.lines[0].vertices
 
     def test_more_values_than_there_is_room_for_are_none(self, X):
         X = np.column_stack([np.floor(6 * X[:, 0]), X[:, 1]])
-        assert picture(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
+        assert effect_spec(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
         apart = np.column_stack([np.where(X[:, 0] > 0, 60.0, X[:, 0] % 2), X[:, 1]])
-        assert picture(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
+        assert effect_spec(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
 
 
 class TestRug:
@@ -308,13 +308,13 @@ class TestRug:
 class TestShared:
     def test_one_range_for_all(self, X):
         es = sd.explain(lambda X: 5 * X[:, 0] + X[:, 1], X, method=sd.ALE(bins=5))
-        a, b = share_vertical_axis([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([effect_spec(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
-        assert a.y.limits == picture(es["x0"]).main.y.limits
+        assert a.y.limits == effect_spec(es["x0"]).main.y.limits
 
     def test_a_flat_effect_asks_for_nothing(self, X):
         es = sd.explain(lambda X: 1e-9 * X[:, 0], X, method=sd.ALE(bins=5))
-        a, b = share_vertical_axis([picture(e).main for e in es.values()])
+        a, b = share_vertical_axis([effect_spec(e).main for e in es.values()])
         assert a.y.limits == b.y.limits
         assert b.y.limits[1] < 2e-9
 
@@ -352,7 +352,7 @@ class TestScale:
 
     @pytest.mark.parametrize("room", [8, 9, 50])
     def test_shortened(self, room):
-        text = shortened("a_name_that_goes_on_and_on_and_on_until_it_ends", room)
+        text = shorten("a_name_that_goes_on_and_on_and_on_until_it_ends", room)
         assert len(text) <= room
         assert text[0] == "a"
         assert text.endswith("ds")

@@ -70,7 +70,7 @@ def test_given_axes_and_options() -> None:
 
 def test_importances_show_each_model() -> None:
     losses = [sd.loss(m, "squared_error") for m in MODELS]
-    pf = sd.explain(losses, X, y=linear(X), method=sd.PFI(repeats=3), cv=FOLDS)
+    pf = sd.explain(losses, X, y=linear(X), method=sd.PFI(n_repeats=3), cv=FOLDS)
     panel = importance_panel(pf, top=2)
     order = np.argsort(-pf.mean)[:2]
     np.testing.assert_allclose(panel.value, pf.mean[order])

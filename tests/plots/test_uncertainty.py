@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.effect import picture
-from skedasis.plots.spec import View
+from skedasis.plots.figures.effect import effect_spec
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.theme import PATTERNS, RISES
 from tests.helpers import refused
 from tests.plots.drawing import drawn, fits
@@ -34,9 +34,9 @@ def e(X):
 
 class TestStrips:
     def test_they_are_the_rises(self, e):
-        strips = picture(e, View(rises=True)).main.strips
+        strips = effect_spec(e, EffectPlotOptions(rises=True)).main.strips
         assert [(s.left, s.right, s.rising) for s in strips] == [
-            (r.left, r.right, r.verdict) for r in e.rises()
+            (r.left, r.right, r.verdict) for r in e.elevated_regions()
         ]
         assert [s.rising for s in strips] == ["all", "elsewhere", "all"]
         texts = drawn(e.plot())
@@ -64,7 +64,10 @@ class TestStrips:
         drawn(sd.explain(sd.prediction(inside, name="entropy"), X, method=sd.PDP()).plot())
 
     def test_they_hide_nothing(self, e):
-        plain, main = picture(e, View(rises=False)).main, picture(e, View(rises=True)).main
+        plain, main = (
+            effect_spec(e, EffectPlotOptions(rises=False)).main,
+            effect_spec(e, EffectPlotOptions(rises=True)).main,
+        )
         low, high = main.y.limits
         assert high == plain.y.limits[1]
         assert plain.y.limits[0] == pytest.approx(low + 0.15 * (high - low))
@@ -106,7 +109,7 @@ class TestGroups:
         elif kind is object:
             y = y.astype(object)
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=np.linspace(-0.9, 0.8, 21)))
-        panel = picture(e, View(color=y, color_name="y", histogram=True)).groups
+        panel = effect_spec(e, EffectPlotOptions(color=y, color_name="y", histogram=True)).groups
         names = sorted(set(y.tolist()))
         assert len(panel.outlines) == 2
         for outline, name in zip(panel.outlines, names, strict=True):
@@ -121,13 +124,13 @@ class TestGroups:
         beyond = np.sum((X[:, 0] < outline.edges[0]) | (X[:, 0] > outline.edges[-1]))
         assert panel.notes[0] == "all 400 rows"
         assert panel.notes[1:] == ((f"{beyond} rows outside the panel",) if beyond else ())
-        assert panel.x == picture(e).main.x
+        assert panel.x == effect_spec(e).main.x
 
     def test_of_the_kept_rows_or_of_all(self, X):
         y = np.where(X[:, 1] > 0, "up", "down")
         e = sd.explain(inside, X, 0, method=sd.PDP(ice=50))
-        kept = picture(e, View(color=y, histogram=True)).groups
-        everyone = picture(e, View(color=y, histogram=True, values=X[:, 0])).groups
+        kept = effect_spec(e, EffectPlotOptions(color=y, histogram=True)).groups
+        everyone = effect_spec(e, EffectPlotOptions(color=y, histogram=True, values=X[:, 0])).groups
         assert kept.notes[0] == "a sample of 50 rows"
         assert everyone.notes[0] == "all 400 rows"
         rows = e.curves.row
@@ -137,10 +140,10 @@ class TestGroups:
     def test_weights(self, X):
         w = np.random.default_rng(0).integers(0, 4, 400)
         y = np.where(X[:, 1] > 0, "up", "down")
-        a = sd.explain(inside, X, 0, method=sd.ICE(grid=9), weights=w)
+        a = sd.explain(inside, X, 0, method=sd.ICE(grid=9), sample_weight=w)
         b = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=a.x))
-        one = picture(a, View(color=y, histogram=True)).groups
-        two = picture(b, View(color=np.repeat(y, w), histogram=True)).groups
+        one = effect_spec(a, EffectPlotOptions(color=y, histogram=True)).groups
+        two = effect_spec(b, EffectPlotOptions(color=np.repeat(y, w), histogram=True)).groups
         assert one.y.name == "sum of row weights"
         for p, q in zip(one.outlines, two.outlines, strict=True):
             assert p.height.sum() == pytest.approx(q.height.sum())
@@ -151,7 +154,7 @@ class TestGroups:
         for top in (30, 47, 199, 1000):
             Z = np.column_stack([np.arange(400) % top, X[:, 1]]).astype(float)
             e = sd.explain(lambda Z: Z[:, 0], Z, 0, method=sd.ICE())
-            panel = picture(e, View(color=Z[:, 1] > 0, histogram=True)).groups
+            panel = effect_spec(e, EffectPlotOptions(color=Z[:, 1] > 0, histogram=True)).groups
             edges = panel.outlines[0].edges
             assert len(set(np.diff(edges))) == 1
             assert (edges % 1 == 0.5).all()
@@ -164,7 +167,7 @@ class TestGroups:
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))
         for n in (3, 4, 8):
             color = np.array(list("abcdefgh"))[np.arange(400) % n]
-            panel = picture(e, View(color=color, histogram=True)).groups
+            panel = effect_spec(e, EffectPlotOptions(color=color, histogram=True)).groups
             if n == 3:
                 assert all(o.base is None for o in panel.outlines)
                 continue
@@ -192,7 +195,9 @@ class TestGroups:
         y = X[:, 1] > 0
         effect = sd.explain(lambda F: F["z"].to_numpy() + 0.0, F, "g", method=sd.ICE())
         for values in (None, F["g"]):
-            panel = picture(effect, View(color=y, histogram=True, values=values)).groups
+            panel = effect_spec(
+                effect, EffectPlotOptions(color=y, histogram=True, values=values)
+            ).groups
             for outline, is_up in zip(panel.outlines, (False, True), strict=True):
                 # Between the bars there is a gap.
                 found = [int(((F["g"] == g) & (y == is_up)).sum()) for g in "abc"]

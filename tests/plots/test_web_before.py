@@ -12,7 +12,7 @@ from tests.plots.reading import Sheet
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 8))
-PFI = sd.explain(lambda X: 3 * X[:, 0] + np.abs(X[:, 1]), X, method=sd.PFI(repeats=4, local=300))
+PFI = sd.explain(lambda X: 3 * X[:, 0] + np.abs(X[:, 1]), X, method=sd.PFI(n_repeats=4, local=300))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_of_what_was_asked_for():
     assert "x1" in before(PFI, ident="r", features="x1").alt
     with pytest.raises(sd.DataError, match="explore\\(kind\\)"):
         PFI.explore(kind="rows")
-    bare = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(repeats=2, local=0))
+    bare = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(n_repeats=2, local=0))
     with pytest.raises(sd.UnsupportedError, match="local"):
         bare.explore(kind="local")
 

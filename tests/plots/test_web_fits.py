@@ -71,7 +71,7 @@ def test_each_model_s_curve_is_there(found):
 def test_points_tell_the_mean_the_spread_and_the_interval(found):
     one = found["x0"]
     lower, upper = one.interval(0.9)
-    svg = ET.fromstring(str(effect_svg.models(one, ident="m", level=0.9).svg))
+    svg = ET.fromstring(str(effect_svg.models(one, ident="m", confidence_level=0.9).svg))
     tips = [r.get("data-tip").split("\n") for r in svg.iter(f"{SVG}rect") if r.get("data-tip")]
     assert len(tips) == len(one.x)
     told = np.array([re.findall(r"−?\d+\.?\d*", " ".join(t[1:])) for t in tips])
@@ -111,7 +111,7 @@ def test_levels_without_an_order_have_no_curve_between_them():
 def test_importances_show_each_model():
     X = np.random.default_rng(1).normal(size=(200, 3))
     losses = [sd.loss(lambda X, k=k: k * X[:, 0], "squared_error") for k in (0.9, 1.0, 1.4)]
-    found = sd.explain(losses, X, y=X[:, 0] + X[:, 1], method=sd.PFI(repeats=2))
+    found = sd.explain(losses, X, y=X[:, 0] + X[:, 1], method=sd.PFI(n_repeats=2))
     drawing = effect_svg.importances(found, ident="i", top=2)
     svg = ET.fromstring(str(drawing.svg))
     tips = [r.get("data-tip").split("\n") for r in svg.iter(f"{SVG}rect") if r.get("data-tip")]

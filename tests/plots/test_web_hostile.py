@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.spec import View
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import (
     effect as effect_svg,
 )
@@ -98,7 +98,9 @@ class TestNames:
             root = checked(effect_svg.effect(e, ident="f"))
             assert not [t for t in root.itertext() if "\x00" in t or "\x1b" in t]
         checked(
-            effect_svg.effect(sd.explain(q, X, 0, method=sd.PDP()), View(color=X["c"]), ident="g")
+            effect_svg.effect(
+                sd.explain(q, X, 0, method=sd.PDP()), EffectPlotOptions(color=X["c"]), ident="g"
+            )
         )
         checked(compare({name: whole, f"{name}2": whole}, ident="c"))
         both = sd.explain(q, X, ["b", X.columns[0]], method=sd.ALE(bins=3))
@@ -109,7 +111,7 @@ class TestNames:
         q = sd.prediction(lambda d: d.iloc[:, 0].to_numpy() * d["b"].to_numpy(), name=name or "q")
         checked(surface_svg.surface(sd.explain(q, X, (0, "b"), method=sd.ALE(bins=3)), ident="s"))
         checked(surface_svg.surface(sd.explain(q, X, ("c", "b"), method=sd.PDP(grid=3)), ident="s"))
-        pf = sd.explain(q, X, method=sd.PFI(repeats=3, local=N))
+        pf = sd.explain(q, X, method=sd.PFI(n_repeats=3, local=N))
         checked(importance_svg.importance(pf, ident="b"))
         checked(before(pf, ident="l"))
 

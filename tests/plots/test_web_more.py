@@ -14,7 +14,13 @@ from skedasis.plots.scales import SMALL, width_of
 from skedasis.plots.svg.diagnosis import HOLLOW, LOOKS, diagnosis
 from skedasis.plots.svg.importance import importance
 from skedasis.plots.svg.marks import SHAPES
-from skedasis.plots.svg.overview import Place, Reliability, calibration, ledger, places
+from skedasis.plots.svg.overview import (
+    ImportancePoint,
+    ReliabilityBins,
+    calibration,
+    importance_scatter,
+    variance_bar,
+)
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance
 from tests.plots.sheets import back, inside, moves, of, parsed, pixel, texts, tips
@@ -68,7 +74,7 @@ def diagnosed(at, kinds, names=None, r2=None, error=0.02):
 
 def place(name, x, y, kind="continuous", *, ends=None):
     """Return a feature at a place."""
-    return Place(name, kind, x, y, *(ends or (None, None)))
+    return ImportancePoint(name, kind, x, y, *(ends or (None, None)))
 
 
 class TestImportance:
@@ -97,7 +103,7 @@ class TestImportance:
 
     def test_tips_tell_the_whole(self):
         given = importances([0.25, 2.0], ["b", "a"])
-        said = tips(parsed(importance(given, ident="i", level=0.9)))
+        said = tips(parsed(importance(given, ident="i", confidence_level=0.9)))
         assert said[0].startswith("a\nimportance ")
         lower, upper = given.interval(0.9)
         assert said[1].split("\n")[2] == f"90 % interval {lower[0]:.3f} to {upper[0]:.3f}"
@@ -146,7 +152,7 @@ class TestPlaces:
     def drawn(self, given=None, **more):
         given = self.GIVEN if given is None else given
         links = {p.feature: f"#at-{k}" for k, p in enumerate(given)}
-        return places(given, ident="w", links=links, **LABELS, **more)
+        return importance_scatter(given, ident="w", links=links, **LABELS, **more)
 
     def test_points_lie_where_features_are(self):
         root = parsed(self.drawn())
@@ -177,7 +183,7 @@ class TestPlaces:
         assert all(e.get("aria-label") for e in links)
 
     def test_without_a_link_a_point_still_speaks(self):
-        root = parsed(places(self.GIVEN, ident="w", links={}, **LABELS))
+        root = parsed(importance_scatter(self.GIVEN, ident="w", links={}, **LABELS))
         assert not [e for e in root.iter() if e.tag.endswith("}a")]
         assert len(tips(root)) == 4
         assert all(e.get("tabindex") == "0" for e in of(root, "place"))
@@ -357,7 +363,7 @@ class TestDiagnosis:
 def reliability(p, o, count, half=0.05):
     """Return bins of probabilities."""
     p, o = np.asarray(p, dtype=float), np.asarray(o, dtype=float)
-    return Reliability(p - 0.01, p + 0.01, p, o, o - half, o + half, np.asarray(count))
+    return ReliabilityBins(p - 0.01, p + 0.01, p, o, o - half, o + half, np.asarray(count))
 
 
 class TestCalibration:
@@ -426,7 +432,7 @@ class TestCalibration:
 class TestLedger:
     def test_widths_are_shares(self):
         shares = {"additive effects": 0.62, "pairs shown": 0.21, "rest": 0.17}
-        root = parsed(ledger(shares, ident="l"))
+        root = parsed(variance_bar(shares, ident="l"))
         (panel,) = of(root, "panel")
         at = 0.0
         for bar, share in zip(of(panel, "entry"), shares.values(), strict=True):
@@ -439,7 +445,7 @@ class TestLedger:
         assert len(set(looks)) == 3
 
     def test_a_part_below_zero_is_told_in_words(self):
-        made = ledger({"effects": 0.85, "pairs": 0.31, "rest": -0.16}, ident="l")
+        made = variance_bar({"effects": 0.85, "pairs": 0.31, "rest": -0.16}, ident="l")
         root = parsed(made)
         assert len(of(of(root, "panel")[0], "entry")) == 2
         said = " ".join(texts(root))
@@ -463,7 +469,9 @@ class TestLedger:
         ],
     )
     def test_odd_ones(self, shares):
-        root = parsed(ledger(shares, ident="l", title="Variance" * 60, whole="variance " * 60))
+        root = parsed(
+            variance_bar(shares, ident="l", title="Variance" * 60, whole="variance " * 60)
+        )
         assert inside(root)
         shown = [v for v in shares.values() if math.isfinite(v) and v > 0]
         assert len(tips(root)) == len(shown)
@@ -472,6 +480,6 @@ class TestLedger:
 def test_figures_of_one_page_share_no_names():
     made = [
         diagnosis(diagnosed([(1, 1)], ["shared"], r2=[(0.5, 0.5)]), ident=i) for i in ("a", "b")
-    ] + [importance(importances([1.0]), ident="c"), ledger({"a": 0.5, "b": 0.5}, ident="d")]
+    ] + [importance(importances([1.0]), ident="c"), variance_bar({"a": 0.5, "b": 0.5}, ident="d")]
     names = [e.get("id") for drawing in made for e in parsed(drawing).iter() if e.get("id")]
     assert len(names) == len(set(names))

@@ -13,9 +13,9 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.effect import picture
-from skedasis.plots.scales import number, number_or_zero, places
-from skedasis.plots.spec import View
+from skedasis.plots.figures.effect import effect_spec
+from skedasis.plots.scales import number, number_or_zero, position_texts
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
 from tests.plots.reading import SPACE, Sheet, marks, parts
 
@@ -136,7 +136,7 @@ def test_the_legend_explains_all_that_the_other_figure_explains():
     ]
     for e, view in cases:
         texts = [t.get_text() for t in e.plot(**view).legends[0].get_texts()]
-        assert sorted(drawn(e, View(**view)).legend) == sorted(texts), e.spec.method
+        assert sorted(drawn(e, EffectPlotOptions(**view)).legend) == sorted(texts), e.spec.method
 
 
 def test_the_same_effect_twice_on_a_page_shares_no_name():
@@ -178,7 +178,7 @@ def test_the_curve_is_the_effects_own_path():
 
 def test_bands_are_the_interval_and_the_heterogeneity():
     e = explained(sd.DALE(bins=6), data(500))
-    sheet = drawn(e, View(level=0.8))
+    sheet = drawn(e, EffectPlotOptions(confidence_level=0.8))
     main = sheet.panels[0]
     for look, (lower, upper) in (
         ("err", e.interval(0.8)),
@@ -228,7 +228,7 @@ def test_violins_keep_their_shape():
     sheet = drawn(e)
     lower = sheet.panels[1]
     for violin, body in zip(
-        picture(e).slopes.violins, lower.parts(sheet.one("violin", lower.element)), strict=True
+        effect_spec(e).slopes.violins, lower.parts(sheet.one("violin", lower.element)), strict=True
     ):
         right = body[: len(body) // 2]
         wide = np.interp(violin.y, right[:, 1], right[:, 0] - violin.middle)
@@ -248,7 +248,7 @@ def test_slopes_that_change_are_tilted():
 def test_bins_say_their_numbers():
     e = explained(sd.DALE(bins=4), data(37))
     sheet = drawn(e)
-    edges = places(np.append(e.bins.left, e.bins.right[-1]))
+    edges = position_texts(np.append(e.bins.left, e.bins.right[-1]))
     assert len(sheet.tips) == 4
     for k, lines in enumerate(sheet.tips):
         assert lines[0] == f"{edges[k]} – {edges[k + 1]}"
@@ -335,7 +335,7 @@ def test_curves_are_the_rows_own():
 
 def test_a_few_of_many_curves():
     e = explained(sd.PDP(), data(300))
-    sheet = drawn(e, View(curves=40))
+    sheet = drawn(e, EffectPlotOptions(curves=40))
     path = sheet.one("curves", sheet.panels[0].element)
     rows = [int(v) for v in path.get("data-rows").split()]
     assert len(parts(path)) == len(set(rows)) == 40
@@ -350,7 +350,7 @@ def test_groups_have_colours_strokes_marks_and_names():
     X = data(80)
     side = np.where(X[:, 1] > 0, "up", "down")
     e = explained(sd.PDP(), X)
-    sheet = drawn(e, View(color=side, color_name="side", own=True, histogram=True))
+    sheet = drawn(e, EffectPlotOptions(color=side, color_name="side", own=True, histogram=True))
     sound(sheet, "f")
     for place, name in enumerate(("down", "up")):
         (path,) = [p for p in sheet.of(f"curves m{place}") if p.get("data-rows")]
@@ -371,7 +371,7 @@ def test_groups_have_colours_strokes_marks_and_names():
 
 def test_numbers_have_a_scale():
     X = data(60)
-    sheet = drawn(explained(sd.PDP(), X), View(color=X[:, 1], color_name="other"))
+    sheet = drawn(explained(sd.PDP(), X), EffectPlotOptions(color=X[:, 1], color_name="other"))
     shade = np.full(60, -1)
     for k in range(16):
         for path in sheet.of(f"curves v{k}"):
@@ -387,9 +387,9 @@ def test_points_of_a_grid_say_their_numbers():
     e = explained(sd.PDP(grid=9), data(120))
     sheet = drawn(e)
     level = e.value.mean()
-    shown = picture(e).main
+    shown = effect_spec(e).main
     for i, lines in enumerate(sheet.tips):
-        assert lines[0] == f"x0 = {places(e.x)[i]}"
+        assert lines[0] == f"x0 = {position_texts(e.x)[i]}"
         assert lines[1] == f"average {number(e.value[i] - level)}"
         # What rounding has left of a zero is none in a curve that was moved.
         spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
@@ -412,9 +412,9 @@ def test_stretches_on_which_curves_stand_high():
     X = np.c_[x, x + 0.1 * rng.normal(size=400)]
     q = sd.prediction(lambda X: np.exp(-8 * (X[:, 0] - 1) ** 2), name="entropy")
     e = sd.explain(q, X, 0, method=sd.PDP())
-    found = e.rises()
+    found = e.elevated_regions()
     assert found
-    sheet = drawn(e, View(rises=True))
+    sheet = drawn(e, EffectPlotOptions(rises=True))
     sound(sheet, "f")
     main = sheet.panels[0]
     strips = [s for s in sheet.of("strip", main.element) if s.get("class") != "strip ground"]
@@ -460,7 +460,7 @@ def lettered(method, n=400, kind="nominal"):
 @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(), sd.MPlot()], ids=lambda m: m.name)
 def test_levels_stand_at_their_places(method):
     e = lettered(method)
-    shown = picture(e, View(across=effect_svg.ACROSS)).main
+    shown = effect_spec(e, EffectPlotOptions(across=effect_svg.ACROSS)).main
     sheet = drawn(e)
     sound(sheet, "f")
     main = sheet.panels[0]
@@ -536,7 +536,7 @@ def test_missing_values_stand_beside_the_axis():
     main = sheet.panels[0]
     point = list(sheet.of("marks average", main.element))[-1]
     ((x, y),) = marks(point)
-    axis = picture(e).main.x
+    axis = effect_spec(e).main.x
     same(main.x(x), axis.beside, main.fine[0])
     same(main.y(y), e.missing_point.value, main.fine[1])
     assert "missing" in sheet.words
@@ -695,7 +695,7 @@ def test_a_feature_takes_little_room():
     made = [
         effect_svg.effect(rhale, ident="a"),
         effect_svg.compare([rhale, pdp, mplot], ident="b"),
-        effect_svg.effect(pdp, View(curves=100), ident="c"),
+        effect_svg.effect(pdp, EffectPlotOptions(curves=100), ident="c"),
     ]
     assert sum(len(d.svg.encode()) for d in made) < 100_000
 
@@ -708,7 +708,7 @@ def test_a_constant_is_drawn_as_zero_by_both_figures():
     flat = sd.prediction(lambda X: np.exp(X[:, 1]) + 50)
     pdp, ale = (sd.explain(flat, X, 0, method=m) for m in (sd.PDP(grid=9), sd.ALE(bins=5)))
     assert np.ptp(pdp.value) < 1e-12
-    shown = picture(pdp).main
+    shown = effect_spec(pdp).main
     assert shown.y.range[1] - shown.y.range[0] > 0.1
     assert not shown.lines[0].y.any()
     assert shown.bundle is not None
@@ -728,7 +728,7 @@ def test_a_constant_is_drawn_as_zero_by_both_figures():
 def test_what_is_small_but_real_is_no_zero():
     X = data(200)
     e = sd.explain(lambda X: 50 + 1e-9 * X[:, 0], X, 0, method=sd.PDP(grid=9))
-    assert np.ptp(picture(e).main.lines[0].y) == pytest.approx(np.ptp(e.value), rel=1e-9)
+    assert np.ptp(effect_spec(e).main.lines[0].y) == pytest.approx(np.ptp(e.value), rel=1e-9)
     assert "10⁻⁹" in " ".join(drawn(e).words)
 
 
@@ -805,7 +805,7 @@ def test_neighbouring_stretches_of_one_doubt_are_one():
         (panel.x(float(h.get("x"))), panel.x(float(h.get("x")) + float(h.get("width"))))
         for h in sheet.of("hatch", panel.element)
     )
-    shown = picture(e).slopes.hatches
+    shown = effect_spec(e).slopes.hatches
     assert len(spans) < len(shown)
     assert spans[0][0] == pytest.approx(min(h.left for h in shown), abs=panel.fine[0])
     assert sum(b - a for a, b in spans) == pytest.approx(

@@ -30,12 +30,13 @@ class Both:
     entropy: sd.Importance
 
 
-def importances(model: Any, X: Any, y: Any, repeats: int = 10, seed: int = 0) -> Both:
+def importances(model: Any, X: Any, y: Any, n_repeats: int = 10, seed: int = 0) -> Both:
     """Return Likelihood-PFI and Entropy-PFI of all features."""
-    method = sd.PFI(repeats=repeats)
-    likelihood = sd.explain(sd.nll(model), X, y=y, method=method, seed=seed, progress=False)
+    method = sd.PFI(n_repeats=n_repeats)
+    likelihood = sd.explain(sd.nll(model), X, y=y, method=method, random_state=seed, progress=False)
     return Both(
-        likelihood, sd.explain(sd.entropy(model), X, method=method, seed=seed, progress=False)
+        likelihood,
+        sd.explain(sd.entropy(model), X, method=method, random_state=seed, progress=False),
     )
 
 

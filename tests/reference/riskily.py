@@ -25,7 +25,7 @@ def slopes_as_given(x, d, bins, *, weights=None, method=sd.RHALE, **options):
     quantity = sd.prediction(lambda X: X[:, 0], slope=slope)
     made = method(bins=bins, **options.pop("settings", {}))
     return sd.explain(
-        quantity, np.stack([x, d], axis=1), 0, method=made, weights=weights, **options
+        quantity, np.stack([x, d], axis=1), 0, method=made, sample_weight=weights, **options
     )
 
 

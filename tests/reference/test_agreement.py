@@ -89,7 +89,7 @@ def test_pdp_and_ice_of_regressors_are_scikit_learns(name, seed):
         np.testing.assert_array_equal(e.x, grid)
         near(e.value, want, 1e-12 * size, "PDP")
         want = brute(model, X, feature, grid, weights)["average"][0]
-        e = sd.explain(model, X, feature, method=sd.PDP(grid=grid), weights=weights)
+        e = sd.explain(model, X, feature, method=sd.PDP(grid=grid), sample_weight=weights)
         near(e.value, want, 1e-12 * size, "weighted PDP")
         curves = brute(model, X, feature, grid, kind="individual")["individual"][0]
         e = sd.explain(model, X, feature, method=sd.ICE(grid=grid))
@@ -109,7 +109,7 @@ def test_pdp_and_ice_of_classifiers_are_scikit_learns(name, classes):
         found = brute(model, X, 1, grid, weights, **options)["average"]
         # Of two classes scikit-learn gives the second one's alone.
         want = found[place] if len(found) > 1 else found[0] if place == 1 else 1 - found[0]
-        e = sd.explain(quantity, X, 1, method=sd.PDP(grid=grid), weights=weights)
+        e = sd.explain(quantity, X, 1, method=sd.PDP(grid=grid), sample_weight=weights)
         near(e.value, want, 1e-12, "PDP")
         found = brute(model, X, 1, grid, kind="individual", **options)["individual"]
         want = found[place] if len(found) > 1 else found[0] if place == 1 else 1 - found[0]
@@ -122,7 +122,7 @@ def test_a_bare_classifier_of_two_means_the_class_that_scikit_learn_means():
     model = classifiers()["logistic"].fit(X, y > 0)
     grid = np.linspace(-1, 1, 5)
     want = brute(model, X, 0, grid, weights, response_method="predict_proba")["average"][0]
-    e = sd.explain(model, X, 0, method=sd.PDP(grid=grid), weights=weights)
+    e = sd.explain(model, X, 0, method=sd.PDP(grid=grid), sample_weight=weights)
     near(e.value, want, 1e-12, "PDP")
 
 
@@ -133,7 +133,7 @@ def test_pdp_of_a_data_frame_is_scikit_learns():
     model = regressors()["forest"].fit(frame, y)
     grid = np.linspace(-1, 1, 6)
     want = brute(model, frame, "b", grid, weights)["average"][0]
-    e = sd.explain(model, frame, "b", method=sd.PDP(grid=grid), weights=weights)
+    e = sd.explain(model, frame, "b", method=sd.PDP(grid=grid), sample_weight=weights)
     near(e.value, want, 1e-12 * np.abs(want).max(), "PDP")
 
 

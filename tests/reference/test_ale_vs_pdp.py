@@ -164,7 +164,9 @@ def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
     )
     number = reference.ale_1d(c.f, c.plain, 0, k, w).value
     method, schema = sd.ALE(bins=k, order=orders), {2: "nominal", 3: "nominal"}
-    found = sd.explain(c.f, c.X, [(2, 3), (0, 3)], method=method, weights=c.weights, schema=schema)
+    found = sd.explain(
+        c.f, c.X, [(2, 3), (0, 3)], method=method, sample_weight=c.weights, schema=schema
+    )
     for got, want in (
         (found["x2", "x3"].main[0], first),
         (found["x2", "x3"].main[1], second),

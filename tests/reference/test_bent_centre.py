@@ -36,7 +36,7 @@ def test_weights_are_repetitions_for_the_centre_too():
     X = np.c_[rng.uniform(size=200), rng.normal(size=200)]
     w = rng.integers(1, 4, 200).astype(float)
     q = _squares(0.2)
-    one = sd.explain(q, X, 0, weights=w, progress=False)
+    one = sd.explain(q, X, 0, sample_weight=w, progress=False)
     two = sd.explain(q, np.repeat(X, w.astype(int), axis=0), 0, progress=False)
     np.testing.assert_allclose(one.value, two.value, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(one.std_error, two.std_error, rtol=1e-10)
@@ -44,7 +44,7 @@ def test_weights_are_repetitions_for_the_centre_too():
 
 def test_an_ale_that_bends_is_centred_over_its_cells():
     X = _even(1000)
-    method = sd.ALE(bins=sd.Optimal(criterion="risk"))
+    method = sd.ALE(bins=sd.Optimal(criterion="likelihood"))
     e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=method, progress=False)
     assert np.any(e.bins.trend)
     assert e(X[:, 0]).mean() == pytest.approx(0.0, abs=2e-3)

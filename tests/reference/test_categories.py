@@ -37,11 +37,13 @@ def test_a_given_order(seed):
     for name in NOMINAL:
         order = c.orders[name]
         want = reference.ale_categorical(c.f, c.plain, NAMES.index(name), order, c.weights_of_plain)
-        e = sd.explain(c.f, c.X, name, method=sd.ALE(order=order), weights=c.weights, schema=KINDS)
+        e = sd.explain(
+            c.f, c.X, name, method=sd.ALE(order=order), sample_weight=c.weights, schema=KINDS
+        )
         np.testing.assert_array_equal(e.x, order)
         same_steps(e, want, c.size)
         backwards = sd.ALE(order=order[::-1])
-        turned = sd.explain(c.f, c.X, name, method=backwards, weights=c.weights, schema=KINDS)
+        turned = sd.explain(c.f, c.X, name, method=backwards, sample_weight=c.weights, schema=KINDS)
         near(turned.value[::-1], e.value, 1e-12 * (np.abs(e.value).max() + c.size), "backwards")
 
 
@@ -65,7 +67,7 @@ def test_the_order_of_similarity(seed):
             [k not in KINDS for k in others],
         )
         first, second = found.eigenvalues[:2]
-        e = sd.explain(c.f, c.X, j, method=sd.ALE(), weights=weights, schema=KINDS)
+        e = sd.explain(c.f, c.X, j, method=sd.ALE(), sample_weight=weights, schema=KINDS)
         want = reference.ale_categorical(c.f, plain, j, e.x.tolist())
         same_steps(e, want, c.size)
         assert sorted(e.x.tolist()) == sorted(found.order)
@@ -85,10 +87,10 @@ def test_text_in_a_data_frame(seed):
         order = c.orders[name]
         want = reference.ale_categorical(c.f, c.plain, j, order, c.weights_of_plain)
         method = sd.ALE(order=c.named(order))
-        e = sd.explain(model, frame, name, method=method, weights=c.weights)
+        e = sd.explain(model, frame, name, method=method, sample_weight=c.weights)
         assert e.x.tolist() == c.named(order)
         same_steps(e, want, c.size)
-        p = sd.explain(model, frame, name, method=sd.PDP(), weights=c.weights)
+        p = sd.explain(model, frame, name, method=sd.PDP(), sample_weight=c.weights)
         codes = [dict(zip(c.named(order), order, strict=True))[v] for v in p.x]
         both = reference.pdp_2d(c.f, c.plain, j, j, codes, codes, c.weights_of_plain)
         near(p.value, np.diag(both.value), 1e-12 * c.size, "PDP")
@@ -142,8 +144,8 @@ def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
     """DESIGN 4.7: how levels are written down is no part of an effect."""
     (of_text, plain), (of_block, wide) = coloured(seed)
     weights = np.random.default_rng(seed).integers(1, 4, len(plain)) / 2 if weighted else None
-    want = sd.explain(of_text, plain, "colour", method=method, weights=weights)
-    got = sd.explain(of_block, wide, "colour", method=method, weights=weights, groups=BLOCK)
+    want = sd.explain(of_text, plain, "colour", method=method, sample_weight=weights)
+    got = sd.explain(of_block, wide, "colour", method=method, sample_weight=weights, groups=BLOCK)
     by_name = {name: k for k, name in enumerate(want.levels.labels)}
     place = [by_name[name] for name in got.levels.labels]
     assert sorted(place) == list(range(4))

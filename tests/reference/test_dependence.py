@@ -11,8 +11,8 @@ import pytest
 from sklearn.ensemble import RandomForestRegressor
 
 from skedasis.analysis.dependence import coded, dependence, out_of_bag
-from skedasis.data.categories import grouped
-from skedasis.data.dataset import as_source
+from skedasis.data.categories import apply_groups
+from skedasis.data.dataset import as_dataset
 from tests.helpers import refused
 
 N = 600
@@ -21,8 +21,8 @@ RNG = np.random.default_rng(11)
 
 def measured(X, y=None, *, weights=None, schema=None, groups=None, keys=None, rows=None, seed=0):
     y = np.zeros(len(X)) if y is None else y
-    source = as_source(X, y, weights, schema, keys)
-    return dependence(coded(source, grouped(source, groups), rows, seed), seed=seed)
+    source = as_dataset(X, y, weights, schema, keys)
+    return dependence(coded(source, apply_groups(source, groups), rows, seed), seed=seed)
 
 
 def whole_numbers(n=400, d=3, k=30):
@@ -80,8 +80,8 @@ def test_numbers_of_any_distribution_come_close_to_a_forest_that_sees_the_values
 
 def test_threads_do_not_matter():
     X = whole_numbers(n=200)
-    data = coded(as_source(X, X[:, 0]), as_source(X).features, None, 0)
-    one, two = dependence(data), dependence(data, threads=2)
+    data = coded(as_dataset(X, X[:, 0]), as_dataset(X).features, None, 0)
+    one, two = dependence(data), dependence(data, n_jobs=2)
     np.testing.assert_array_equal(one.others, two.others)
     np.testing.assert_array_equal(one.with_target, two.with_target)
 
@@ -170,7 +170,7 @@ def test_labels_of_all_types_tell_of_features():
 def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
     names = [f"row {i}" for i in range(600)]
     X = pd.DataFrame({"x": RNG.normal(size=600), "id": names})
-    data = coded(as_source(X, np.zeros(600)), as_source(X).features, None, 0)
+    data = coded(as_dataset(X, np.zeros(600)), as_dataset(X).features, None, 0)
     assert data.targets[1].shape == (600, 21)
     assert measured(X).others[1] < 0.1
 

@@ -31,7 +31,7 @@ seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.sl
 @pytest.mark.parametrize("name", UNCERTAIN)
 def test_of_the_truth_the_importances_are_the_closed_forms(name):
     example = UNCERTAIN[name]
-    X, y = example.sample(5000, seed=1)
+    X, y = example.sample(5000, random_state=1)
     found = importances(example.predictive, X, y)
     true = example.likelihood_pfi()
     # Four standard errors: the chance that any of the 60 features here is beyond is 0.4 %.
@@ -56,7 +56,7 @@ forests = pytest.mark.parametrize(
 def classification(copy_of: int | None, trees: int, seed: int) -> Both:
     """Return the importances of a forest that was fitted on one of the three data sets."""
     X, y, X_test, y_test = NoisyClasses(copy_of=copy_of).split(seed)
-    return importances(calibrated_forest(X, y, trees, seed), X_test, y_test, repeats=5)
+    return importances(calibrated_forest(X, y, trees, seed), X_test, y_test, n_repeats=5)
 
 
 def places(*features: int) -> list[int]:

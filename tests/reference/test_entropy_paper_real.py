@@ -69,7 +69,7 @@ def test_the_trees_of_a_forest_say_the_same(seed):
     X, y, X_test, y_test = quarters("concrete", seed)
     forest = RandomForestRegressor(100, oob_score=True, random_state=seed).fit(X, y)
     noise = float(np.std(y - forest.oob_prediction_))
-    found = importances(sd.ensemble(forest, noise=noise), X_test, y_test, repeats=5)
+    found = importances(sd.ensemble(forest, noise=noise), X_test, y_test, n_repeats=5)
     assert order(found.likelihood)[0] == "age"
     assert order(found.entropy)[-1] == "age"
     others = found.entropy.mean[:-1]
@@ -87,7 +87,7 @@ def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
     from tests.reference.entropy_paper_torch import dropout_network
 
     X, y, X_test, y_test = quarters("concrete", seed)
-    found = importances(dropout_network(X, y, seed), X_test, y_test, repeats=5)
+    found = importances(dropout_network(X, y, seed), X_test, y_test, n_repeats=5)
     # The paper has age first for this model, too. Our networks have cement first on most splits, and age next.
     assert set(order(found.likelihood)[:2]) == {"age", "cement"}
     assert order(found.entropy)[-1] == "age"
@@ -216,7 +216,7 @@ def test_bayes_by_backprop_sees_the_same_in_plas(seed):
 
     X, y, X_test, y_test = quarters("pima_diabetes", seed)
     model = bayesian_network(X, y, seed)
-    found = importances(model, X_test, y_test, repeats=5).likelihood
+    found = importances(model, X_test, y_test, n_repeats=5).likelihood
     assert order(found)[:2] == ["plas", "mass"]
     assert found["plas"].lower > found["mass"].mean
     effect = curves(sd.entropy(model), "plas", PLAS, seed)

@@ -88,7 +88,7 @@ def four(n=500, seed=0):
 def test_the_square_of_0_to_3_rises_by_9(method, bins, weighted):
     X = four()
     w = np.random.default_rng(1).uniform(0.1, 4, len(X)) if weighted else None
-    assert whole(explained(square, X, method=method(bins=bins), weights=w)) == pytest.approx(
+    assert whole(explained(square, X, method=method(bins=bins), sample_weight=w)) == pytest.approx(
         9, rel=1e-12
     )
 
@@ -97,7 +97,7 @@ def test_the_square_of_0_to_3_rises_by_9(method, bins, weighted):
 def test_partial_dependence_rises_by_9_too(weighted):
     X = four()
     w = np.random.default_rng(1).uniform(0.1, 4, len(X)) if weighted else None
-    e = explained(square, X, method=sd.PDP, weights=w)
+    e = explained(square, X, method=sd.PDP, sample_weight=w)
     np.testing.assert_array_equal(e.x, np.arange(4))
     assert whole(e) == pytest.approx(9, rel=1e-12)
 
@@ -147,11 +147,11 @@ def test_two_copies_of_many_whole_numbers_have_none_either(method, draw):
 def test_steps_are_the_mean_of_the_means_of_both_ends(method, weighted):
     X = few()
     w = np.random.default_rng(4).integers(1, 5, len(X)).astype(float) if weighted else None
-    e = explained(mixed, X, method=method(center="start"), weights=w)
+    e = explained(mixed, X, method=method(center="start"), sample_weight=w)
     v, step, error2 = by_hand(mixed, X, 0, w)
     np.testing.assert_array_equal(e.x, v)
     np.testing.assert_allclose(np.diff(e.value), step, rtol=1e-12)
-    ale = explained(mixed, X, weights=w)
+    ale = explained(mixed, X, sample_weight=w)
     np.testing.assert_allclose(ale.bins.std_error * ale.bins.widths, np.sqrt(error2), rtol=1e-12)
     np.testing.assert_allclose(e.std_error[1], np.sqrt(error2[0]), rtol=1e-12)
 
@@ -212,7 +212,12 @@ def test_weights_are_repetitions(method):
     w = np.random.default_rng(5).integers(0, 4, len(X))
     for feature in (0, 1):
         a = explained(
-            mixed, X, feature, method(bins="auto"), weights=w.astype(float), heterogeneity_rows=0
+            mixed,
+            X,
+            feature,
+            method(bins="auto"),
+            sample_weight=w.astype(float),
+            heterogeneity_rows=0,
         )
         b = explained(
             mixed, np.repeat(X, w, axis=0), feature, method(bins="auto"), heterogeneity_rows=0
@@ -292,7 +297,7 @@ def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     np.testing.assert_allclose(a.bins.std, b.bins.std, rtol=1e-12)
     lower, upper = b.interval(method="bootstrap", replicates=50)
     assert (upper >= lower).all()
-    b.split(), b.trust(), b.to_frame(), b.to_frame(of="bins")
+    b.variance_decomposition(), b.checks(), b.to_frame(), b.to_frame(of="bins")
 
 
 def test_whole_numbers_choose_bins_from_a_sample_too():
@@ -311,7 +316,7 @@ def test_batches_and_threads_change_no_bit(method, feature):
     X = few(3000)
     a = explained(mixed, X, feature, method)
     b = explained(mixed, X, feature, method, memory="200kB")
-    c = explained(mixed, X, feature, method, memory="200kB", threads=3)
+    c = explained(mixed, X, feature, method, memory="200kB", n_jobs=3)
     for name in ("x", "value", "std_error", "heterogeneity"):
         np.testing.assert_array_equal(getattr(b, name), getattr(c, name))
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-10, atol=1e-12)
@@ -451,7 +456,7 @@ def test_rows_counted_otherwise_are_as_repeated(method, feature):
     )
     e = explained(mixed, X, feature, form, heterogeneity_rows=0)
     counts = np.random.default_rng(6).integers(1, 4, len(X)).astype(float)
-    again = explained(mixed, X, feature, form, weights=counts, heterogeneity_rows=0)
+    again = explained(mixed, X, feature, form, sample_weight=counts, heterogeneity_rows=0)
     np.testing.assert_allclose(e.resampled(counts), again(e.x), rtol=1e-9, atol=1e-10)
 
 
@@ -468,8 +473,8 @@ def test_unions_of_values_keep_the_curve_and_say_what_is_not_known(keep):
     np.testing.assert_allclose(r.bins.effect * r.bins.widths, np.diff(e.value[[0, 2, 3]]))
     assert np.isnan(r.bins.std).all()
     assert "Edges([0, 1.25, 3])" in r.provenance["rebinned_note"]
-    assert "one row" not in {f.kind for f in r.trust()}
-    assert np.isnan(r.split().total).all()
+    assert "one_row" not in {f.code for f in r.checks()}
+    assert np.isnan(r.variance_decomposition().total).all()
     r.to_frame(of="bins"), r.interval(of="bins"), r.interval(method="bootstrap", replicates=20)
     back = e.rebin(sd.Edges(list(VALUES)))
     np.testing.assert_array_equal(back.bins.std, e.bins.std)
@@ -489,8 +494,8 @@ def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
     w = None if weights is None else np.random.default_rng(8).uniform(0.2, 2, len(X))
     kind = weights or "frequency"
     w = w / w.sum() if kind == "sampling" else w
-    e = explained(mixed, X, 0, sd.RHALE(center=center), weights=w, weight_kind=kind)
-    r = e.rebin(sd.Optimal(criterion="risk"))
+    e = explained(mixed, X, 0, sd.RHALE(center=center), sample_weight=w, weight_kind=kind)
+    r = e.rebin(sd.Optimal(criterion="likelihood"))
     np.testing.assert_array_equal(r.bins.left, e.bins.left)
     np.testing.assert_array_equal(r.bins.std, e.bins.std)
     np.testing.assert_array_equal(r.heterogeneity, e.heterogeneity)
@@ -535,7 +540,7 @@ def test_files_hold_all_of_it(method, feature, tmp_path):
 def test_an_m_plot_has_the_mean_of_each_value(weighted):
     X = few()
     w = np.random.default_rng(1).uniform(0.1, 3, len(X)) if weighted else None
-    e = explained(mixed, X, 0, sd.MPlot, weights=w)
+    e = explained(mixed, X, 0, sd.MPlot, sample_weight=w)
     np.testing.assert_allclose(e.x, VALUES, rtol=1e-14)
     means = [
         np.average(mixed(X[rows]), weights=None if w is None else w[rows])
@@ -562,7 +567,9 @@ def test_few_are_13_values_or_64_with_ten_rows_each(values, rows, few):
     x = np.arange(rows) % values + 0.5
     X = np.column_stack([x, np.random.default_rng(8).normal(size=rows)])
     for weights in (None, np.full(rows, 1e-9), np.full(rows, 1e9)):
-        e = sd.explain(mixed_of_two, X, 0, method=sd.ALE(), weights=weights, heterogeneity_rows=0)
+        e = sd.explain(
+            mixed_of_two, X, 0, method=sd.ALE(), sample_weight=weights, heterogeneity_rows=0
+        )
         assert (e.spec.local == "value_steps") == few
 
 

@@ -50,7 +50,7 @@ def test_quantile_edges_are_the_inverse_empirical_distribution(weighing, seed, n
     if np.ptp(x) == 0:
         return
     want = np.unique(inverse_ecdf(x, meant, k))
-    e = sd.explain(lambda X: X[:, 0], x[:, None], 0, method=sd.ALE(bins=k), weights=w)
+    e = sd.explain(lambda X: X[:, 0], x[:, None], 0, method=sd.ALE(bins=k), sample_weight=w)
     np.testing.assert_array_equal(e.x, want)
     assert not e.bins.empty.any()
 
@@ -180,7 +180,7 @@ SETTINGS = {
 @law(examples=15, case=cases(rows=(40, 90), kinds=("normal", "uniform", "rounded")))
 def test_every_number_is_that_of_the_formulas(method, closed, kind, case):
     quantity = sd.prediction(case.model, slope=case.model.slope)
-    e = sd.explain(quantity, case.X, 0, method=method, weights=case.weights, weight_kind=kind)
+    e = sd.explain(quantity, case.X, 0, method=method, sample_weight=case.weights, weight_kind=kind)
     differences = method.name == "ALE" or e.spec.local == "steps"
     w = np.ones(len(case.X)) if case.weights is None else case.weights
     d = plain_differences(case, e.x, closed) if differences else case.model.slope(case.X)[:, 0]
@@ -200,11 +200,11 @@ def test_sampling_weights_have_no_unit(case, factor):
         slope = case.model.slope if method.name == "DALE" else None
         quantity = sd.prediction(case.model, slope=slope)
         want = sd.explain(
-            quantity, case.X, 0, method=method, weights=case.weights, weight_kind="sampling"
+            quantity, case.X, 0, method=method, sample_weight=case.weights, weight_kind="sampling"
         )
         weights = case.weights * factor
         got = sd.explain(
-            quantity, case.X, 0, method=method, weights=weights, weight_kind="sampling"
+            quantity, case.X, 0, method=method, sample_weight=weights, weight_kind="sampling"
         )
         for name in (
             "x",
@@ -240,9 +240,11 @@ def test_a_bin_of_weight_one_or_less_has_no_variance():
     assert np.isnan(e.bins.std_error[1])
     assert np.isfinite(e.std_error).all()  # an error of zero would be a lie: neighbours lend theirs
     weights = np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.5])
-    e = sd.explain(quantity, X, 0, method=sd.DALE(bins=3, ddof=0), weights=weights)
+    e = sd.explain(quantity, X, 0, method=sd.DALE(bins=3, ddof=0), sample_weight=weights)
     assert np.isnan(e.bins.std).tolist() == [False, True, True]
-    e = sd.explain(quantity, X, 0, method=sd.DALE(bins=3), weights=weights, weight_kind="sampling")
+    e = sd.explain(
+        quantity, X, 0, method=sd.DALE(bins=3), sample_weight=weights, weight_kind="sampling"
+    )
     assert np.isnan(e.bins.std).tolist() == [False, True, False]
 
 
@@ -274,7 +276,7 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
         case.X,
         0,
         method=sd.PDP(grid=grid, center=center),
-        weights=case.weights,
+        sample_weight=case.weights,
         weight_kind=kind,
     )
     moved = [case.X.copy() for _ in e.x]
@@ -345,22 +347,22 @@ def test_the_bootstrap_is_a_bootstrap(center, weighing, local):
 
     if local == "slopes":
         q, method, d = sd.prediction(f, slope=slope), sd.DALE(bins=4, center=center), slope(X)[:, 0]
-        e = sd.explain(q, X, 0, method=method, weights=w)
+        e = sd.explain(q, X, 0, method=method, sample_weight=w)
     else:
-        e = sd.explain(f, X, 0, method=sd.ALE(bins=4, center=center), weights=w)
+        e = sd.explain(f, X, 0, method=sd.ALE(bins=4, center=center), sample_weight=w)
         d = e.rows.effect
     replicates = 3000
     draws = resampled(X[:, 0], w, e, d, replicates, rng)
     sd_of = draws.std(axis=0)
-    low, high = e.interval(0.9, method="bootstrap", replicates=replicates, seed=1)
+    low, high = e.interval(0.9, method="bootstrap", replicates=replicates, random_state=1)
     want = np.quantile(draws, [0.05, 0.95], axis=0)
     # A 5 % point of 3,000 normal draws has a standard error of sqrt(.05 * .95 / 3000) / phi(1.645) = 0.039 sd; two
     # independent ones differ by 0.055 sd. There are 10 of them: four such errors.
     near((low - want[0]) / np.maximum(sd_of, 1e-12), 0.0, 0.22, "lower")
     near((high - want[1]) / np.maximum(sd_of, 1e-12), 0.0, 0.22, "upper")
-    again = e.interval(0.9, method="bootstrap", replicates=50, seed=7)
+    again = e.interval(0.9, method="bootstrap", replicates=50, random_state=7)
     for one, two in zip(
-        again, e.interval(0.9, method="bootstrap", replicates=50, seed=7), strict=True
+        again, e.interval(0.9, method="bootstrap", replicates=50, random_state=7), strict=True
     ):
         np.testing.assert_array_equal(one, two)
 

@@ -31,7 +31,7 @@ import skedasis as sd
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     mid_ranks,
-    paired,
+    pair_rows,
     score_rows,
     swap_score,
     variance_inflation,
@@ -221,7 +221,7 @@ def test_the_score_is_that_of_disjoint_pairs_that_swap(correlation):
 def test_a_pair_counts_by_the_product_of_its_weights():
     X = np.random.default_rng(41).normal(size=(400, 3))
     w = np.random.default_rng(42).exponential(size=400)
-    donor, e = _partners(bent, X, weights=w)
+    donor, e = _partners(bent, X, sample_weight=w)
     first = np.flatnonzero(np.arange(400) < donor)
     second = donor[first]
     a, b = X[first].copy(), X[second].copy()
@@ -267,8 +267,8 @@ def _small(kind):
 def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     X, schema = _small(kind)
     w = np.random.default_rng(4).uniform(0.9, 1.1, SMALL) if weighted else None
-    options = {"schema": schema, "weights": w}
-    found = [score(bent, X, seed=s, **options) ** 2 for s in range(150)]
+    options = {"schema": schema, "sample_weight": w}
+    found = [score(bent, X, random_state=s, **options) ** 2 for s in range(150)]
     error = np.std(found) / np.sqrt(len(found))
     assert np.mean(found) == pytest.approx(pair_mean(bent, X, w=w), abs=4 * error)
 
@@ -278,7 +278,7 @@ def test_labels_stay_with_their_rows():
     X, _ = _small("two values")
     y = np.random.default_rng(5).normal(size=SMALL)
     q = sd.loss(lambda X: X[:, 0] + X[:, 1], "squared_error")
-    found = [score(q, X, y=y, seed=s) ** 2 for s in range(150)]
+    found = [score(q, X, y=y, random_state=s) ** 2 for s in range(150)]
     # (x0 + x1 - y)²: only 2 x0 (x1 - y) is not additive; the label is one more of the other features.
     want = pair_mean(
         lambda R: (R[:, 0] + R[:, 1] - R[:, 3]) ** 2, np.c_[X, y].astype(float), columns=(0,)
@@ -296,7 +296,7 @@ def test_groups_move_together():
         return X[:, 3] * (X[:, 0] + 3 * X[:, 1] - X[:, 2] * X[:, 3])
 
     options = {"groups": {"g": [0, 1, 2]}}
-    found = [score(model, X, "g", seed=s, **options) ** 2 for s in range(150)]
+    found = [score(model, X, "g", random_state=s, **options) ** 2 for s in range(150)]
     want = pair_mean(model, X, columns=(0, 1, 2))
     assert np.mean(found) == pytest.approx(want, abs=4 * np.std(found) / np.sqrt(150))
 
@@ -311,7 +311,7 @@ def _of_arrays(model, X, seed):
     ranks = [mid_ranks(column) for column in X.T]
     two = ranks[0].distinct <= 2
     vif = 1.0 if two else float(variance_inflation(ranks, [0], rows)[0])
-    i, j = paired(None if two else ranks[0].values, vif, rows.noise)
+    i, j = pair_rows(None if two else ranks[0].values, vif, rows.noise)
     swapped = X.copy()
     swapped[i, 0], swapped[j, 0] = X[j, 0], X[i, 0]
     own = model(X)
@@ -321,7 +321,7 @@ def _of_arrays(model, X, seed):
 
 def test_array_functions_are_what_explain_uses():
     X = np.random.default_rng(7).normal(size=(500, 2))
-    assert _of_arrays(product, X, 3) == explain(product, X, seed=3).swap_score
+    assert _of_arrays(product, X, 3) == explain(product, X, random_state=3).swap_score
 
 
 KINDS = {
@@ -401,8 +401,8 @@ def test_float32_models_of_additive_quantities_have_none():
 def test_it_is_the_same_for_every_method(method):
     X = np.random.default_rng(11).normal(size=(300, 3))
     X[:, 2] = np.round(X[:, 2])
-    want = sd.explain(bent, X, method=sd.DALE(bins=2), seed=3, progress=False)
-    got = sd.explain(bent, X, method=METHODS[method], seed=3, progress=False)
+    want = sd.explain(bent, X, method=sd.DALE(bins=2), random_state=3, progress=False)
+    got = sd.explain(bent, X, method=METHODS[method], random_state=3, progress=False)
     for name, e in want.items():
         assert got[name].swap_score == e.swap_score
 
@@ -449,24 +449,24 @@ def test_batches_threads_and_orders_change_no_bit(rows, weighted):
     X = _frame()
     w = np.random.default_rng(14).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
     ids = np.array([f"row {i}" for i in range(len(X))])
-    options = {"heterogeneity_rows": rows, "seed": 5}
-    want = _scores(X, weights=w, row_id=ids, **options)
+    options = {"heterogeneity_rows": rows, "random_state": 5}
+    want = _scores(X, sample_weight=w, row_id=ids, **options)
     assert all(s.value > 0.1 and s.exact == (rows is None) for s in want.values())
     assert want["a"].vif > 1.2
     assert want["c"].vif == want["e"].vif == 1
-    for more in ({"memory": 20_000}, {"memory": 20_000, "threads": 3}):
-        assert _scores(X, weights=w, row_id=ids, **options, **more) == want
+    for more in ({"memory": 20_000}, {"memory": 20_000, "n_jobs": 3}):
+        assert _scores(X, sample_weight=w, row_id=ids, **options, **more) == want
     order = np.random.default_rng(15).permutation(len(X))
-    shuffled = _scores(X.iloc[order], weights=w[order], row_id=ids[order], **options)
+    shuffled = _scores(X.iloc[order], sample_weight=w[order], row_id=ids[order], **options)
     assert shuffled == want
-    turned = _scores(X[["d", "c", "a", "e", "b"]], weights=w, row_id=ids, **options)
+    turned = _scores(X[["d", "c", "a", "e", "b"]], sample_weight=w, row_id=ids, **options)
     assert turned == want
     absent = pd.concat([X.iloc[:100], X])  # rows of weight zero are not there
     ids_too = np.concatenate([[f"none {i}" for i in range(100)], ids])
-    assert _scores(absent, weights=np.r_[np.zeros(100), w], row_id=ids_too, **options) == want
-    alone = sd.explain(_of_frame, X, "a", method="pdp", weights=w, row_id=ids, **options)
+    assert _scores(absent, sample_weight=np.r_[np.zeros(100), w], row_id=ids_too, **options) == want
+    alone = sd.explain(_of_frame, X, "a", method="pdp", sample_weight=w, row_id=ids, **options)
     assert alone.swap_score.value == want["a"].value
-    assert _scores(X, weights=w, row_id=ids, heterogeneity_rows=rows, seed=6) != want
+    assert _scores(X, sample_weight=w, row_id=ids, heterogeneity_rows=rows, random_state=6) != want
 
 
 def test_whole_numbers_are_the_same_rows_as_integers_floats_and_objects():
@@ -489,7 +489,7 @@ def test_frequency_weights_are_repetitions_of_rows():
     n = 30
     X, w = _two(n, 17), np.random.default_rng(18).integers(1, 5, n)
     weighted, repeated = (
-        np.array([score(bent, rows, weights=v, seed=s) ** 2 for s in range(160)])
+        np.array([score(bent, rows, sample_weight=v, random_state=s) ** 2 for s in range(160)])
         for rows, v in ((X, w.astype(float)), (np.repeat(X, w, axis=0), None))
     )
     # Repeated rows also meet themselves, with nothing to gain: a share of (sum w² - W) / (W (W - 1)) of the pairs.
@@ -499,7 +499,7 @@ def test_frequency_weights_are_repetitions_of_rows():
     error = np.hypot(weighted.std(), repeated.std()) / np.sqrt(160)
     assert repeated.mean() == pytest.approx((1 - alike) * weighted.mean(), abs=4 * error)
     # All alike they change nothing at all.
-    assert score(bent, X, weights=np.full(n, 7.0)) == score(bent, X)
+    assert score(bent, X, sample_weight=np.full(n, 7.0)) == score(bent, X)
 
 
 def test_rows_drawn_by_weight_are_unbiased():
@@ -515,7 +515,10 @@ def test_rows_drawn_by_weight_are_unbiased():
     assert sums.sum() / 2000 == pytest.approx(w.sum(), rel=0.01)
     small = w < np.median(w)
     assert sums[small].sum() / 2000 == pytest.approx(w[small].sum(), rel=0.03)
-    found = [score(bent, X, weights=w, seed=s, heterogeneity_rows=limit) ** 2 for s in range(160)]
+    found = [
+        score(bent, X, sample_weight=w, random_state=s, heterogeneity_rows=limit) ** 2
+        for s in range(160)
+    ]
     x, z = X[:, 0], 1 + X[:, 1] ** 2
     pairs = np.outer(w, w)
     np.fill_diagonal(pairs, 0)
@@ -526,7 +529,7 @@ def test_rows_drawn_by_weight_are_unbiased():
 
 def test_samples_of_rows_are_unbiased():
     X = _two(300, 21)
-    found = [score(bent, X, seed=s, heterogeneity_rows=60) ** 2 for s in range(160)]
+    found = [score(bent, X, random_state=s, heterogeneity_rows=60) ** 2 for s in range(160)]
     x, z = X[:, 0], 1 + X[:, 1] ** 2
     c = np.sin(2) * (x[:, None] != x[None, :]) * (z[:, None] - z[None, :]) / 2
     want = (c**2).sum() / (300 * 299)

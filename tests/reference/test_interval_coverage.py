@@ -38,13 +38,15 @@ def weighted(sample: Any, method: Any, kind: str) -> Any:
     def of(seed: int) -> Any:
         # Of sampling weights so many that thirty are left in each bin as weights count.
         X, weights = sample(ROWS if kind == "frequency" else 3 * ROWS // 2, seed)
-        return sd.explain(c.SLOPED, X, 0, method=method, weights=weights, weight_kind=kind, **PLAIN)
+        return sd.explain(
+            c.SLOPED, X, 0, method=method, sample_weight=weights, weight_kind=kind, **PLAIN
+        )
 
     return of
 
 
 def important(seed: int) -> Any:
-    return sd.explain(c.products, c.pairs(ROWS, seed), method=sd.PFI(repeats=5), progress=False)
+    return sd.explain(c.products, c.pairs(ROWS, seed), method=sd.PFI(n_repeats=5), progress=False)
 
 
 CASES: dict[str, tuple[Any, Any, dict[str, Any]]] = {}

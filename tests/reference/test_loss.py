@@ -142,7 +142,7 @@ def test_the_pdp_and_ice_of_a_loss_are_those_of_a_loop(kind, size, monkeypatch):
     loops = np.array(
         [[one(bent, kind, x, y, x1=g) for g in grid] for x, y in zip(X, Y, strict=True)]
     )
-    pdp = sd.explain(loss(bent, kind), X, 1, method=sd.PDP(grid=grid), y=Y, weights=WEIGHTS)
+    pdp = sd.explain(loss(bent, kind), X, 1, method=sd.PDP(grid=grid), y=Y, sample_weight=WEIGHTS)
     np.testing.assert_allclose(pdp.value, np.average(loops, axis=0, weights=WEIGHTS), rtol=1e-12)
     ice = sd.explain(loss(bent, kind), X, 1, method=sd.ICE(grid=grid), y=Y)
     np.testing.assert_allclose(ice.curves.value, loops, rtol=1e-12)
@@ -165,7 +165,7 @@ def test_the_ale_of_a_loss_is_that_of_a_loop(kind, size, monkeypatch):
     middle = (np.array(value[:-1]) + value[1:]) / 2
     value = np.array(value) - np.average(middle, weights=inside)
     method = sd.ALE(bins=sd.Edges(edges))
-    e = sd.explain(loss(bent, kind), X, 0, method=method, y=Y, weights=WEIGHTS)
+    e = sd.explain(loss(bent, kind), X, 0, method=method, y=Y, sample_weight=WEIGHTS)
     np.testing.assert_allclose(e.value, value, rtol=0, atol=1e-11 * np.ptp(value))
 
 

@@ -25,7 +25,7 @@ def test_ale_of_a_number(seed, k):
     c = case(seed)
     for j in (0, 1):
         want = reference.ale_1d(c.f, c.plain, j, k, c.weights_of_plain)
-        e = sd.explain(c.f, c.X, j, method=sd.ALE(bins=k), weights=c.weights, schema=KINDS)
+        e = sd.explain(c.f, c.X, j, method=sd.ALE(bins=k), sample_weight=c.weights, schema=KINDS)
         np.testing.assert_array_equal(e.x, want.edges)
         tolerance = 1e-9 * np.abs(want.value).max() + 1e-13 * c.size
         near(e.value, want.value, tolerance, "value")
@@ -67,12 +67,12 @@ def test_m_plots_are_pandas_means_by_groups(seed, k, of):
     bins = pd.Series(reference.cell_of(x[there], edges))
     means, spreads, _ = grouped_means(bins, {"x": x[there], "q": shown[there]}, w[there])
     method = sd.MPlot(bins=k, of=of)
-    e = sd.explain(c.f, c.X, 0, method=method, y=y, weights=c.weights, schema=KINDS)
+    e = sd.explain(c.f, c.X, 0, method=method, y=y, sample_weight=c.weights, schema=KINDS)
     near(e.x, means["x"], 1e-12 * np.abs(means["x"]).max(), "x")
     near(e.value, means["q"], 1e-11 * c.size, "value")
     kept = e.bins.weight > 1 + 1e-9
     near(e.heterogeneity[kept], spreads["q"][kept], 1e-9 * c.size, "spread")
-    e = sd.explain(c.f, c.X, 2, method=method, y=y, weights=c.weights, schema=KINDS)
+    e = sd.explain(c.f, c.X, 2, method=method, y=y, sample_weight=c.weights, schema=KINDS)
     means, _, total = grouped_means(c.X[there, 2], {"q": shown[there]}, w[there])
     np.testing.assert_array_equal(e.x, total.index)
     near(e.value, means["q"], 1e-11 * c.size, "levels")
@@ -119,7 +119,7 @@ def test_c_ice_is_zero_at_its_anchor(anchor, weighted):
     X = rng.normal(size=(60, 3))
     w = rng.integers(1, 4, 60) / 2 if weighted else None
     want = np.stack([bowl(moved(X, z)) - bowl(moved(X, anchor)) for z in GRID], axis=1)
-    e = sd.explain(bowl, X, 0, method=sd.ICE(grid=GRID, anchor=anchor), weights=w)
+    e = sd.explain(bowl, X, 0, method=sd.ICE(grid=GRID, anchor=anchor), sample_weight=w)
     near(e.curves.value, want, 1e-12 * np.abs(want).max(), "curves")
     near(e.value, np.average(want, axis=0, weights=w), 1e-12 * np.abs(want).max(), "mean")
     variance = np.average((want - e.value) ** 2, axis=0, weights=w)
@@ -198,7 +198,7 @@ def test_a_missing_value_against_all_observed_ones(method, weighted):
     X[::7, 0] = np.nan
     w = rng.integers(1, 5, 90) / 2 if weighted else np.ones(90)
     mean, spread, count, weight = by_double_loop(holey, X, w)
-    e = sd.explain(holey, X, 0, method=method, weights=w if weighted else None)
+    e = sd.explain(holey, X, 0, method=method, sample_weight=w if weighted else None)
     point = e.missing_point
     assert point.exact
     assert (point.count, point.weight) == (count, weight)
@@ -223,7 +223,7 @@ def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal)
 
     schema = {0: "ordinal"} if ordinal else None
     method = sd.MPlot(bins=4, of=of, center=center)
-    e = sd.explain(model, X, 0, method=method, y=y, weights=w, schema=schema)
+    e = sd.explain(model, X, 0, method=method, y=y, sample_weight=w, schema=schema)
     shown = {"quantity": model(X), "label": y, "residual": y - model(X)}[of]
     gone = np.isnan(X[:, 0])
     mean, seen = (np.average(shown[r], weights=w[r]) for r in (gone, ~gone))

@@ -32,7 +32,7 @@ def explained_slopes(x, d, bins, *, weights=None, method=sd.RHALE, **options):
     quantity = sd.prediction(lambda X: X[:, 0], slope=slope)
     made = method(bins=bins, **options.pop("settings", {}))
     return sd.explain(
-        quantity, np.stack([x, d], axis=1), 0, method=made, weights=weights, **options
+        quantity, np.stack([x, d], axis=1), 0, method=made, sample_weight=weights, **options
     )
 
 
@@ -340,7 +340,7 @@ def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, met
         made = sd.RHALE(
             bins=sd.Optimal(max_bins=k, alpha=alpha, min_points=2), local_effects="steps"
         )
-    e = sd.explain(f, X, 0, method=made, weights=w if weighted else None)
+    e = sd.explain(f, X, 0, method=made, sample_weight=w if weighted else None)
     if method == "RHALE":
         points = e.cells.edges  # runs of empty cells were joined
         places(multiples(x, k), points)

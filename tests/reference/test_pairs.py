@@ -47,7 +47,7 @@ def same_surface(s: Any, want: Any, size: float) -> None:
 def explained(c: Case, pair: tuple[str, str], method: Any) -> Any:
     """Explain a pair of a case's features."""
     kinds = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
-    return sd.explain(c.f, c.X, pair, method=method, weights=c.weights, schema=kinds)
+    return sd.explain(c.f, c.X, pair, method=method, sample_weight=c.weights, schema=kinds)
 
 
 # ------------------------------------------------------------------- the second-order ALE: DESIGN 4.6
@@ -112,7 +112,7 @@ def test_data_frames_with_text(seed):
         ("x3", "x0"): reference.ale_cat_num(c.f, c.plain, 3, 0, c.orders["x3"], k0, w),
         ("x2", "x3"): reference.ale_cat_cat(c.f, c.plain, 2, 3, *c.orders.values(), w),
     }
-    found = sd.explain(model, frame, list(wanted), method=method, weights=c.weights)
+    found = sd.explain(model, frame, list(wanted), method=method, sample_weight=c.weights)
     for pair, want in wanted.items():
         same_surface(found[pair], want, c.size)
 
@@ -161,7 +161,7 @@ def test_interaction_strength_is_the_spread_at_the_rows(weighted):
         X,
         (0, 1),
         method=sd.ALE(bins=sd.Uniform(7)),
-        weights=w if weighted else None,
+        sample_weight=w if weighted else None,
     )
     assert s.cells.empty.sum() > 10
     assert s.interaction_strength() == pytest.approx(by_hand(s, *X.T, w), rel=1e-12)
@@ -325,7 +325,7 @@ def test_mixed_derivatives_from_wherever_they_come(way, pair):
         **{name: counting(function, asked, "slope") for name, function in given.items()},
     )
     bins = {f"x{pair[0]}": sd.Quantile(5), f"x{pair[1]}": sd.Quantile(3)}
-    s = sd.explain(q, X, pair, method=sd.DALE(bins=bins), weights=w)
+    s = sd.explain(q, X, pair, method=sd.DALE(bins=bins), sample_weight=w)
     want = of_derivatives(X, *pair, (5, 3), w)
     near(s.value, want.value, tolerance * np.abs(want.value).max(), "value")
     np.testing.assert_array_equal(s.cells.empty, want.cells.empty)

@@ -35,12 +35,19 @@ def rng():
     return np.random.default_rng(20)
 
 
-def important(quantity, X, features=None, y=None, weights=None, seed=0, **settings):
+def important(quantity, X, features=None, y=None, sample_weight=None, random_state=0, **settings):
     """Return an importance, without the rows that nobody asked for."""
     settings = {"local": 0, **settings}
     method = sd.PFI(**settings)
     return sd.explain(
-        quantity, X, features, method=method, y=y, weights=weights, seed=seed, progress=False
+        quantity,
+        X,
+        features,
+        method=method,
+        y=y,
+        sample_weight=sample_weight,
+        random_state=random_state,
+        progress=False,
     )
 
 
@@ -51,9 +58,9 @@ def lenders_of(n, repeats, seed=0, weights=None, **settings):
         lambda X: X[:, 0],
         X,
         0,
-        weights=weights,
-        seed=seed,
-        repeats=repeats,
+        sample_weight=weights,
+        random_state=seed,
+        n_repeats=repeats,
         local="all",
         **settings,
     )
@@ -102,7 +109,7 @@ def test_exact_is_the_mean_over_all_ordered_pairs(container, weighted):
     X = CONTAINERS[container]()
     rows = rows_of(X)
     w = np.random.default_rng(1).uniform(0.2, 3, len(rows)) if weighted else None
-    pf = important(as_model(rule), X, weights=w, exact=True, groups=GROUPS, local="all")
+    pf = important(as_model(rule), X, sample_weight=w, exact=True, groups=GROUPS, local="all")
     assert pf.features == ("place", "b", "d")
     for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
         want = all_pairs(rule, rows, columns, weights=w)
@@ -134,7 +141,7 @@ def test_a_repeat_is_the_mean_over_the_pairs_that_it_drew(container):
     X, repeats = CONTAINERS[container](), 6
     rows = rows_of(X)
     drawn = lenders_of(len(rows), repeats, seed=4)
-    pf = important(as_model(rule), X, seed=4, repeats=repeats, groups=GROUPS)
+    pf = important(as_model(rule), X, random_state=4, n_repeats=repeats, groups=GROUPS)
     for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
         # A row with itself is one of the n pairs that each row is part of, and changes nothing.
         apart = 1 - 1 / len(rows)
@@ -174,7 +181,7 @@ def test_the_model_gets_the_rows_that_the_result_tells_of():
         return X[:, 0]
 
     X = np.stack([np.arange(n, dtype=float), np.arange(n) + 0.5], axis=1)
-    pf = important(model, X, 0, repeats=repeats, local="all")
+    pf = important(model, X, 0, n_repeats=repeats, local="all")
     rows = np.concatenate([s for s in seen if len(s) > 64 and not np.array_equal(s, X)])
     assert len(rows) == n * repeats
     drawn = rows[:, 0].reshape(repeats, n).T
@@ -185,7 +192,7 @@ def test_the_model_gets_the_rows_that_the_result_tells_of():
 def test_all_features_share_the_draws():
     n = 60
     X = np.tile(np.arange(n, dtype=float)[:, None], 2)
-    pf = important(lambda X: X[:, 0] + 1000 * X[:, 1], X, repeats=13, local="all")
+    pf = important(lambda X: X[:, 0] + 1000 * X[:, 1], X, n_repeats=13, local="all")
     first, second = pf.local.after[0] - 1000 * X[:, 1:], (pf.local.after[1] - X[:, :1]) / 1000
     np.testing.assert_array_equal(first, second)
 
@@ -277,11 +284,11 @@ def test_many_repeats_come_to_all_pairs(n, kind):
             "fractional": rng.uniform(0.2, 3, n),
             "whole": rng.integers(1, 5, n).astype(float),
         }[kind]
-        exact = important(fast, X, weights=w, exact=True).mean
+        exact = important(fast, X, sample_weight=w, exact=True).mean
         if n <= 20:
             want = [all_pairs(bent, rows_of(X), [f], weights=w) for f in ("x0", "x1")]
             np.testing.assert_allclose(exact, want, rtol=1e-12, atol=1e-12)
-        pf = important(fast, X, weights=w, seed=seed, repeats=repeats)
+        pf = important(fast, X, sample_weight=w, random_state=seed, n_repeats=repeats)
         error = pf.std / np.sqrt(repeats)
         assert (np.abs(pf.mean - exact) <= 4 * error + 1e-12).all()
         told |= bool((4 * error < np.abs(exact) / (n - 1)).any())
@@ -293,15 +300,15 @@ def test_whole_weights_are_repeated_rows_up_to_the_draws():
     for seed in range(3):
         X, rng = dependent(60, seed), np.random.default_rng(seed)
         w = rng.integers(0, 5, 60).astype(float)
-        once = important(fast, X, weights=w, seed=seed, repeats=400)
-        often = important(fast, np.repeat(X, w.astype(int), axis=0), seed=seed, repeats=400)
+        once = important(fast, X, sample_weight=w, random_state=seed, n_repeats=400)
+        often = important(fast, np.repeat(X, w.astype(int), axis=0), random_state=seed, n_repeats=400)
         error = np.sqrt((once.std**2 + often.std**2) / 400)
         assert (np.abs(once.mean - often.mean) <= 4 * error).all()
         exact = [
             important(fast, *a, exact=True).mean for a in [(np.repeat(X, w.astype(int), axis=0),)]
         ]
         np.testing.assert_allclose(
-            important(fast, X, weights=w, exact=True).mean, exact[0], rtol=1e-12
+            important(fast, X, sample_weight=w, exact=True).mean, exact[0], rtol=1e-12
         )
 
 
@@ -310,7 +317,7 @@ def test_the_draws_add_no_more_than_random_permutations_would(n):
     x = np.random.default_rng(1).normal(size=n)
     X, rng = np.stack([x, x], axis=1), np.random.default_rng(2)
     ours = [
-        important(lambda X: (X[:, 0] - X[:, 1]) ** 2, X, 0, seed=s, repeats=10).mean[0]
+        important(lambda X: (X[:, 0] - X[:, 1]) ** 2, X, 0, random_state=s, n_repeats=10).mean[0]
         for s in range(400)
     ]
     random = [
@@ -390,7 +397,7 @@ def test_scikit_learn_agrees(case):
         model = LogisticRegression().fit(X, y)
     repeats = 80
     theirs = permutation_importance(model, X, y, scoring=scoring, n_repeats=repeats, random_state=0)
-    ours = important(quantity(model), X, y=y, repeats=repeats, **settings)
+    ours = important(quantity(model), X, y=y, n_repeats=repeats, **settings)
     assert (far(ours, theirs, repeats) < 4).all()
     assert theirs.importances_mean.max() > 15 * theirs.importances_std.max() / np.sqrt(repeats)
 
@@ -403,7 +410,7 @@ def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
     theirs = permutation_importance(
         model, X, y, scoring=scoring, n_repeats=30, random_state=0, sample_weight=w
     )
-    ours = important(quantity(model), X, y=y, weights=w, repeats=30, **settings)
+    ours = important(quantity(model), X, y=y, sample_weight=w, n_repeats=30, **settings)
     np.testing.assert_allclose(ours.mean, theirs.importances_mean, rtol=0.1, atol=0.05)
 
 
@@ -424,7 +431,7 @@ def test_of_a_gaussian_of_fixed_width_likelihood_pfi_is_that_of_the_squared_erro
         return mean(X), np.full(len(X), sigma)
 
     model = tuple_ if way == "tuple" else lambda X: stats.norm(mean(X), sigma)
-    for settings in ({"repeats": 12}, {"exact": True}):
+    for settings in ({"n_repeats": 12}, {"exact": True}):
         likelihood = important(sd.nll(model), X, y=y, **settings)
         loss = important(sd.loss(mean, "squared_error"), X, y=y, **settings)
         scale = np.abs(loss.values).max()
@@ -450,8 +457,8 @@ def test_likelihood_and_entropy_of_a_classifier_from_the_definition():
         return entropy([p(row), 1 - p(row)])
 
     rows = rows_of(X)
-    likelihood = important(sd.nll(model), X, y=y, weights=w, exact=True)
-    entropic = important(sd.entropy(model), X, weights=w, exact=True)
+    likelihood = important(sd.nll(model), X, y=y, sample_weight=w, exact=True)
+    entropic = important(sd.entropy(model), X, sample_weight=w, exact=True)
     for name in ("x0", "x1", "x2"):
         want = all_pairs(surprise, rows, [name], labels=y, weights=w)
         assert likelihood[name].mean == pytest.approx(want, rel=0, abs=1e-12)
@@ -495,7 +502,7 @@ def test_proposition_1_an_independent_feature_has_none(quantity, weighted, rng):
     w = np.outer(rng.uniform(0.5, 2, 5), rng.uniform(0.5, 2, 6)).ravel() if weighted else None
     q = LABEL_FREE[quantity]
     size = np.abs(q.at(X)).max()
-    pf = important(q, X, weights=w, exact=True)
+    pf = important(q, X, sample_weight=w, exact=True)
     assert np.abs(pf.mean).max() <= 1e-12 * size
     # The features do matter to single rows, and would in all where they depend on each other.
     assert np.ptp(q.at(X)) > 0.1 * size
@@ -504,10 +511,10 @@ def test_proposition_1_an_independent_feature_has_none(quantity, weighted, rng):
 
 
 FORMS = {
-    "draws": {"repeats": 12},
+    "draws": {"n_repeats": 12},
     "exact": {"exact": True},
-    "metric": {"repeats": 4, "metric": "r2"},
-    "sample": {"repeats": 4, "max_samples": 0.5},
+    "metric": {"n_repeats": 4, "metric": "r2"},
+    "sample": {"n_repeats": 4, "max_samples": 0.5},
 }
 
 
@@ -525,9 +532,9 @@ def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weight
     X = rng.normal(size=(120, 3))
     X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
     w = rng.uniform(0.5, 2, 120) if weighted else None
-    settings = FORMS.get(form, {"repeats": 4, "conditional": True, "subgroup_rows": 10})
+    settings = FORMS.get(form, {"n_repeats": 4, "conditional": True, "subgroup_rows": 10})
     y = rng.normal(size=120) if quantity in labelled or form == "metric" else None
-    pf = important(q, X, y=y, weights=w, **settings)
+    pf = important(q, X, y=y, sample_weight=w, **settings)
     np.testing.assert_array_equal(pf.values[2], 0.0)
     assert np.abs(pf.values[:2]).max() > 0
     if np.isfinite(pf.std_error).all():
@@ -574,9 +581,9 @@ def test_the_conditional_form_keeps_the_joint_distribution():
         return p
 
     q = sd.loss(lambda X: 1 / (1 + np.exp(-X[:, 0] * (X[:, 1] - 0.6))), forgets)
-    settings = {"repeats": 8, "subgroup_rows": 5}
+    settings = {"n_repeats": 8, "subgroup_rows": 5}
     assert np.abs(important(q, X, 0, y=X[:, 0], conditional=True, **settings).values).max() < 1e-14
-    assert np.abs(important(q, X, 0, y=X[:, 0], repeats=8).values).max() > 1e-3
+    assert np.abs(important(q, X, 0, y=X[:, 0], n_repeats=8).values).max() > 1e-3
 
 
 def test_conditional_importance_from_the_definition(rng):
@@ -588,7 +595,7 @@ def test_conditional_importance_from_the_definition(rng):
         return (row["x0"] * (1 + row["x1"]) - label) ** 2
 
     want = all_pairs(squared, rows_of(X), ["x0"], labels=y, within=X[:, 1])
-    pf = important(q, X, 0, y=y, conditional=True, repeats=1500, subgroup_rows=5)
+    pf = important(q, X, 0, y=y, conditional=True, n_repeats=1500, subgroup_rows=5)
     assert pf.provenance["subgroups"] == {"x0": 2}
     assert abs(pf.mean[0] - want) < 4 * pf.std[0] / np.sqrt(1500)
     assert 4 * pf.std[0] / np.sqrt(1500) < 0.05 * want
@@ -629,9 +636,9 @@ def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n
         return (X[:, 0] != X[:, 1]).astype(float)
 
     want = 1 - (w @ w) / w.sum() ** 2
-    given = {"weights": w} if weighted else {}
+    given = {"sample_weight": w} if weighted else {}
     assert important(missed, X, 0, exact=True, **given).mean[0] == pytest.approx(want, rel=1e-12)
-    values = np.array([important(missed, X, 0, seed=s, **given).values[0] for s in range(20)])
+    values = np.array([important(missed, X, 0, random_state=s, **given).values[0] for s in range(20)])
     if n == 100 and weighted:  # here rows may meet themselves
         assert abs(values.mean() - want) < 4 * values.std() / np.sqrt(values.size)
     else:
@@ -655,10 +662,10 @@ def test_heavy_rows_among_many_lend_in_proportion_too():
 
 
 FORMS_OF_ERRORS = {
-    "draws": {"repeats": 200},
+    "draws": {"n_repeats": 200},
     "exact": {"exact": True},
-    "conditional": {"repeats": 10, "conditional": True},
-    "metric": {"repeats": 10, "metric": "r2"},
+    "conditional": {"n_repeats": 10, "conditional": True},
+    "metric": {"n_repeats": 10, "metric": "r2"},
 }
 
 
@@ -674,8 +681,8 @@ def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_
 
     # Conditional importance draws anew where there are weights.
     near = 0.2 if form == "conditional" else 0.03
-    assert error(weights=w) / error() == pytest.approx(0.5, rel=near)
-    assert error(weights=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
+    assert error(sample_weight=w) / error() == pytest.approx(0.5, rel=near)
+    assert error(sample_weight=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
 
 
 def test_degrees_of_freedom_of_all_pairs():
@@ -686,6 +693,6 @@ def test_degrees_of_freedom_of_all_pairs():
         return sd.explain(fast, X, 0, method=sd.PFI(exact=True), **options).freedom[0]
 
     assert freedom() == pytest.approx(49)
-    assert freedom(weights=w) == pytest.approx(w.sum() - 1)
+    assert freedom(sample_weight=w) == pytest.approx(w.sum() - 1)
     sampled = w.sum() ** 2 / (w @ w) - 1
-    assert freedom(weights=w, weight_kind="sampling") == pytest.approx(sampled)
+    assert freedom(sample_weight=w, weight_kind="sampling") == pytest.approx(sampled)

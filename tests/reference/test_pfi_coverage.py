@@ -117,9 +117,9 @@ def simulate(world, rows, calls, *, weigh=None, kind="frequency", key=0, **setti
             X,
             list(range(SETS)),
             method=sd.PFI(local=0, **settings),
-            weights=None if weigh is None else weigh(rng, rows),
+            sample_weight=None if weigh is None else weigh(rng, rows),
             weight_kind=kind,
-            seed=call,
+            random_state=call,
             progress=False,
         )
         if np.isfinite(pf.std_error).all():
@@ -155,7 +155,7 @@ def of_means(world, rows, sets, key=1):
     ],
 )
 def test_intervals_hold_the_truth(world, rows, repeats):
-    found = simulate(WORLDS[world], rows, 120, repeats=repeats)
+    found = simulate(WORLDS[world], rows, 120, n_repeats=repeats)
     assert 0.92 <= found.share <= 0.98  # 600 data sets: a standard error of 0.009
     assert 0.9 <= found.ratio <= 1.15
 
@@ -177,14 +177,16 @@ def test_intervals_of_an_entropy_itself():
     held = np.zeros((300, 3), dtype=bool)
     for k in range(300):
         X = np.random.default_rng([5, k]).normal(size=(120, 3))
-        pf = sd.explain(sd.entropy(model), X, method=sd.PFI(local=0), seed=k, progress=False)
+        pf = sd.explain(
+            sd.entropy(model), X, method=sd.PFI(local=0), random_state=k, progress=False
+        )
         low, high = pf.interval(0.95)
         held[k] = (low <= 0) & (high >= 0)
     assert (np.abs(held[:, :2].mean(axis=0) - 0.95) <= 0.035).all()
     assert held[:, 2].all()
 
 
-@pytest.mark.parametrize("settings", [{"repeats": 10}, {"exact": True}], ids=["draws", "exact"])
+@pytest.mark.parametrize("settings", [{"n_repeats": 10}, {"exact": True}], ids=["draws", "exact"])
 def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
     """What a row loses as a receiver it brings as a lender: the spread of single rises must not come in."""
     X = np.random.default_rng(0).normal(size=(300, 2))
@@ -208,7 +210,7 @@ def test_intervals_over_repeats_hold_what_infinitely_many_would_give(rows):
     exact = sd.explain(q, X, 0, method=sd.PFI(exact=True)).mean[0]
     held = 0
     for seed in range(600):
-        pf = sd.explain(q, X, 0, method=sd.PFI(local=0), seed=seed, progress=False)
+        pf = sd.explain(q, X, 0, method=sd.PFI(local=0), random_state=seed, progress=False)
         (low,), (high,) = pf.interval(0.95, method="repeats")
         held += low <= exact <= high
     assert held / 600 >= 0.925
@@ -232,8 +234,8 @@ def conditional(rows, repeats, sets):
     found = []
     for k in range(sets):
         X, y = levelled(np.random.default_rng([8, k]), rows)
-        method = sd.PFI(repeats=repeats, conditional=True, local=0)
-        pf = sd.explain(q, X, 0, y=y, method=method, seed=k, progress=False)
+        method = sd.PFI(n_repeats=repeats, conditional=True, local=0)
+        pf = sd.explain(q, X, 0, y=y, method=method, random_state=k, progress=False)
         assert pf.provenance["subgroups"] == {"x0": LEVELS}
         (low,), (high,) = pf.interval(0.95)
         found.append((pf.mean[0], pf.std_error[0], low <= 2 <= high))
@@ -263,8 +265,8 @@ def of_metric(draw, rows, repeats, sets, truth, metric=mean_squares):
         rng = np.random.default_rng([9, k])
         s = draw(rng, rows)
         X, y = np.stack([s, rng.normal(size=rows)], axis=1), s + rng.normal(size=rows)
-        method = sd.PFI(repeats=repeats, metric=metric, greater_is_better=False, local=0)
-        pf = sd.explain(lambda X: X[:, 0], X, 0, y=y, method=method, seed=k, progress=False)
+        method = sd.PFI(n_repeats=repeats, metric=metric, greater_is_better=False, local=0)
+        pf = sd.explain(lambda X: X[:, 0], X, 0, y=y, method=method, random_state=k, progress=False)
         (low,), (high,) = pf.interval(0.95)
         found.append((pf.mean[0], pf.std_error[0], low <= truth <= high))
     return Found(*map(np.array, zip(*found, strict=True)))
@@ -291,7 +293,7 @@ def uniform(rng, rows):
 def test_intervals_of_weighted_samples(repeats):
     """Weights that know nothing of the rows, which "sampling" allows for."""
     found = simulate(
-        WORLDS["product"], 500, 100, repeats=repeats, weigh=uniform, kind="sampling", key=4
+        WORLDS["product"], 500, 100, n_repeats=repeats, weigh=uniform, kind="sampling", key=4
     )
     assert found.share >= 0.92
     assert found.ratio >= 0.93
@@ -304,14 +306,14 @@ def counted(total, repeats, sets, **settings):
         rng = np.random.default_rng([6, k])
         rows = np.round(np.stack(unrelated(rng, total), axis=1) * 2) / 2
         X, often = np.unique(rows, axis=0, return_counts=True)
-        method = sd.PFI(repeats=repeats, local=0, **settings)
+        method = sd.PFI(n_repeats=repeats, local=0, **settings)
         pf = sd.explain(
             lambda X: X[:, 0] * X[:, 1],
             X,
             0,
-            weights=often.astype(float),
+            sample_weight=often.astype(float),
             method=method,
-            seed=k,
+            random_state=k,
             progress=False,
         )
         (low,), (high,) = pf.interval(0.95)
@@ -349,7 +351,7 @@ def took(measured, found, rows, seed, low, high=None, ratios=(None, None)):
 @pytest.mark.parametrize("rows", [100, 500, 2000])
 @pytest.mark.parametrize("world", WORLDS)
 def test_coverage(world, rows, repeats, measured):
-    found = simulate(WORLDS[world], rows, 200 if rows == 2000 else 400, repeats=repeats, key=2)
+    found = simulate(WORLDS[world], rows, 200 if rows == 2000 else 400, n_repeats=repeats, key=2)
     low = 0.925  # 0.93, and a standard error of the share
     if world in ("product", "squared error") and rows == 100:
         low = min(low, of_means(WORLDS[world], rows, 20_000) - 0.015)
@@ -383,7 +385,7 @@ def test_coverage_of_conditional_importance(rows, repeats, measured):
 @pytest.mark.parametrize("world", ["logistic", "product"])
 def test_coverage_of_weighted_samples(world, repeats, measured):
     found = simulate(
-        WORLDS[world], 500, 400, repeats=repeats, weigh=uniform, kind="sampling", key=5
+        WORLDS[world], 500, 400, n_repeats=repeats, weigh=uniform, kind="sampling", key=5
     )
     took(measured, found, 500, "[5, call, rows]", 0.93)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from skedasis.results.build.accumulated import accumulate
+from skedasis.results.build.accumulated import accumulated_effect
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -17,8 +17,8 @@ from tests.laws.strategies import law
 from tests.long.figures import long_case
 from tests.reference.riskily import Rows, slopes_as_given
 
-RISK = sd.Optimal(criterion="risk")
-FLAT = sd.Optimal(criterion="risk", slopes="constant")
+RISK = sd.Optimal(criterion="likelihood")
+FLAT = sd.Optimal(criterion="likelihood", slopes="constant")
 both = pytest.mark.parametrize("scheme", [RISK, FLAT], ids=["linear", "constant"])
 
 
@@ -246,7 +246,7 @@ def at_fixed_bins(x, d, edges, trend):
     axis = Moments.of(x, cell, len(cells), like=local)
     kept = np.searchsorted(cells.edges, edges)
     moments = {LOCAL: local, AXIS: axis}
-    return accumulate(cells, moments, kept, e.spec, e.about, None, trend=np.asarray(trend))
+    return accumulated_effect(cells, moments, kept, e.spec, e.about, None, trend=np.asarray(trend))
 
 
 @pytest.mark.parametrize("runs", [100, long_case(3000)])

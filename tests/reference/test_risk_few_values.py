@@ -84,11 +84,11 @@ def test_weights_are_repetitions_and_their_unit_does_not_matter():
         x = rng.uniform(size=300)
         X = np.column_stack([x, np.where(rng.random(300) < np.where(x < 0.4, 0.05, 0.5), 5.0, 0.0)])
         w = rng.integers(1, 4, 300)
-        weighted = sd.explain(q, X, 0, weights=w, progress=False)
+        weighted = sd.explain(q, X, 0, sample_weight=w, progress=False)
         repeated = sd.explain(q, np.repeat(X, w, axis=0), 0, progress=False)
         np.testing.assert_array_equal(weighted.x, repeated.x)
         shares = [
-            sd.explain(q, X, 0, weights=w * unit, weight_kind="sampling", progress=False).x
+            sd.explain(q, X, 0, sample_weight=w * unit, weight_kind="sampling", progress=False).x
             for unit in (0.25, 1.0, 8.0)
         ]
         np.testing.assert_array_equal(shares[0], shares[1])

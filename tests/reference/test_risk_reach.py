@@ -52,15 +52,15 @@ def errors(mean, edges, slope, std, trend):
 @functools.cache
 def outcomes(case):
     """Return mean errors of the risk, of Eq. 13 at each K_max, of 2 to 100 equal bins (L_sigma); and bins found."""
-    mean, found = CASES[case], {"risk": [], **{k: [] for k in SETTINGS}}
+    mean, found = CASES[case], {"likelihood": [], **{k: [] for k in SETTINGS}}
     equal, bins = [], []
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
         x = rng.uniform(size=N)
         d = mean(x) - x + rng.normal(x, SIGMA)  # the slope is a(x1) + x2, and x2 ~ N(x1, 0.5)
-        e = slopes_as_given(x, d, sd.Optimal(criterion="risk"))
+        e = slopes_as_given(x, d, sd.Optimal(criterion="likelihood"))
         bins.append(len(e.bins))
-        found["risk"].append(_of(mean, e))
+        found["likelihood"].append(_of(mean, e))
         for k in SETTINGS:
             found[k].append(_of(mean, e.rebin(sd.Optimal(k, 0.2, 10, criterion="eq13"))))
         equal.append([_of(mean, e.rebin(sd.Uniform(k)))[1] for k in range(2, 101)])
@@ -81,13 +81,13 @@ def test_errors_are_lower_than_those_of_eq13(case, error):
         # The true jumps are multiples of 1 / 20: with that grid edges are known that rows cannot tell, to half the gap
         # between two of them, and L_mu is the same (300 runs: 0.156 and 0.151, a tie).
         tie = (case, error, k) == ("piecewise", "L_mu", 20)
-        assert means["risk"][error] < means[k][error] * (1.1 if tie else 1.0)
+        assert means["likelihood"][error] < means[k][error] * (1.1 if tie else 1.0)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_spread_is_as_good_as_with_the_best_equal_bins(case):
     means, best, _ = outcomes(case)
-    assert means["risk"]["L_sigma"] <= 1.05 * best
+    assert means["likelihood"]["L_sigma"] <= 1.05 * best
 
 
 def test_the_piecewise_case_has_its_pieces():
@@ -103,7 +103,7 @@ def test_a_constant_effect_is_one_bin(n, runs, measured):
     for seed in range(runs):
         rng = np.random.default_rng([n, seed])
         e = slopes_as_given(
-            rng.uniform(size=n), 1.0 + rng.normal(size=n), sd.Optimal(criterion="risk")
+            rng.uniform(size=n), 1.0 + rng.normal(size=n), sd.Optimal(criterion="likelihood")
         )
         one += len(e.bins) == 1
     about = {"draws": runs, "rows": n, "seed": "[n, seed]"}
@@ -116,7 +116,7 @@ def test_a_constant_effect_is_never_worse_than_by_eq13(n):
     for seed in range(40):
         rng = np.random.default_rng([n, seed])
         x, d = rng.uniform(size=n), 1.0 + rng.normal(size=n)
-        e = slopes_as_given(x, d, sd.Optimal(criterion="risk"))
+        e = slopes_as_given(x, d, sd.Optimal(criterion="likelihood"))
         for kept, made in ((risk, e), (eq13, e.rebin(sd.Optimal(40, 0.2, 10, criterion="eq13")))):
             width = made.bins.right - made.bins.left
             tilt = np.abs(made.bins.trend) * width / 4

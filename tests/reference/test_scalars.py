@@ -31,7 +31,7 @@ def test_the_spread_of_an_ordinal_feature_adds_up_along_its_steps():
         both = z[(place == k) | (place == k + 1)]
         spread.append(spread[-1] + both.var(ddof=1))
     ale = sd.explain(
-        lambda X: X[:, 0] * X[:, 1], X, 0, method="ale", weights=w, schema={0: "ordinal"}
+        lambda X: X[:, 0] * X[:, 1], X, 0, method="ale", sample_weight=w, schema={0: "ordinal"}
     )
     np.testing.assert_allclose(ale.heterogeneity, np.sqrt(spread), rtol=1e-12)
 
@@ -54,7 +54,9 @@ def test_the_heterogeneity_of_a_pair_is_the_spread_of_its_double_differences():
 def test_the_figures_of_an_m_plot_are_those_of_groups(center):
     X, w = data(4, 200)
     q, times = bent(X), w.astype(int)
-    e = sd.explain(bent, X, 0, method=sd.MPlot(center=center), weights=w, schema={0: "nominal"})
+    e = sd.explain(
+        bent, X, 0, method=sd.MPlot(center=center), sample_weight=w, schema={0: "nominal"}
+    )
     groups = [np.repeat(q[X[:, 0] == k], times[X[:, 0] == k]) for k in range(LEVELS)]
     n = np.array([len(g) for g in groups])
     mean, std = (np.array([f(g) for g in groups]) for f in (np.mean, lambda g: g.std(ddof=1)))

@@ -47,7 +47,7 @@ def covered(shape: str, size: float, rows: int, bins: int, runs: int) -> tuple[n
         rng = np.random.default_rng([3, run])
         X = np.c_[rng.uniform(size=rows), rng.normal(size=rows)]
         e = sd.explain(q, X, 0, method=method, heterogeneity_rows=0)
-        s = statistics(e, y, replicates=300, seed=run)[0]
+        s = statistics(e, y, replicates=300, random_state=run)[0]
         ends = (s.aled_interval, *s.aler_interval, s.naled_interval)
         hits += [low <= v <= high for v, (low, high) in zip(known, ends, strict=True)]
         noise += s.is_noise
@@ -107,7 +107,9 @@ def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any)
         X = rng.normal(size=(rows, 3))
         y = X[:, 0] + 0.5 * X[:, 1] + 1.5 * rng.normal(size=rows)
         es = sd.explain(fit(X, y), X, method=method, heterogeneity_rows=0)
-        null = sd.chance(fit, X, y, method=method, repeats=39, columns=2, seed=run)
+        null = sd.null_distribution(
+            fit, X, y, method=method, n_repeats=39, columns=2, random_state=run
+        )
         st = es.statistics(null=null, replicates=2)
         given[run] = st["x2"].p_value, *st["x2"].p_aler
         weak[run] = st["x1"].p_value

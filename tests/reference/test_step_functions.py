@@ -231,9 +231,9 @@ def test_other_bins_keep_the_curve(keep, tmp_path):
     np.testing.assert_array_equal(r.bins.left, some[:-1])
     assert np.isnan(r.bins.std).all()
     assert "rebinned_note" in r.provenance
-    assert np.isnan(r.split().total).all()
-    assert "one row" not in {f.kind for f in r.trust()}
-    again = e.rebin(sd.Optimal(criterion="risk"))
+    assert np.isnan(r.variance_decomposition().total).all()
+    assert "one_row" not in {f.code for f in r.checks()}
+    again = e.rebin(sd.Optimal(criterion="likelihood"))
     np.testing.assert_array_equal(again.bins.std, e.bins.std)
     np.testing.assert_array_equal(e.rebin(sd.Optimal()).value, e.value)
     with pytest.raises(sd.errors.UnsupportedError):
@@ -244,7 +244,7 @@ def test_other_bins_keep_the_curve(keep, tmp_path):
     np.testing.assert_array_equal(sd.load(tmp_path / "e").bins.std, e.bins.std)
     assert len(e.to_frame()) == len(e.x)
     assert len(e.to_frame(of="bins")) == len(e.bins)
-    e.trust(), e.split()
+    e.checks(), e.variance_decomposition()
 
 
 @pytest.mark.parametrize("center", ["mean", "start"])
@@ -363,7 +363,7 @@ def test_slopes_that_do_not_tell_the_rise_are_replaced():
     assert e.spec.local == "steps"
     assert "do not match the differences of the quantity" in e.provenance["local_effects"]
     assert e.importance == pytest.approx(explained(model, X, 0, sd.ALE).importance, rel=0.05)
-    assert "slope mismatch" not in {f.kind for f in e.trust()}
+    assert "slope_mismatch" not in {f.code for f in e.checks()}
 
 
 @pytest.mark.parametrize("draw", ["uniform", "normal"])
@@ -399,15 +399,15 @@ def test_given_slopes_that_are_wrong_are_kept_and_objected_to(method):
     e = explained(q, X, 0, method)
     assert e.spec.local == "slopes"
     np.testing.assert_allclose(e.bins.effect, -1)
-    assert "slope mismatch" in {f.kind for f in e.trust()}
-    assert "slope mismatch" not in {f.kind for f in explained(q, X, 1, method).trust()}
+    assert "slope_mismatch" in {f.code for f in e.checks()}
+    assert "slope_mismatch" not in {f.code for f in explained(q, X, 1, method).checks()}
 
 
 def test_slopes_that_were_asked_for_are_not_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X, 0, sd.RHALE(local_effects="slopes"))
     assert e.spec.local in ("slopes", "differences")
-    assert "slope mismatch" in {f.kind for f in e.trust()}
+    assert "slope_mismatch" in {f.code for f in e.checks()}
 
 
 def test_slopes_of_one_of_several_models_are_replaced_for_all():

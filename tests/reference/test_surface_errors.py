@@ -11,8 +11,8 @@ import pytest
 import skedasis as sd
 from skedasis.results.build.pairs import second_order
 from skedasis.results.effect import LevelStats
-from skedasis.results.intervals.surfaces import Errors, Slopes
-from skedasis.results.surface import Side
+from skedasis.results.intervals.surfaces import SurfaceDerivatives, SurfaceErrors
+from skedasis.results.surface import PairAxis
 from skedasis.stats.grid import Cells
 
 ORDERS = {"c": list("uvw"), "d": list("pqr")}
@@ -97,12 +97,12 @@ def _by_shares(i: int, j: int, h: float = 1e-5) -> np.ndarray:
 # -------------------------------------------------------------------------------- derivatives
 
 
-def side(kind: str, size: int, rng: np.random.Generator) -> Side:
+def side(kind: str, size: int, rng: np.random.Generator) -> PairAxis:
     if kind == "number":
         edges = np.append(0.0, np.cumsum(rng.uniform(0.5, 2, size)))
-        return Side(bins=Cells(edges, "left"))
+        return PairAxis(bins=Cells(edges, "left"))
     one, names = np.ones(size + 1), tuple("abcdefg"[: size + 1])
-    return Side(levels=LevelStats(names, names, one.astype(int), one))
+    return PairAxis(levels=LevelStats(names, names, one.astype(int), one))
 
 
 @pytest.mark.parametrize("kinds", ["number number", "level number", "number level", "level level"])
@@ -116,7 +116,7 @@ def test_derivatives_are_those_of_the_surface(kinds, hole):
     weight = rng.uniform(1, 5, size=(sides[0].homes, sides[1].homes))
     if hole:
         weight[1 : (3 if first == "level" else 2)] = 0.0
-    slopes, h = Slopes(sides, delta, weight), 1e-6
+    slopes, h = SurfaceDerivatives(sides, delta, weight), 1e-6
     by_cells = slopes.by_cells(slice(None))
     by_homes = slopes.homes_at(slice(None)).reshape(*by_cells.shape[:2], *weight.shape)
     for i, j in np.ndindex(*delta.shape):
@@ -176,7 +176,7 @@ def test_squares_of_every_rows_influence(kind):
     Counted 1,000 times, rows leave n / (n - 1) at 1.
     """
     X = frame(300, 0)
-    s = explained(kind, X, weights=np.full(300, 1000.0))
+    s = explained(kind, X, sample_weight=np.full(300, 1000.0))
     counts, h = np.full((300, 300), 1000.0), 1.0
     up, down = (s.resampled(counts + k * h * np.eye(300)) for k in (1, -1))
     influence = (up - down) / (2 * h)
@@ -190,12 +190,12 @@ def test_draws_for_bands_go_together_as_influences_do(kind):
     from skedasis.results.intervals.surfaces import deviations
 
     X = frame(300, 0)
-    s = explained(kind, X, weights=np.full(300, 1000.0))
+    s = explained(kind, X, sample_weight=np.full(300, 1000.0))
     counts = np.full((300, 300), 1000.0)
     influence = (s.resampled(counts + np.eye(300)) - s.resampled(counts - np.eye(300))) / 2
     flat = influence.reshape(300, -1)
     want = 1000 * flat.T @ flat
-    drawn = deviations(Errors.of(s), 20_000, np.random.default_rng(5)).reshape(20_000, -1)
+    drawn = deviations(SurfaceErrors.of(s), 20_000, np.random.default_rng(5)).reshape(20_000, -1)
     error = np.sqrt(np.diag(want))
     got = drawn.T @ drawn / len(drawn)
     np.testing.assert_allclose(

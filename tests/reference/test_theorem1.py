@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.results.checks.variance_decomposition import dependence
+from skedasis.results.checks.variance_decomposition import dependence_p_value
 from tests.long.figures import long_case, take_uniform
 from tests.unit.test_trust_split import of_slopes, sloped
 
@@ -35,7 +35,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
     found = []
     for _ in range(40):
         x, d = draw(rng, case, 1000)
-        (parts,) = [of_slopes(d, x, sd.DALE(bins=sd.Edges([0, 1]))).split()]
+        (parts,) = [of_slopes(d, x, sd.DALE(bins=sd.Edges([0, 1]))).variance_decomposition()]
         found.append([parts.total[0], parts.within[0], parts.residual[0]])
     sigma2, residual2 = CASES[case][2:]
     mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
@@ -49,7 +49,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
 def test_the_residual_of_a_model_of_one_feature_is_the_integral_of_the_theorem():
     # f = x⁴ / 4, f' = x³: no heterogeneity at all, E² = (integral of (x³ - its mean)²) over each bin.
     x = (np.arange(4000) + 0.5) / 4000
-    parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).split()
+    parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).variance_decomposition()
     for k, (a, b) in enumerate([(0, 0.5), (0.5, 1)]):
         mean = (b**4 - a**4) / 4 / (b - a)
         square = (b**7 - a**7) / 7 / (b - a)
@@ -66,11 +66,11 @@ def test_heterogeneity_is_what_the_interaction_makes_it():
     )
     for method in (sd.DALE(bins=1), sd.DALE(bins=20), sd.RHALE()):
         e = sd.explain(q, X, 0, method=method)
-        parts = e.split()
+        parts = e.variance_decomposition()
         assert np.average(parts.within, weights=e.bins.count) == pytest.approx(1 / 3, rel=0.04)
         # In units of the quantity: sd(x0) sd(x1), whatever the bins, and however the slope bends.
         assert e.heterogeneity_test().score == pytest.approx(1 / 3, rel=0.05)
-    one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).split()
+    one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).variance_decomposition()
     assert one.total[0] == pytest.approx(5 / 3, rel=0.04)
     assert one.residual[0] == pytest.approx(4 / 3, rel=0.04)
 
@@ -103,7 +103,8 @@ def uniform(measured, p, rows, seed, most=None):
 def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places, runs, measured):
     rng = np.random.default_rng([n, len(slopes), len(places)])
     p = [
-        dependence(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run) for run in range(runs)
+        dependence_p_value(PLACES[places](rng, n), SLOPES[slopes](rng, n), seed=run)
+        for run in range(runs)
     ]
     uniform(measured, p, n, "[n, slopes, places]", most=0.075)
 
@@ -112,7 +113,7 @@ def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, place
 def test_p_values_with_weights_are_uniform(runs, measured):
     rng = np.random.default_rng(3)
     p = [
-        dependence(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
+        dependence_p_value(*rng.uniform(size=(2, 60)), rng.exponential(size=60), seed=run)
         for run in range(runs)
     ]
     uniform(measured, p, 60, "3")
@@ -125,7 +126,7 @@ def test_a_spread_that_depends_on_x_makes_no_false_alarms(n, runs, measured):
     found = []
     for run in range(runs):
         x = rng.uniform(size=n)
-        found.append(dependence(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
+        found.append(dependence_p_value(x, (0.1 + 2 * x) * rng.normal(size=n), seed=run) <= 0.05)
     measured("rejected at 5 %", np.mean(found), draws=runs, rows=n, seed="4", high=0.07)
 
 
@@ -137,7 +138,7 @@ def test_power_grows_with_the_residual(runs, measured):
         hits = 0
         for run in range(runs):
             x = rng.uniform(size=150)
-            hits += dependence(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
+            hits += dependence_p_value(x, slope * x + rng.normal(size=150), seed=run) <= 0.05
         power.append(hits / runs)
         limits = {0.0: {"high": 0.1}, 2.0: {"low": 0.97}}.get(slope, {})
         measured(f"power at slope {slope}", power[-1], draws=runs, rows=150, seed="5", **limits)
@@ -205,9 +206,9 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, m
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(500, 3))
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
-        found = sd.explain(q, X, 0, method=method).trust(X=X)
+        found = sd.explain(q, X, 0, method=method).checks(X=X)
         # Of a product of 500 normal values few pairs carry the score in 98 % of the data sets, and it is said so.
-        alarms += any(f.kind != "few pairs" for f in found)
+        alarms += any(f.kind != "few_pairs" for f in found)
     # A level of 5 % allows 18 of 200 with a chance of 1 %.
     seeds = f"0 to {runs - 1}"
     measured("alarms", alarms / runs, draws=runs, rows=500, seed=seeds, high=18 / 200)

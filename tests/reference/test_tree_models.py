@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skedasis.trees.ensemble import Ensemble, answer, as_codes, raw_scores
+from skedasis.trees.ensemble import Ensemble, as_codes, method_response, raw_scores
 from skedasis.trees.readers import load
 
 N, D = 300, 5
@@ -78,7 +78,7 @@ def agree(model: Any, X: Any, rtol: float = 1e-10, name: str | None = None) -> E
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = np.asarray(getattr(model, name or natural(model))(X))
-    found = answer(ensemble, raw_scores(ensemble, as_codes(ensemble, X)), name)
+    found = method_response(ensemble, raw_scores(ensemble, as_codes(ensemble, X)), name)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
     return ensemble
@@ -279,7 +279,7 @@ LIGHTGBM: dict[str, tuple[str, dict[str, Any], str]] = {
     "numbers": ("LGBMRegressor", {}, "number"),
     "missing": ("LGBMRegressor", {}, "number missing"),
     "missing is zero": ("LGBMRegressor", {"use_missing": False}, "number missing"),
-    "weights": ("LGBMRegressor", {"monotone_constraints": [0, 0, 0, 1, 0]}, "number weights"),
+    "sample_weight": ("LGBMRegressor", {"monotone_constraints": [0, 0, 0, 1, 0]}, "number weights"),
     "interactions": ("LGBMRegressor", {"interaction_constraints": [[0, 1], [2, 3, 4]]}, "number"),
     "dart": ("LGBMRegressor", {"boosting_type": "dart", "drop_rate": 0.5}, "number missing"),
     "forest": (
@@ -326,7 +326,7 @@ def test_lightgbm(case: str) -> None:
 
 XGBOOST: dict[str, tuple[str, dict[str, Any], str]] = {
     "numbers": ("XGBRegressor", {}, "number missing"),
-    "weights": ("XGBRegressor", {"monotone_constraints": (0, 0, 0, 1, 0)}, "number weights"),
+    "sample_weight": ("XGBRegressor", {"monotone_constraints": (0, 0, 0, 1, 0)}, "number weights"),
     "interactions": ("XGBRegressor", {"interaction_constraints": "[[0, 1], [2, 3, 4]]"}, "number"),
     "exact": ("XGBRegressor", {"tree_method": "exact", "gamma": 5.0}, "number missing"),
     "by loss": ("XGBRegressor", {"grow_policy": "lossguide", "max_leaves": 9}, "number"),

@@ -40,13 +40,13 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.models import piecewise_constant
-from skedasis.models.adapters import Traits
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.piecewise_constant import is_piecewise_constant
-from skedasis.models.registry import adapted
-from skedasis.quantities.evaluator import check
-from skedasis.quantities.tree_evaluator import by_trees
+from skedasis.models.registry import adapt_model
+from skedasis.quantities.evaluator import probe_model
+from skedasis.quantities.tree_evaluator import use_trees_if_exact
 from skedasis.trees import readers
 from tests.reference.growing import MODELS, grown, labels, labels_of, number, quantities, rows
 
@@ -55,12 +55,12 @@ PAIR = np.stack([NUMBERS, X[:, 0]], axis=1)
 TREE, VOTER = DecisionTreeRegressor(max_depth=3), DecisionTreeClassifier(max_depth=3)
 
 
-def traits(quantity: Any, source: Any) -> list[Traits]:
+def traits(quantity: Any, source: Any) -> list[DerivativeInfo]:
     """Return what a quantity says of every feature."""
     return [quantity.traits(f) for f in source.features]
 
 
-def known(found: list[Traits]) -> bool:
+def known(found: list[DerivativeInfo]) -> bool:
     """Return whether a quantity is known to be piecewise constant in all features."""
     return all(t.local == "steps" and t.certain and not t.given for t in found)
 
@@ -73,14 +73,16 @@ def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> Non
     if kind == "integer" and not np.isnan(at).any():
         at = at.astype(int)
     for name, quantity in quantities(case).items():
-        source = quantity.prepare(as_source(at, labels_of(case)))
+        source = quantity.prepare(as_dataset(at, labels_of(case)))
         called = traits(quantity, source)
         assert known(called), name
         assert all(t.jumps is None for t in called)
         if name == "entropy of a method":  # which is always called
             continue
-        found = check([quantity], source)
-        stand_in = by_trees({None: quantity}, source, "force", found, means=False).outputs[None]
+        found = probe_model([quantity], source)
+        stand_in = use_trees_if_exact(
+            {None: quantity}, source, "force", found, means=False
+        ).outputs[None]
         walked = traits(stand_in, source)
         assert known(walked), name
         assert all(t.jumps is not None for t in walked)
@@ -168,7 +170,7 @@ def test_what_is_made_of_trees_is_known(name: str) -> None:
 )
 def test_so_is_every_quantity_of_a_classifier(name: str) -> None:
     model, at = made(name), X[:, [0, 2]] if name == "stacked below a tree" else X
-    source = as_source(at, LABELS)
+    source = as_dataset(at, LABELS)
     every = [sd.probability(model), sd.logit(model), sd.entropy(model), sd.nll(model)]
     every += [sd.loss(model, "zero_one"), sd.loss(sd.probability(model))]
     every += [sd.prediction(model.predict_proba, output=1), sd.entropy(model.predict_proba)]
@@ -185,7 +187,7 @@ def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
     forest = RandomForestRegressor(3).fit(X, NUMBERS)
     every += [sd.predictive_variance(sd.ensemble(forest), part="epistemic")]
     for quantity in every:
-        assert known(traits(quantity, as_source(X, NUMBERS)))
+        assert known(traits(quantity, as_dataset(X, NUMBERS)))
 
 
 def test_ngboost_is_what_its_base_learners_are() -> None:
@@ -193,9 +195,9 @@ def test_ngboost_is_what_its_base_learners_are() -> None:
     of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
     of_lines = ngboost.NGBRegressor(Base=Ridge(), n_estimators=3, verbose=False).fit(X, NUMBERS)
     for quantity in (sd.prediction, sd.entropy, sd.nll, sd.loss):
-        assert known(traits(quantity(of_trees), as_source(X, NUMBERS)))
-        assert not known(traits(quantity(of_lines), as_source(X, NUMBERS)))
-    assert known(traits(sd.prediction(of_trees.predict), as_source(X)))
+        assert known(traits(quantity(of_trees), as_dataset(X, NUMBERS)))
+        assert not known(traits(quantity(of_lines), as_dataset(X, NUMBERS)))
+    assert known(traits(sd.prediction(of_trees.predict), as_dataset(X)))
 
 
 # --------------------------------------------------------------------- boosters and rankers
@@ -246,13 +248,15 @@ def boosted(name: str) -> Any:
 def test_boosters_and_rankers_are_known(name: str) -> None:
     model = boosted(name)
     for quantity in (sd.prediction(model), sd.loss(model)):
-        source = quantity.prepare(as_source(X, NUMBERS))
+        source = quantity.prepare(as_dataset(X, NUMBERS))
         assert known(traits(quantity, source))
-        found = check([quantity], source)
-        walked = by_trees({None: quantity}, source, "force", found, means=False).outputs[None]
+        found = probe_model([quantity], source)
+        walked = use_trees_if_exact({None: quantity}, source, "force", found, means=False).outputs[
+            None
+        ]
         assert known(traits(walked, source))
     again = pickle.loads(pickle.dumps(sd.prediction(model)))
-    assert known(traits(again, as_source(X)))
+    assert known(traits(again, as_dataset(X)))
 
 
 def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
@@ -322,7 +326,7 @@ def test_linear_boosters_bend() -> None:
     xgboost = pytest.importorskip("xgboost")
     model = xgboost.XGBRegressor(n_estimators=2, booster="gblinear", n_jobs=1).fit(X, NUMBERS)
     assert not is_piecewise_constant(model)
-    assert not is_piecewise_constant(adapted(model.get_booster()))
+    assert not is_piecewise_constant(adapt_model(model.get_booster()))
 
 
 # ------------------------------------------------------------------------------ given slopes
@@ -335,13 +339,14 @@ def test_slopes_that_were_given_are_told_from_all_others() -> None:
     def jacobian(X: Any) -> Any:
         return np.ones(X.shape)
 
-    source, feature = as_source(X, NUMBERS), as_source(X).features[0]
+    source, feature = as_dataset(X, NUMBERS), as_dataset(X).features[0]
     given = sd.prediction(line, slope=jacobian)
     both = sd.prediction(lambda X: X[:, :2], slope=lambda X: np.ones((len(X), 2, 5)), output="all")
     every = [given, sd.loss(given), sd.loss(given, "absolute_error"), sd.loss(given, "pinball")]
     every += list((both.outputs(source) or {}).values())
     assert all(
-        q.traits(feature) == Traits("slopes", q.traits(feature).source, given=True) for q in every
+        q.traits(feature) == DerivativeInfo("slopes", q.traits(feature).source, given=True)
+        for q in every
     )
     ridge = Ridge().fit(X, NUMBERS)
     closed = [sd.prediction(ridge), sd.loss(ridge), sd.loss(given, "zero_one"), sd.prediction(line)]

@@ -45,7 +45,7 @@ def test_every_method(case: str, method: str) -> None:
 def test_weights_and_rows_of_weight_zero(method: str) -> None:
     _, X, _ = grown("histograms")
     for weights in (WEIGHTS, WEIGHTS + 0.5):
-        found = alike(plain("histograms"), X, method=METHODS[method], weights=weights)
+        found = alike(plain("histograms"), X, method=METHODS[method], sample_weight=weights)
         assert found.provenance["rows"] == (weights > 0).sum()
 
 
@@ -54,7 +54,7 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
     twice = np.repeat(X, WEIGHTS.astype(int), axis=0)
     for heterogeneity in (True, False):
         method = sd.PDP(grid=[-1.0, 0.0, 1.0], heterogeneity=heterogeneity)
-        one = sd.explain(model, X, 0, method=method, weights=WEIGHTS, tree="force")
+        one = sd.explain(model, X, 0, method=method, sample_weight=WEIGHTS, tree="force")
         other = sd.explain(model, twice, 0, method=method, tree="force")
         np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
 
@@ -83,8 +83,8 @@ def test_pairs(case: str, method: Any) -> None:
 
 def test_pairs_with_weights() -> None:
     _, X, _ = grown("boosting")
-    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), weights=WEIGHTS)
-    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), weights=WEIGHTS)
+    alike(plain("boosting"), X, PAIRS, method=sd.ALE(bins=4), sample_weight=WEIGHTS)
+    alike(plain("boosting"), X, PAIRS, method=sd.PDP(grid=4), sample_weight=WEIGHTS)
 
 
 # ------------------------------------------------------------------------------ boosters, files

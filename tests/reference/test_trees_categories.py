@@ -22,7 +22,7 @@ LEVELS = {
     "pdp alone": sd.PDP(grid=6, heterogeneity=False),
     "rhale": sd.RHALE(bins=sd.Optimal(max_bins=9)),
     "mplot": sd.MPlot(bins=6),
-    "pfi": sd.PFI(repeats=3, local="all"),
+    "pfi": sd.PFI(n_repeats=3, local="all"),
 }
 EVERY_WAY = pytest.mark.parametrize("method", LEVELS)
 
@@ -94,8 +94,8 @@ def test_ordinal_ones_levels_by_name_and_weights(library: str) -> None:
     model = of_categories(library)
     weights = np.random.default_rng(2).integers(0, 3, len(FRAME))
     order = {"c": sd.Feature("c", "ordinal", levels=("x", "u", "w", "v"))}
-    alike(model, FRAME, "c", method=sd.ALE(), schema=order, weights=weights)
-    alike(model, FRAME, "c", method=sd.PDP(grid={"c": ["v", "x"]}), weights=weights)
+    alike(model, FRAME, "c", method=sd.ALE(), schema=order, sample_weight=weights)
+    alike(model, FRAME, "c", method=sd.PDP(grid={"c": ["v", "x"]}), sample_weight=weights)
     alike(model, FRAME, "k", method=sd.PDP(grid={"k": [7, 30]}, heterogeneity=False))
     alike(model, FRAME, "k", method=sd.PDP(anchor={"k": 7}))
 
@@ -103,7 +103,7 @@ def test_ordinal_ones_levels_by_name_and_weights(library: str) -> None:
 @EVERY_LIBRARY
 def test_groups_of_columns(library: str) -> None:
     model, groups = of_categories(library), {"both": ["c", "k"], "numbers": ["a", "b"]}
-    alike(sd.loss(model), FRAME, y=TARGET, method=sd.PFI(repeats=3, groups=groups))
+    alike(sd.loss(model), FRAME, y=TARGET, method=sd.PFI(n_repeats=3, groups=groups))
     alike(model, FRAME, "both", groups={"both": ["c", "k"]}, method=sd.ALE())
 
 
@@ -191,7 +191,7 @@ def test_every_container(case: str, kind: str) -> None:
     weights = np.random.default_rng(1).integers(0, 2, len(X))
     for method in (sd.ALE(bins=5), sd.PDP(grid=5), sd.PDP(grid=5, heterogeneity=False)):
         alike(model, Z, method=method)
-        alike(model, Z, method=method, weights=weights)
+        alike(model, Z, method=method, sample_weight=weights)
 
 
 def _unfitted(case: str) -> Any:
@@ -223,7 +223,7 @@ def test_few_rows(case: str, n: int) -> None:
     for method in (sd.ALE(bins=3), sd.PDP(grid=4, ice="all"), sd.PDP(grid=4, heterogeneity=False)):
         alike(model, X[:n], [0, 3], method=method)
     if n > 1:
-        alike(model, X[:n], method=sd.PFI(repeats=2))
+        alike(model, X[:n], method=sd.PFI(n_repeats=2))
         alike(model, X[:n], (0, 1), method=sd.PDP(grid=3))
 
 
@@ -252,7 +252,7 @@ def test_values_on_thresholds(case: str) -> None:
             Z[:, j] = np.nextafter(at, at + rng.integers(-1, 2, len(Z)))
     tol = 1e-4 if case == "xgboost" else EXACT
     alike(model, Z, method=sd.ALE(bins=7), tol=tol)
-    alike(model, Z, method=sd.PFI(repeats=2), tol=tol)
+    alike(model, Z, method=sd.PFI(n_repeats=2), tol=tol)
     grid = {j: np.unique(Z[:, j])[::3] for j in range(4)}
     alike(model, Z, method=sd.PDP(grid=grid), tol=tol)
     alike(model, Z, method=sd.PDP(grid=grid, heterogeneity=False), tol=tol)
@@ -265,4 +265,4 @@ def test_infinite_values_elsewhere(case: str) -> None:
     X[::5, 0], X[1::5, 1] = np.inf, -np.inf
     alike(model, X, [2, 3], method=sd.ALE(bins=5))
     alike(model, X, [2, 3], method=sd.PDP(grid=5))
-    alike(model, X, method=sd.PFI(repeats=2))
+    alike(model, X, method=sd.PFI(n_repeats=2))

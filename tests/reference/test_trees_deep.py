@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.trees.evaluator import MOST_LEAVES
+from skedasis.trees.evaluator import MAX_BITSET_LEAVES
 from skedasis.trees.readers import load
 from tests.reference.growing import alike, categories, labels, number, rows, with_missing
 
@@ -20,7 +20,7 @@ METHODS: dict[str, Any] = {
     "pdp": sd.PDP(grid=9),
     "pdp alone": sd.PDP(grid=9, heterogeneity=False),
     "rhale": sd.RHALE(bins=sd.Optimal(max_bins=9)),
-    "pfi": sd.PFI(repeats=2),
+    "pfi": sd.PFI(n_repeats=2),
 }
 CASES = {
     "forest": ("sklearn.ensemble", "RandomForestRegressor", {"n_estimators": 4}),
@@ -56,7 +56,7 @@ def deep(case: str) -> tuple[Any, np.ndarray]:
         y = np.stack([y, -X[:, 0]], axis=1)
     fixed = {} if module == "lightgbm" else {"random_state": 0}
     model = getattr(pytest.importorskip(module), name)(**fixed, **options).fit(X, y)
-    assert load(model).most_leaves > MOST_LEAVES
+    assert load(model).most_leaves > MAX_BITSET_LEAVES
     return model, X
 
 
@@ -78,16 +78,16 @@ def test_every_method(case: str, method: str) -> None:
 def test_pairs_weights_groups_and_small_batches(case: str) -> None:
     model, X = deep(case)
     weights = np.arange(len(X)) % 3
-    alike(model, X, [(0, 1), (2, 4)], method=sd.ALE(bins=4), weights=weights)
+    alike(model, X, [(0, 1), (2, 4)], method=sd.ALE(bins=4), sample_weight=weights)
     alike(model, X, (0, 1), method=sd.PDP(grid=4), memory="50KB")
-    alike(model, X, method=METHODS["pdp alone"], weights=weights, threads=2)
-    alike(model, X, method=sd.PFI(repeats=2, groups={"g": [0, 1]}))
+    alike(model, X, method=METHODS["pdp alone"], sample_weight=weights, n_jobs=2)
+    alike(model, X, method=sd.PFI(n_repeats=2, groups={"g": [0, 1]}))
 
 
 def test_votes_of_trees_grown_to_the_end() -> None:
     model, X = deep("forest, classes")
     y = labels(rows(N), 3)
-    alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(repeats=2))
+    alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(n_repeats=2))
     alike(sd.entropy(model), X, method=sd.PDP(grid=5))
 
 
@@ -119,7 +119,7 @@ def test_categories_in_large_trees() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     easy = {"min_data_per_group": 2, "cat_smooth": 1.0, "min_child_samples": 1, "num_leaves": 600}
     model = lightgbm.LGBMRegressor(n_estimators=3, n_jobs=1, verbose=-1, **easy).fit(frame, y)
-    assert load(model).most_leaves > MOST_LEAVES
+    assert load(model).most_leaves > MAX_BITSET_LEAVES
     for method in METHODS.values():
         alike(model, frame, method=method)
     alike(model, frame.assign(b=0.1), ("a", "c"), method=sd.PDP(grid=4))

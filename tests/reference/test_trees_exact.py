@@ -115,7 +115,7 @@ def test_its_mean_and_its_scatter_are_integrals(case: str) -> None:
 
 def test_weights_anchors_starts_and_rows_without_a_value() -> None:
     model, X, _ = grown("histograms")
-    e = sd.explain(model, X, 0, method=EXACT_GRID, weights=WEIGHTS)
+    e = sd.explain(model, X, 0, method=EXACT_GRID, sample_weight=WEIGHTS)
     kept = X[WEIGHTS > 0]
     points = probed("histograms", kept, 0)
     many = np.tile(X, (len(points), 1))
@@ -236,7 +236,7 @@ def test_the_importance_is_the_scatter_of_the_rows_own_values(case: str) -> None
     draw = np.random.default_rng(0)
     at, weights = X[:60].copy(), draw.integers(1, 4, 60).astype(float)
     at[:, 0] = draw.choice(borders(case, 0), 60)
-    e = sd.explain(model, at, 0, method=EXACT_GRID, weights=weights)
+    e = sd.explain(model, at, 0, method=EXACT_GRID, sample_weight=weights)
     own = mean_at_with(model, at, weights)
     centre = np.average(own, weights=weights)
     scatter = np.sqrt(np.average((own - centre) ** 2, weights=weights))

@@ -64,7 +64,7 @@ QUANTITIES: dict[str, tuple[str, Any]] = {
 def test_every_quantity(name: str, method: str) -> None:
     case, make = QUANTITIES[name]
     model, X, y = grown(case)
-    chosen = sd.PFI(repeats=2, local="all") if method == "pfi" else METHODS[method]
+    chosen = sd.PFI(n_repeats=2, local="all") if method == "pfi" else METHODS[method]
     y = number(X) if case == "isolation" or case == "two outputs" else y
     alike(make(model), X, method=chosen, y=y)
 
@@ -76,7 +76,7 @@ def test_votes_that_are_tied_stay_tied() -> None:
     mixed = np.stack([np.roll(X[:, j], j) for j in range(X.shape[1])], axis=1)
     assert (model.predict_proba(mixed)[:, 0] == 0.5).sum() > 3
     labels_ = sd.prediction(lambda X: model.classes_[model.predict_proba(X).argmax(axis=1)])
-    for method in (sd.PDP(grid=20), sd.ALE(), sd.PFI(repeats=3)):
+    for method in (sd.PDP(grid=20), sd.ALE(), sd.PFI(n_repeats=3)):
         walked = sd.explain(sd.prediction(model.predict), X, method=method, tree="force")
         called = sd.explain(labels_, X, method=method)
         for one, other in zip(singles(walked), singles(called), strict=True):
@@ -84,7 +84,7 @@ def test_votes_that_are_tied_stay_tied() -> None:
             np.testing.assert_allclose(
                 getattr(one, attribute), getattr(other, attribute), rtol=0, atol=1e-13
             )
-    alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(repeats=3))
+    alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(n_repeats=3))
 
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
@@ -92,7 +92,7 @@ def test_votes_that_are_tied_stay_tied() -> None:
 def test_rows_in_the_same_leaves_stay_tied(case: str, metric: str) -> None:
     # What counts how rows are ordered sees a difference of 1e-17 between two that are equal.
     model, X, y = grown(case)
-    alike(sd.probability(model), X, y=y, method=sd.PFI(repeats=3, metric=metric))
+    alike(sd.probability(model), X, y=y, method=sd.PFI(n_repeats=3, metric=metric))
 
 
 def test_a_share_of_all_votes_is_one() -> None:
@@ -121,7 +121,7 @@ def test_a_row_on_the_border_is_inside() -> None:
         model = IsolationForest(n_estimators=7, contamination=0.1, random_state=seed).fit(X)
         assert (model.decision_function(X) == 0.0).sum() == 1
         alike(sd.prediction(model.predict), X, method=sd.MPlot(bins=4))
-        alike(sd.prediction(model.predict), X, method=sd.PFI(repeats=2))
+        alike(sd.prediction(model.predict), X, method=sd.PFI(n_repeats=2))
 
 
 def test_labels_of_one_class_are_no_probabilities() -> None:
@@ -137,12 +137,12 @@ def test_labels_of_one_class_are_no_probabilities() -> None:
 # -------------------------------------------------------------------------------------------- PFI
 
 SHUFFLED: dict[str, dict[str, Any]] = {
-    "repeats": {"repeats": 4, "local": "all"},
-    "groups": {"groups": {"pair": [0, 1], "rest": [2, 3, 4]}, "repeats": 3},
+    "n_repeats": {"n_repeats": 4, "local": "all"},
+    "groups": {"groups": {"pair": [0, 1], "rest": [2, 3, 4]}, "n_repeats": 3},
     "exact": {"exact": True},
-    "conditional": {"conditional": True, "repeats": 2},
-    "part": {"max_samples": 0.5, "repeats": 2},
-    "metric": {"metric": lambda y, p: float(np.corrcoef(y, p)[0, 1]), "repeats": 2},
+    "conditional": {"conditional": True, "n_repeats": 2},
+    "part": {"max_samples": 0.5, "n_repeats": 2},
+    "metric": {"metric": lambda y, p: float(np.corrcoef(y, p)[0, 1]), "n_repeats": 2},
 }
 
 
@@ -158,18 +158,18 @@ def test_importance(how: str, case: str) -> None:
 @pytest.mark.parametrize("how", ["repeats", "groups"])
 def test_importance_with_weights(how: str) -> None:
     model, X, y = grown("boosting")
-    alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), weights=WEIGHTS)
+    alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), sample_weight=WEIGHTS)
     alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), row_id=np.arange(len(X))[::-1])
 
 
 def test_a_diagnosis() -> None:
     model, X, y = grown("boosting 3")
-    options = {"repeats": 3, "progress": False, "dependence": False}
+    options = {"n_repeats": 3, "progress": False, "dependence": False}
     walked = sd.diagnose(model, X, y, **options)
     assert walked.provenance["trees"].startswith("exact: ")
     assert walked.provenance["model_rows"] == 0
-    likelihood = sd.explain(sd.nll(model), X, y=y, method=sd.PFI(repeats=3), tree="off")
-    entropy = sd.explain(sd.entropy(model), X, method=sd.PFI(repeats=3), tree="off")
+    likelihood = sd.explain(sd.nll(model), X, y=y, method=sd.PFI(n_repeats=3), tree="off")
+    entropy = sd.explain(sd.entropy(model), X, method=sd.PFI(n_repeats=3), tree="off")
     np.testing.assert_allclose(walked.likelihood.values, likelihood.values, rtol=0, atol=EXACT)
     np.testing.assert_allclose(walked.entropy.values, entropy.values, rtol=0, atol=EXACT)
 

@@ -26,7 +26,7 @@ def test_values_of_single_rows_do_not_make_errors_small(rows, kind):
     rng = np.random.default_rng(0)
     x = np.round(rng.normal(size=rows) * 60)
     weights = None if kind == "frequency" else rng.exponential(size=rows)
-    found = [explained(x, s, weights=weights, weight_kind=kind) for s in range(60)]
+    found = [explained(x, s, sample_weight=weights, weight_kind=kind) for s in range(60)]
     assert found[0].spec.local == "integer_steps"
     for error, spread in (
         ([e.std_error[1:] for e in found], np.std([e.value[1:] for e in found], axis=0)),

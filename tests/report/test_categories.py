@@ -45,7 +45,7 @@ def test_course_names_the_ends_and_how_far_they_are(tmp_path):
 def test_course_weighs_rows_and_names_few_of_them():
     X = rows(20, 20, 5)
     text = report_text.effect_sentence(
-        effect(town, X, weights=np.where(X["town"] == "c", 4.0, 1.0)), ""
+        effect(town, X, sample_weight=np.where(X["town"] == "c", 4.0, 1.0)), ""
     )
     assert "“c” (5 rows) raises the prediction most, by 3.67" in text  # the mean is 140 / 60
     assert "“a” lowers it most, by 2.33" in text
@@ -105,7 +105,9 @@ def test_steps_against_their_average_are_counted():
         report_text.heterogeneity_sentence(found)
     )
     weights = np.where(X["z"] < 3, 2.0, 1.0)
-    assert report_text.opposite_sign_share(effect(f, X, weights=weights)) == pytest.approx(60 / 130)
+    assert report_text.opposite_sign_share(effect(f, X, sample_weight=weights)) == pytest.approx(
+        60 / 130
+    )
     assert report_text.opposite_sign_share(sd.explain(f, X, "town", method="pdp")) is None
     assert report_text.opposite_sign_share(effect(f, X, keep=0)) is None
     assert "In no row does a difference" in report_text.heterogeneity_sentence(

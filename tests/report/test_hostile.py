@@ -127,7 +127,9 @@ def test_frames_of_other_libraries_give_the_same_page(kind, X, tmp_path):
 
 def test_the_same_seed_gives_the_same_page(tmp_path, X):
     pages = [
-        page_of(sd.report(model, X, X[:, 2], path=tmp_path / "r.html", seed=s, progress=False))
+        page_of(
+            sd.report(model, X, X[:, 2], path=tmp_path / "r.html", random_state=s, progress=False)
+        )
         for s in (3, 3, 4)
     ]
     bare = [re.sub(r"in \d+\.\d seconds|<td>\d+\.\d\d</td>", "", p) for p in pages]

@@ -406,7 +406,7 @@ def everything(data, effects):
     pdp = sd.explain(model, data, "age", method=sd.PDP())
     numbers = data[["age", ATTACK, LONG]]
     gaussian = lambda X: (X[ATTACK] + X["age"] / 40, np.ones(len(X)))  # noqa: E731
-    known = {"repeats": 3, "dependence_rows": 80, "progress": False}
+    known = {"n_repeats": 3, "dependence_rows": 80, "progress": False}
     diagnosis = sd.diagnose(gaussian, numbers, named["y"], **known)
     return {
         "effects": effects.explore(),
@@ -480,7 +480,7 @@ def test_without_scripts_pictures_and_numbers_are_there(visit, pages, kind):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_in_a_notebook_of_any_colour_it_can_be_read(visit, data, effects, dark):
-    shown = [effects, effects.ranking(), effects[ATTACK], effects["city"], effects.trust()]
+    shown = [effects, effects.ranking(), effects[ATTACK], effects["city"], effects.checks()]
     html = "".join(result._repr_html_() for result in shown)
     # A notebook that does not do as the reader's system does.
     ground, ink = ("#fff", "#111") if dark else ("#111", "#fff")

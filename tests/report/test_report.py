@@ -226,7 +226,9 @@ def test_bad_requests_are_refused(frame, tmp_path):
 def test_complaints_of_binning_are_on_the_page(tmp_path):
     # No bin holds the weight of two rows.
     X, light = np.linspace(0, 1, 30)[:, None], np.full(30, 0.05)
-    done = sd.report(lambda X: X[:, 0], X, weights=light, path=tmp_path / "r.html", progress=False)
+    done = sd.report(
+        lambda X: X[:, 0], X, sample_weight=light, path=tmp_path / "r.html", progress=False
+    )
     assert "A single bin is used" in Page(done.path).words
 
 

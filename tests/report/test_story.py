@@ -113,7 +113,7 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
         return X["a"].to_numpy() + code + np.where(np.isnan(holes), 7.0, holes) + grade
 
     weight = np.random.default_rng(0).integers(0, 4, len(frame))
-    section = told_of(f, frame, weights=weight)
+    section = told_of(f, frame, sample_weight=weight)
     assert section.explained_variance.additive == pytest.approx(1.0, abs=1e-3)
 
     def spread(values):  # rows of no weight may lie beyond the edges
@@ -219,13 +219,15 @@ def test_groups_are_not_paired_with_their_own_columns(X):
 
 
 def test_places_have_the_intervals_of_both_numbers(X):
-    section = told_of(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, seed=3)
+    section = told_of(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, random_state=3)
     assert [p.feature for p in section.importance_points] == [
         r.feature for r in section.rhale.ranking()
     ]
     for place in section.importance_points:
         effect = section.rhale[place.feature]
-        low, high = effect.interval(0.95, "bootstrap", of="importance", replicates=200, seed=3)
+        low, high = effect.interval(
+            0.95, "bootstrap", of="importance", replicates=200, random_state=3
+        )
         assert place.importance_ends == (float(low), float(high))
         low, high = effect.interval(0.95, of="heterogeneity_score")
         assert place.heterogeneity_score_ends == (float(low), float(high))
@@ -279,9 +281,9 @@ def test_objections_are_those_of_the_effect(X):
     twin = np.column_stack(
         [x, x + 0.05 * X[:, 1]]
     )  # what is far from the diagonal is far from the data
-    section = told_of(lambda X: X[:, 0] * X[:, 1], twin, seed=5)
+    section = told_of(lambda X: X[:, 0] * X[:, 1], twin, random_state=5)
     for name, flags in section.checks.items():
-        direct = section.rhale[name].trust(X=twin, beside=section.pdp[name], seed=5)
+        direct = section.rhale[name].checks(X=twin, beside=section.pdp[name], random_state=5)
         assert [str(f) for f in flags] == [str(f) for f in direct]
     assert any(section.checks.values())
 

@@ -50,10 +50,10 @@ def same(a, b):
 @pytest.mark.parametrize("rows", [True, False])
 def test_single_features(frame, rows):
     given = {
-        "weights": np.random.default_rng(1).integers(1, 4, len(frame)),
+        "sample_weight": np.random.default_rng(1).integers(1, 4, len(frame)),
         "schema": {"grade": sd.Feature("grade", "ordinal")},
     }
-    section = gather(f, frame, progress=False, seed=7, rows=rows, **given).sections[0]
+    section = gather(f, frame, progress=False, random_state=7, rows=rows, **given).sections[0]
     for feature in section.rhale:
         for kind, name in KINDS.items():
             found = run(section.code[kind, feature], model=f, X=frame, **given)
@@ -71,7 +71,7 @@ def test_single_features(frame, rows):
     places = {p.feature: p for p in section.importance_points}
     assert {r.feature: r.importance for r in ranked} == {n: places[n].importance for n in every}
     assert "weights=weights, schema=schema" in section.code["main", "b"]
-    assert "seed=7" in section.code["main", "b"]
+    assert "random_state=7" in section.code["main", "b"]
 
 
 def test_methods_laid_over_one_another(frame):
@@ -122,7 +122,7 @@ def test_trees_that_are_walked():
 @pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(uncertainty, "ROWS", most)
-    monkeypatch.setattr("skedasis.report.code.ROWS", most)
+    monkeypatch.setattr("skedasis.report.uncertainty.ROWS", most)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)

@@ -123,15 +123,17 @@ def test_labels_may_be_missing(X, coin):
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(uncertainty, "ROWS", 200)
     weights = np.full(len(X), 2.0) if weighted else None
-    section = told_of(coin[0], X, coin[1], seed=4, weights=weights)
+    section = told_of(coin[0], X, coin[1], random_state=4, sample_weight=weights)
     some = np.random.default_rng(4).choice(len(X), 200, replace=False)
-    direct = sd.explain(sd.entropy(coin[0]), X[np.sort(some)], "x1", method=sd.ALE(bins=3), seed=4)
+    direct = sd.explain(
+        sd.entropy(coin[0]), X[np.sort(some)], "x1", method=sd.ALE(bins=3), random_state=4
+    )
     found = sd.explain(
         sd.entropy(coin[0]),
         X,
         "x1",
         method=sd.ALE(bins=3),
-        weights=np.isin(np.arange(len(X)), some),
+        sample_weight=np.isin(np.arange(len(X)), some),
     )
     np.testing.assert_allclose(found.value, direct.value)
     assert section.uncertainty.sampled

@@ -30,11 +30,11 @@ def weights_of(kind, n):
     return None if kind == "none" else np.random.default_rng(3).integers(1, 5, n).astype(float)
 
 
-@pytest.mark.parametrize("kind", ["none", "weights"])
+@pytest.mark.parametrize("kind", ["none", "sample_weight"])
 def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     y = X[:, 0] + 0.5 * np.random.default_rng(2).normal(size=len(X))
     model, w = LinearRegression().fit(X, y), weights_of(kind, len(X))
-    found = told_of(sd.prediction(model, unit="kg"), X, y, weights=w).quality
+    found = told_of(sd.prediction(model, unit="kg"), X, y, sample_weight=w).quality
     p = model.predict(X)
     assert found["R²"] == pytest.approx(metrics.r2_score(y, p, sample_weight=w))
     mse = metrics.mean_squared_error(y, p, sample_weight=w)
@@ -45,11 +45,11 @@ def test_numbers_are_scored_as_scikit_learn_does(X, kind):
     assert "If the model was trained on these rows" in found.sentences[1]
 
 
-@pytest.mark.parametrize("kind", ["none", "weights"])
+@pytest.mark.parametrize("kind", ["none", "sample_weight"])
 @pytest.mark.parametrize("asked", [sd.probability, sd.logit])
 def test_two_classes_are_scored_as_scikit_learn_does(X, classes, asked, kind):
     model, w = LogisticRegression().fit(X, classes), weights_of(kind, len(X))
-    found = told_of(asked(model, class_="not"), X, classes, weights=w).quality
+    found = told_of(asked(model, class_="not"), X, classes, sample_weight=w).quality
     p = model.predict_proba(X)
     yes = classes == "not"
     assert found.class_ == "not"
@@ -175,7 +175,7 @@ def test_rows_without_a_label_do_not_count(X):
 def test_rows_of_weight_zero_do_not_count(X):
     w = np.ones(len(X))
     w[:100] = 0
-    found = told_of(lambda X: X[:, 1], X, X[:, 0], weights=w).quality
+    found = told_of(lambda X: X[:, 1], X, X[:, 0], sample_weight=w).quality
     assert found["R²"] == pytest.approx(metrics.r2_score(X[100:, 0], X[100:, 1]))
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.scales import number, places
+from skedasis.plots.scales import number, position_texts
 from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.format import listed, percent
@@ -32,9 +32,9 @@ def test_number(value, text):
 def test_neighbouring_places_differ():
     some = ([0, 1, 2], [1.7e9, 1.7e9 + 0.5], [1e-9, 2e-9], [3, 3.001, 1000], [5], [18, 42.2])
     for edges in some:
-        assert len(set(places(np.array(edges, float)))) == len(edges)
-    assert places(np.array([18, 42.2])) == ["18.0", "42.2"]
-    assert places(np.array([1e20, 3e20]))[0] == "1.00000e20"
+        assert len(set(position_texts(np.array(edges, float)))) == len(edges)
+    assert position_texts(np.array([18, 42.2])) == ["18.0", "42.2"]
+    assert position_texts(np.array([1e20, 3e20]))[0] == "1.00000e20"
 
 
 def test_lists_and_shares():
@@ -80,7 +80,10 @@ def test_scatter_counts_rows_against_their_average(X):
     little = sd.explain(lambda X: X[:, 0] + 0.01 * X[:, 0] * X[:, 1], X, 0)
     assert "nearly every row" in report_text.heterogeneity_sentence(little)
     weighted = sd.explain(
-        lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0), X, 0, weights=1.0 + (X[:, 1] > 0)
+        lambda X: X[:, 0] * np.where(X[:, 1] > 0, 3.0, -1.0),
+        X,
+        0,
+        sample_weight=1.0 + (X[:, 1] > 0),
     )
     below = np.mean(X[:, 1] < 0)
     assert report_text.opposite_sign_share(weighted) == pytest.approx(

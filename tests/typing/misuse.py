@@ -27,7 +27,7 @@ def misuse() -> None:
     sd.explain(model, X, method=sd.PFI()).rebin(3)  # wrong: reportAttributeAccessIssue
     sd.explain(model, X, 0).interval(method="jackknife")  # wrong: reportArgumentType
     sd.explain(model, X, 0).value = X  # wrong: reportAttributeAccessIssue
-    sd.explain(model, X, threads="two")  # wrong: reportArgumentType
+    sd.explain(model, X, n_jobs="two")  # wrong: reportArgumentType
     sd.RHALE(bin=5)  # wrong: reportCallIssue
     sd.Uniform("five")  # wrong: reportArgumentType
     sd.Optimal(criterion="best")  # wrong: reportArgumentType

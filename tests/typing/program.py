@@ -66,7 +66,9 @@ def methods_and_bins(X: Numbers) -> None:
 
 
 def an_effect(X: Numbers, folder: Path) -> None:
-    e = sd.explain(curved, X, "x0", weights=np.ones(len(X)), seed=1, memory="100MB", threads=1)
+    e = sd.explain(
+        curved, X, "x0", sample_weight=np.ones(len(X)), random_state=1, memory="100MB", n_jobs=1
+    )
     assert_type(e.value, Numbers)
     assert_type(e.heterogeneity, Numbers)
     assert_type(e.std_error, Numbers)
@@ -75,8 +77,8 @@ def an_effect(X: Numbers, folder: Path) -> None:
     assert_type(e.rebin(sd.Uniform(3)), sd.Effect)
     assert_type(e.interval(0.95), tuple[Numbers, Numbers])
     assert_type(e.interval(0.9, "bootstrap", simultaneous=True), tuple[Numbers, Numbers])
-    assert_type(e.trust(X=X), sd.Trust)
-    assert_type(e.split(), sd.Split)
+    assert_type(e.checks(X=X), sd.Checks)
+    assert_type(e.variance_decomposition(), sd.VarianceDecomposition)
     assert_type(e.heterogeneity_test(), sd.HeterogeneityTest)
     if e.bins is not None:
         assert_type(e.bins.effect, Numbers)
@@ -114,13 +116,13 @@ def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
 
 def importances(X: Numbers, y: Numbers) -> None:
     labels = np.where(y > 0, "yes", "no")
-    pf = sd.explain(sd.nll(Classes()), X, y=labels, method=sd.PFI(repeats=3))
+    pf = sd.explain(sd.nll(Classes()), X, y=labels, method=sd.PFI(n_repeats=3))
     assert_type(pf, sd.Importance)
     assert_type(pf.mean, Numbers)
     assert_type(pf.features, tuple[str, ...])
     assert_type(pf.interval(0.95), tuple[Numbers, Numbers])
     assert_type(sd.explain(sd.entropy(Classes()), X, ["x0"], method="pfi"), sd.Importance)
-    assert_type(sd.diagnose(Classes(), X, labels, repeats=3, dependence=False), sd.Diagnosis)
+    assert_type(sd.diagnose(Classes(), X, labels, n_repeats=3, dependence=False), sd.Diagnosis)
 
 
 def quantities(X: Numbers, y: Numbers) -> None:
@@ -137,9 +139,9 @@ def quantities(X: Numbers, y: Numbers) -> None:
 
 def several_models(X: Numbers) -> None:
     models = [Line(1.0), Line(1.5), Line(2.0)]
-    assert_type(sd.explain(models, X, "x0"), sd.EffectOfModels)
-    assert_type(sd.explain(models, X), sd.EffectsOfModels)
-    assert_type(sd.explain(models, X, (0, 1), method="ale"), sd.SurfaceOfModels)
+    assert_type(sd.explain(models, X, "x0"), sd.MultiModelEffect)
+    assert_type(sd.explain(models, X), sd.MultiModelEffects)
+    assert_type(sd.explain(models, X, (0, 1), method="ale"), sd.MultiModelSurface)
 
 
 def pages(X: Numbers, y: Numbers, folder: Path) -> None:

@@ -65,7 +65,7 @@ EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=C
 @pytest.mark.parametrize("threads", [1, 2])
 def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
     model = Counted()
-    options = {"memory": memory, "threads": threads, "progress": False}
+    options = {"memory": memory, "n_jobs": threads, "progress": False}
     es = sd.explain(quantity(model, slopes), data(), method=method, **options)
     said = es.provenance
     assert said["model_rows"] + said["check_rows"] + said["score_rows"] == sum(model.rows)
@@ -135,7 +135,9 @@ def test_differences_and_steps_cost_what_is_said():
 
 def test_rows_of_weight_zero_cost_nothing():
     weights = np.where(np.arange(N) % 3 == 0, 0.0, 1.0)
-    said = sd.explain(Counted(), data(), method=sd.PDP(grid=[0.0, 1.0]), weights=weights).provenance
+    said = sd.explain(
+        Counted(), data(), method=sd.PDP(grid=[0.0, 1.0]), sample_weight=weights
+    ).provenance
     assert said["model_rows"] == 2 * D * (N - N // 3)
     assert said["rows"] == N - N // 3
 
@@ -216,7 +218,7 @@ def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
         assert e.provenance["rows_kept"] == len(kept)
         again = sd.explain(Counted(), X, 0, method=method, keep="10KB")
         np.testing.assert_array_equal(again.rows.x, e.rows.x)
-        other = sd.explain(Counted(), X, 0, method=method, keep="10KB", seed=1)
+        other = sd.explain(Counted(), X, 0, method=method, keep="10KB", random_state=1)
         assert not np.array_equal(other.rows.x, e.rows.x)
         np.testing.assert_array_equal(other.value, e.value)  # the effect rests on all rows
         with pytest.raises(sd.UnsupportedError, match="keep="):
@@ -231,13 +233,13 @@ def test_the_provenance_is_complete_and_plain(method, slopes):
     X = data()
     weights = np.full(N, 2.0)
     model = Counted()
-    options = {"weights": weights, "seed": 5, "progress": False}
+    options = {"sample_weight": weights, "random_state": 5, "progress": False}
     es = sd.explain(quantity(model, slopes), X, method=method, **options)
     for said in (es.provenance, es[0].provenance):
         assert json.loads(json.dumps(said, allow_nan=False)) == said
         assert said["method"] == method.name
         assert set(said["settings"]) == set(method.describe())
-        assert (said["rows"], said["weight"], said["seed"]) == (N, 2.0 * N, 5)
+        assert (said["rows"], said["weight"], said["random_state"]) == (N, 2.0 * N, 5)
         assert said["exact"] is True
         assert "prediction" in said["quantity"]
         assert "unit" in said

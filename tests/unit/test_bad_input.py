@@ -454,8 +454,8 @@ def test_the_index_of_a_data_frame_does_not_matter(method, index):
         return np.sin(2 * X["a"]) * (1 + X["b"] ** 2) + X["c"]
 
     weights = pd.Series(np.arange(80) % 3 + 1.0, index=index)
-    e = sd.explain(model, frame, "a", method=method, weights=weights)
-    same_effect(e, sd.explain(bent, X, 0, method=method, weights=weights.to_numpy()))
+    e = sd.explain(model, frame, "a", method=method, sample_weight=weights)
+    same_effect(e, sd.explain(bent, X, 0, method=method, sample_weight=weights.to_numpy()))
 
 
 @every_method
@@ -751,7 +751,7 @@ def test_weights_that_are_none_are_refused(method, weights, got):
     with refused(
         sd.DataError, "sample_weight", got, "weight" if "not numbers" not in got else "one number"
     ):
-        sd.explain(linear, table(), 0, method=method, weights=weights)
+        sd.explain(linear, table(), 0, method=method, sample_weight=weights)
 
 
 @every_method
@@ -761,8 +761,8 @@ def test_rows_of_weight_zero_are_absent(method):
     X[weights == 0] = 1e6  # would change everything
     # Rows of the score are drawn by what they are known by.
     there, ids = weights > 0, np.arange(80)
-    e = sd.explain(bent, X, 0, method=method, weights=weights, row_id=ids)
-    some = {"weights": weights[there], "row_id": ids[there]}
+    e = sd.explain(bent, X, 0, method=method, sample_weight=weights, row_id=ids)
+    some = {"sample_weight": weights[there], "row_id": ids[there]}
     same_effect(e, sd.explain(bent, X[there], 0, method=method, **some))
 
 
@@ -771,7 +771,7 @@ def test_a_single_positive_weight_leaves_a_single_row(method):
     X = table()
     weights = np.zeros(80)
     weights[11] = 2.5
-    e = sd.explain(linear, X, 0, method=method, weights=weights)
+    e = sd.explain(linear, X, 0, method=method, sample_weight=weights)
     np.testing.assert_array_equal(e.x, X[[11], 0])
     expected = linear(X[[11]]) if method in DEPENDENCE else [0.0]
     np.testing.assert_allclose(e.value, expected)
@@ -783,7 +783,7 @@ def test_a_single_positive_weight_leaves_a_single_row(method):
 def test_whole_weights_are_repetitions(method):
     X = table(60)
     weights = np.arange(60) % 4
-    e = sd.explain(bent, X, 0, method=method, weights=weights)
+    e = sd.explain(bent, X, 0, method=method, sample_weight=weights)
     repeated = sd.explain(bent, np.repeat(X, weights, axis=0), 0, method=method)
     np.testing.assert_allclose(e.x, repeated.x, rtol=1e-12)
     np.testing.assert_allclose(e.value, repeated.value, rtol=1e-9, atol=1e-12)
@@ -797,8 +797,8 @@ def test_tiny_and_huge_weights_leave_means_as_they_are(method, scale):
     X = table()
     bins = {"bins": sd.Uniform(4)} if method in ACCUMULATED else {}
     weights = np.arange(80) % 3 + 1.0
-    e = sd.explain(bent, X, 0, method=METHODS[method](**bins), weights=scale * weights)
-    plain = sd.explain(bent, X, 0, method=METHODS[method](**bins), weights=weights)
+    e = sd.explain(bent, X, 0, method=METHODS[method](**bins), sample_weight=scale * weights)
+    plain = sd.explain(bent, X, 0, method=METHODS[method](**bins), sample_weight=weights)
     np.testing.assert_allclose(e.value, plain.value, rtol=1e-9, atol=1e-12)
 
 
@@ -816,8 +816,8 @@ def test_labels_of_another_length_are_refused():
         ({"method": "rhal"}, ("method", "'rhal'", "'rhale'")),
         ({"method": sd.ALE}, ("method", "Pass an instance: ALE()")),
         ({"method": 3}, ("method", "3")),
-        ({"threads": 0}, ("threads", "0", "at least 1")),
-        ({"threads": True}, ("threads", "True")),
+        ({"n_jobs": 0}, ("n_jobs", "0", "at least 1")),
+        ({"n_jobs": True}, ("n_jobs", "True")),
         ({"memory": "much"}, ("memory", "'much'", "256MB")),
         ({"keep": -1}, ("keep", "-1")),
         ({"weight_kind": "odd"}, ("weight_kind", "'odd'", "sampling")),

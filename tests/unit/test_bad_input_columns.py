@@ -224,7 +224,7 @@ def test_columns_that_are_called_alike_are_refused():
 def test_a_level_that_only_absent_rows_have_is_none(method):
     X = frame()
     weights = np.where(X["c"] == "u", 0.0, 1.0)
-    e = sd.explain(model, X, "c", method=method, weights=weights)
+    e = sd.explain(model, X, "c", method=method, sample_weight=weights)
     assert sorted(e.levels.values) == ["v", "w", "x"]
     assert e.levels.weight.sum() == (X["c"] != "u").sum()
     assert np.isnan(e(["u"])).all()
@@ -236,5 +236,5 @@ def test_the_size_of_weights_does_not_change_values(wanted, weight):
     X = frame()
     for method in (sd.ALE(order={"c": list("uvwx"), "d": ["p", "q"]}), sd.PDP(grid=4)):
         plain = sd.explain(model, X, wanted, method=method)
-        heavy = sd.explain(model, X, wanted, method=method, weights=np.full(N, weight))
+        heavy = sd.explain(model, X, wanted, method=method, sample_weight=np.full(N, weight))
         np.testing.assert_allclose(heavy.value, plain.value, atol=1e-11)

@@ -123,7 +123,7 @@ def test_an_identifier_is_refused_by_name_and_left_out_of_all(method):
 def test_the_levels_that_are_kept_are_the_most_frequent():
     X = frame()
     weights = X["c"].map({"u": 0.1, "v": 9.0, "w": 0.2, "x": 8.0}).to_numpy()
-    e = sd.explain(model, X, "c", method=sd.ALE(top_levels=2), weights=weights)
+    e = sd.explain(model, X, "c", method=sd.ALE(top_levels=2), sample_weight=weights)
     assert sorted(e.levels.values) == ["v", "x"]
     assert e.provenance["rows_outside"] == X["c"].isin(["u", "w"]).sum()
     # One step, from 1 to 6 of what multiplies a: over the rows of both levels.

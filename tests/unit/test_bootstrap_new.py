@@ -65,12 +65,12 @@ every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     """The whole library, asked again with the counts for weights, is what a replicate must equal."""
     method, feature, kind = case
-    e = explain(method, feature, kind, weights=WEIGHTS)
+    e = explain(method, feature, kind, sample_weight=WEIGHTS)
     source = resampler(e)
     np.testing.assert_array_equal(source.weight, WEIGHTS)
     np.testing.assert_allclose(source.value(WEIGHTS), e.value, rtol=1e-12, atol=1e-12)
     counts = np.random.default_rng(3).multinomial(400, np.full(400, 1 / 400)).astype(float)
-    want = explain(method, feature, kind, weights=counts)
+    want = explain(method, feature, kind, sample_weight=counts)
     np.testing.assert_allclose(source.value(counts), want.value, rtol=1e-11, atol=1e-11)
 
 
@@ -78,8 +78,8 @@ def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_bootstrap_and_formula_agree(case, weights):
     method, feature, kind = case
-    e = explain(method, feature, kind, weights=weights)
-    low, high = e.interval(0.9, "bootstrap", replicates=1500, seed=1)
+    e = explain(method, feature, kind, sample_weight=weights)
+    low, high = e.interval(0.9, "bootstrap", replicates=1500, random_state=1)
     below, above = e.interval(0.9)
     known = e.std_error > 1e-12 * np.abs(e.value).max()
     assert known.sum() >= len(known) - 1
@@ -91,7 +91,7 @@ def test_bootstrap_and_formula_agree(case, weights):
 def test_sampling_weights_are_resampled_with_their_rows():
     weights = np.random.default_rng(5).gamma(2.0, 1.0, 400) + 0.2
     for method in (sd.ALE(), sd.MPlot(center="mean")):
-        e = explain(method, weights=weights, weight_kind="sampling")
+        e = explain(method, sample_weight=weights, weight_kind="sampling")
         low, high = e.interval(0.9, "bootstrap", replicates=1000)
         below, above = e.interval(0.9)
         assert np.abs((high - low) / (above - below) - 1).max() < 0.2
@@ -244,7 +244,7 @@ def test_errors_are_sums_of_squared_influences(center, weighted):
     The formula divides each step's squares by n - 1, influences by n: hence the tolerance.
     """
     X, weight = rows(), WEIGHTS if weighted else np.ones(400)
-    e = explain(sd.ALE(center=center), weights=weight)
+    e = explain(sd.ALE(center=center), sample_weight=weight)
     np.testing.assert_allclose(e.value, by_hand(X, weight, center), rtol=1e-12, atol=1e-12)
     size = 1e-4
     square = np.zeros(4)
@@ -263,7 +263,13 @@ def test_the_error_of_a_single_step_is_that_of_a_mean():
     X[:, 0] = X[:, 0] % 2
     schema = {0: sd.Feature("c", "nominal", levels=(0, 1))}
     e = sd.explain(
-        model, X, 0, method=sd.ALE(center="start"), schema=schema, weights=WEIGHTS, progress=False
+        model,
+        X,
+        0,
+        method=sd.ALE(center="start"),
+        schema=schema,
+        sample_weight=WEIGHTS,
+        progress=False,
     )
     low, high = X.copy(), X.copy()
     low[:, 0], high[:, 0] = 0, 1

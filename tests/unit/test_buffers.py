@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.containers import Coded
-from skedasis.data.dataset import as_source
+from skedasis.data.containers import LevelReplacement
+from skedasis.data.dataset import as_dataset
 
 FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 
@@ -50,7 +50,7 @@ def brute(X, rows, changes, sets):
         for i, row in enumerate(rows):
             new = list(every[row])
             for j, values in changes.items():
-                if isinstance(values, Coded):
+                if isinstance(values, LevelReplacement):
                     codes = np.broadcast_to(values.codes[k], len(rows))
                     new[j] = every[values.rows[codes[i]]][j]
                 else:
@@ -64,12 +64,12 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
     X = CONTAINERS[name](data())
     before = rows_of(X)
     rng = np.random.default_rng(0)
-    source = as_source(X, weights=[1, 1, 0, 2, 1, 1, 3])
+    source = as_dataset(X, weights=[1, 1, 0, 2, 1, 1, 3])
     for batch in [*source.batches(4), source.some(3).take(np.array([2, 0, 1]))]:
         n, rows = len(batch), batch.row_id
         buffer = batch.tile(3)
-        text = Coded(rng.integers(0, 4, (3, n)), np.array([6, 0, 3, 1]))
-        one = Coded(np.array([[1], [0]]), np.array([4, 5]))
+        text = LevelReplacement(rng.integers(0, 4, (3, n)), np.array([6, 0, 3, 1]))
+        one = LevelReplacement(np.array([[1], [0]]), np.array([4, 5]))
         for changes, sets in [
             ({1: text}, 3),
             ({1: one}, 2),
@@ -78,7 +78,7 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
             ({0: (np.arange(n) * 1.0, np.array([7.0]))}, 2),
             ({2: rng.normal(size=(1, n))}, 1),
             ({}, 2),
-            ({0: Coded(text.codes, text.rows), 1: text, 2: text}, 3),
+            ({0: LevelReplacement(text.codes, text.rows), 1: text, 2: text}, 3),
             ({1: text}, 3),
         ]:
             got = rows_of(buffer.swept(changes, sets))
@@ -89,28 +89,28 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
 
 def test_levels_never_promote_a_column_but_fractions_beside_them_do():
     X = np.array([[1, 5], [2, 6], [3, 7]])
-    (batch,) = as_source(X).batches(3)
+    (batch,) = as_dataset(X).batches(3)
     buffer = batch.tile(2)
-    coded = Coded(np.array([[0], [1]]), np.array([2, 0]))
+    coded = LevelReplacement(np.array([[0], [1]]), np.array([2, 0]))
     assert buffer.swept({0: coded}, 2).dtype == X.dtype
     mixed = buffer.swept({0: coded, 1: np.array([[0.5], [2.0]])}, 2)
     assert mixed.dtype == float
     assert mixed.tolist() == [[3, 0.5]] * 3 + [[1, 2.0]] * 3
-    again = buffer.swept({0: Coded(coded.codes[:1], coded.rows)}, 1)
+    again = buffer.swept({0: LevelReplacement(coded.codes[:1], coded.rows)}, 1)
     assert (again.dtype, again.tolist()) == (X.dtype, [[3, 5], [3, 6], [3, 7]])
 
 
 def test_whole_numbers_beyond_the_digits_of_a_float_are_put_as_they_are():
     big = 2**62 + 1
     for X in (np.array([[big, 1], [5, 2]]), pd.DataFrame({"a": [big, 5], "b": [1, 2]})):
-        (batch,) = as_source(X).batches(2)
-        swept = batch.tile(1).swept({0: Coded(np.array([[0]]), np.array([0]))}, 1)
+        (batch,) = as_dataset(X).batches(2)
+        swept = batch.tile(1).swept({0: LevelReplacement(np.array([[0]]), np.array([0]))}, 1)
         assert rows_of(swept) == [[big, 1], [big, 2]]
 
 
 def test_labels_that_are_numbers_are_labels():
     X = pd.DataFrame({1: ["a", "b"], 0: ["c", "d"]})
-    (batch,) = as_source(X).batches(2)
-    swept = batch.tile(1).swept({0: Coded(np.array([[1, 0]]), np.array([0, 1]))}, 1)
+    (batch,) = as_dataset(X).batches(2)
+    swept = batch.tile(1).swept({0: LevelReplacement(np.array([[1, 0]]), np.array([0, 1]))}, 1)
     assert list(swept.columns) == [1, 0]
     assert rows_of(swept) == [["b", "c"], ["a", "d"]]

@@ -13,7 +13,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.analysis.random_features import added, replaced
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from tests.helpers import frame, refused
 
 FOUR = sd.ALE(bins=4)
@@ -66,7 +66,7 @@ def columns(X: Any) -> list[list[Any]]:
 def test_columns_are_permuted_in_any_container(container: str) -> None:
     X = CONTAINERS[container](frame(20))
     before = columns(X)
-    features = as_source(X).features
+    features = as_dataset(X).features
     orders = [np.random.default_rng(k).permutation(20) for k in (1, 2)]
     chosen = [features[2], features[0]]
     new, labels, _ = replaced(X, chosen, orders, None)
@@ -88,7 +88,7 @@ def test_columns_are_permuted_in_any_container(container: str) -> None:
 
 def test_names_of_added_columns_do_not_clash() -> None:
     X = pd.DataFrame({"a": [1.0, 2.0], "a (random)": [3.0, 4.0]})
-    source = as_source(X)
+    source = as_dataset(X)
     order = np.array([1, 0])
     new, labels, schema = added(X, source.features, [order, order], {"a": "ordinal"})
     assert labels == ["a (random)'", "a (random) (random)"]
@@ -101,7 +101,9 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
     rng = np.random.default_rng(0)
     X = np.c_[rng.integers(0, 3, 60), rng.normal(size=60)].astype(float)
     schema = {0: sd.Feature("grade", "nominal"), "x1": sd.Feature("size", unit="m")}
-    null = sd.chance(least_squares, X, X[:, 1], method=FOUR, repeats=3, how=how, schema=schema)
+    null = sd.null_distribution(
+        least_squares, X, X[:, 1], method=FOUR, n_repeats=3, how=how, schema=schema
+    )
     assert list(null.draws) == ["grade", "size"]
     es = sd.explain(least_squares(X, X[:, 1]), X, method=FOUR, schema=schema)
     assert es["grade"].levels is not None
@@ -122,7 +124,7 @@ def test_text_is_permuted_and_explained_by_its_levels(method: Any, how: Any) -> 
         model = least_squares(coded(X), y)
         return lambda X: model(coded(X))
 
-    null = sd.chance(fit, X, y, method=method, repeats=19, how=how)
+    null = sd.null_distribution(fit, X, y, method=method, n_repeats=19, how=how)
     st = sd.explain(fit(X, y), X, method=method).statistics(null=null, replicates=2)
     assert st["a"].p_value == 0.05
     assert st["c"].p_value == 0.05
@@ -135,12 +137,14 @@ def test_text_is_permuted_and_explained_by_its_levels(method: Any, how: Any) -> 
 def test_fits_and_model_rows_are_counted() -> None:
     X, y = table()
     learner = Counts()
-    null = sd.chance(learner, X, y, method=FOUR, repeats=4)
+    null = sd.null_distribution(learner, X, y, method=FOUR, n_repeats=4)
     assert learner.widths == [3] * 12
     assert null.provenance["fits"] == 12
     assert null.provenance["model_rows"] == 12 * 2 * 60
     learner = Counts()
-    null = sd.chance(learner, X, y, method=FOUR, repeats=4, columns=["x0", 2], how="added")
+    null = sd.null_distribution(
+        learner, X, y, method=FOUR, n_repeats=4, columns=["x0", 2], how="added"
+    )
     assert learner.widths == [5] * 4
     assert null.provenance["model_rows"] == 8 * 2 * 60
     assert {k: v.shape for k, v in null.draws.items()} == {"x0": (4, 3), "x2": (4, 3)}
@@ -160,7 +164,7 @@ def test_models_are_asked_for_the_curves_alone() -> None:
 
         return counting
 
-    null = sd.chance(fit, X, y, method=FOUR, repeats=2)
+    null = sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2)
     # Beside the curves, each of 6 models is checked on at most 128 rows.
     assert null.provenance["model_rows"] < sum(asked) <= null.provenance["model_rows"] + 6 * 128
 
@@ -168,7 +172,9 @@ def test_models_are_asked_for_the_curves_alone() -> None:
 def test_draws_depend_on_the_seed_and_the_column_alone() -> None:
     X, y = table()
     all_of, one, other = (
-        sd.chance(least_squares, X, y, method=FOUR, repeats=3, columns=c, seed=s)
+        sd.null_distribution(
+            least_squares, X, y, method=FOUR, n_repeats=3, columns=c, random_state=s
+        )
         for c, s in ((None, 0), (1, 0), (1, 1))
     )
     np.testing.assert_array_equal(all_of.draws["x1"], one.draws["x1"])
@@ -177,7 +183,9 @@ def test_draws_depend_on_the_seed_and_the_column_alone() -> None:
 
 def test_draws_are_statistics_of_a_model_fitted_with_a_permuted_column() -> None:
     X, y = table()
-    null = sd.chance(least_squares, X, y, method=FOUR, repeats=1, columns="x1", seed=7)
+    null = sd.null_distribution(
+        least_squares, X, y, method=FOUR, n_repeats=1, columns="x1", random_state=7
+    )
     new = X.copy()
     new[:, 1] = X[np.random.default_rng([7, 1, 0]).permutation(60), 1]
     s = sd.explain(least_squares(new, y), new, ["x1"], method=FOUR).statistics(replicates=2)[0]
@@ -201,7 +209,9 @@ def test_estimators_are_cloned_and_weights_reach_them() -> None:
 
     X, y = table()
     own = Mean()
-    null = sd.chance(own, X, y, method=FOUR, repeats=2, weights=np.arange(1.0, 61))
+    null = sd.null_distribution(
+        own, X, y, method=FOUR, n_repeats=2, sample_weight=np.arange(1.0, 61)
+    )
     assert own.fits == 0
     assert not hasattr(own, "slopes")
     assert null.provenance["fits"] == 6
@@ -211,11 +221,11 @@ def test_an_estimator_of_scikit_learn() -> None:
     linear = pytest.importorskip("sklearn.linear_model")
     X, y = table()
     own = linear.LinearRegression()
-    null = sd.chance(own, X, y, method=FOUR, repeats=19)
+    null = sd.null_distribution(own, X, y, method=FOUR, n_repeats=19)
     st = sd.explain(own.fit(X, y), X, method=FOUR).statistics(null=null, replicates=2)
     assert st["x0"].p_value == 0.05
     with pytest.raises(ValueError, match="NaN"):
-        sd.chance(linear.LinearRegression(), X * np.nan, y, method=FOUR)
+        sd.null_distribution(linear.LinearRegression(), X * np.nan, y, method=FOUR)
 
 
 # ---------------------------------------------------------------------------------------- p-values
@@ -225,7 +235,7 @@ def test_p_values_count_what_is_as_large() -> None:
     X, y = table()
     es = sd.explain(least_squares(X, y), X, method=FOUR)
     own = es.statistics(replicates=2)["x1"]
-    null = sd.chance(least_squares, X, y, method=FOUR, repeats=1, columns=1)
+    null = sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=1, columns=1)
     draws = np.array(
         [
             [own.aled, own.aler[0], own.aler[1]],  # equal is as large
@@ -233,7 +243,7 @@ def test_p_values_count_what_is_as_large() -> None:
             [own.aled / 2, own.aler[0] / 2, own.aler[1] / 2],
         ]
     )
-    s = es.statistics(null=sd.Chance({"x1": draws}, null.ways), replicates=2)["x1"]
+    s = es.statistics(null=sd.NullDistribution({"x1": draws}, null.ways), replicates=2)["x1"]
     assert s.p_value == (1 + 2) / 4
     assert s.p_aler == ((1 + 2) / 4, (1 + 1) / 4)
 
@@ -243,7 +253,9 @@ def test_features_without_copies_are_compared_with_those_that_are_explained_alik
     rng = np.random.default_rng(0)
     X = np.c_[X, rng.integers(0, 3, 60)]
     schema = {3: "nominal"}
-    null = sd.chance(least_squares, X, y, method=FOUR, repeats=4, columns=[1, 2], schema=schema)
+    null = sd.null_distribution(
+        least_squares, X, y, method=FOUR, n_repeats=4, columns=[1, 2], schema=schema
+    )
     st = sd.explain(least_squares(X, y), X, method=FOUR, schema=schema).statistics(
         null=null, replicates=2
     )
@@ -270,7 +282,7 @@ def test_a_feature_that_is_not_used_has_the_p_value_one() -> None:
     def fit(X: Any, y: Any) -> Any:
         return lambda X: X[:, 0]
 
-    null = sd.chance(fit, X, y, method=FOUR, repeats=9)
+    null = sd.null_distribution(fit, X, y, method=FOUR, n_repeats=9)
     st = sd.explain(fit(X, y), X, method=FOUR).statistics(null=null, replicates=2)
     assert st["x1"].p_value == 1
     assert st["x1"].p_aler == (1, 1)
@@ -278,7 +290,7 @@ def test_a_feature_that_is_not_used_has_the_p_value_one() -> None:
 
 def test_a_null_is_saved(tmp_path: Any) -> None:
     X, y = table()
-    null = sd.chance(least_squares, X, y, method=FOUR, repeats=3)
+    null = sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=3)
     null.save(tmp_path / "null.npz")
     again = sd.load(tmp_path / "null.npz")
     es = sd.explain(least_squares(X, y), X, method=FOUR)
@@ -291,7 +303,7 @@ def test_a_null_is_saved(tmp_path: Any) -> None:
 
 def test_a_null_of_another_kind_is_refused() -> None:
     X, y = table()
-    null = sd.chance(least_squares, X, y, method=FOUR, repeats=2)
+    null = sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=2)
     model = least_squares(X, y)
     for method in (sd.ALE(bins=5), sd.DALE(bins=4)):
         with refused(sd.DataError, "statistics(null)", "ALE of prediction", "same settings"):
@@ -311,11 +323,11 @@ def test_a_null_of_another_kind_is_refused() -> None:
         ({"fit": Counts}, ["chance(fit)", "the class Counts", "Counts()"]),
         ({"y": np.ones(3)}, ["chance(y)", "length 3", "length 60"]),
         ({"y": None}, ["chance(y)", "NoneType"]),
-        ({"repeats": 0}, ["chance(repeats)", "0"]),
-        ({"repeats": 2.5}, ["chance(repeats)", "2.5"]),
+        ({"n_repeats": 0}, ["null_distribution(n_repeats)", "0"]),
+        ({"n_repeats": 2.5}, ["null_distribution(n_repeats)", "2.5"]),
         ({"columns": "nobody"}, ["nobody"]),
         ({"columns": []}, ["chance(columns)"]),
-        ({"how": "swapped"}, ["chance(how)", "swapped"]),
+        ({"how": "swapped"}, ["null_distribution(how)", "swapped"]),
         ({"features": ["x0"]}, ["features", "columns="]),
         ({"method": "nothing"}, ["method", "nothing"]),
     ],
@@ -323,9 +335,9 @@ def test_a_null_of_another_kind_is_refused() -> None:
 )
 def test_what_cannot_be_used_is_refused(given: dict[str, Any], words: list[str]) -> None:
     X, y = table()
-    all_of = {"fit": least_squares, "y": y, "method": FOUR, "repeats": 2, **given}
+    all_of = {"fit": least_squares, "y": y, "method": FOUR, "n_repeats": 2, **given}
     with refused(sd.DataError, *words):
-        sd.chance(all_of.pop("fit"), X, all_of.pop("y"), **all_of)
+        sd.null_distribution(all_of.pop("fit"), X, all_of.pop("y"), **all_of)
 
 
 @pytest.mark.parametrize(
@@ -334,7 +346,7 @@ def test_what_cannot_be_used_is_refused(given: dict[str, Any], words: list[str])
 def test_what_has_no_accumulated_effects_of_columns_is_refused(given: dict[str, Any]) -> None:
     X, y = table()
     with refused(sd.UnsupportedError):
-        sd.chance(least_squares, X, y, **{"repeats": 2, **given})
+        sd.null_distribution(least_squares, X, y, **{"n_repeats": 2, **given})
 
 
 def test_an_estimator_without_weights_is_refused_where_there_are_some() -> None:
@@ -343,8 +355,8 @@ def test_an_estimator_without_weights_is_refused_where_there_are_some() -> None:
             return self
 
     X, y = table()
-    with refused(sd.DataError, "chance(weights)", "Plain", "callable"):
-        sd.chance(Plain(), X, y, weights=np.ones(60))
+    with refused(sd.DataError, "null_distribution(sample_weight)", "Plain", "callable"):
+        sd.null_distribution(Plain(), X, y, sample_weight=np.ones(60))
 
 
 def test_a_learner_that_drops_added_columns_is_found_out() -> None:
@@ -355,8 +367,8 @@ def test_a_learner_that_drops_added_columns_is_found_out() -> None:
         return lambda X: model(X[:, :3])
 
     with refused(sd.DataError, "no added column", "how='replaced'"):
-        sd.chance(fit, X, y, method=FOUR, repeats=2, how="added")
-    assert sd.chance(fit, X, y, method=FOUR, repeats=2).draws["x0"].all()
+        sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2, how="added")
+    assert sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2).draws["x0"].all()
 
 
 def test_nothing_of_the_callers_is_changed() -> None:
@@ -364,5 +376,5 @@ def test_nothing_of_the_callers_is_changed() -> None:
     X.flags.writeable = y.flags.writeable = False
     before = X.copy()
     for how in ("replaced", "added"):
-        sd.chance(least_squares, X, y, method=FOUR, repeats=2, how=how)
+        sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=2, how=how)
     np.testing.assert_array_equal(X, before)

@@ -189,7 +189,7 @@ def test_demo_passes_its_options_on(monkeypatch, tmp_path):
     )
     assert done.exit_code == 0, done.output
     assert [str(a) for a in seen["args"]] == ["x.csv", "t", str(tmp_path)]
-    assert (seen["class_"], seen["rows"], seen["seed"]) == ("c", 9, 0)
+    assert (seen["class_"], seen["rows"], seen["random_state"]) == ("c", 9, 0)
     assert seen["progress"] is None
     done = call("demo", "--sample", 9, "--no-progress", "--json", "--out", tmp_path)
     assert json.loads(done.stdout)["written"] == [

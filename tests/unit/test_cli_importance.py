@@ -102,7 +102,7 @@ def one_line(done, code=2):
 
 
 def test_a_model_with_a_distribution_is_diagnosed(folder):
-    text = printed("--repeats", 5)
+    text = printed("--n-repeats", 5)
     for word in ("Likelihood-PFI", "Entropy-PFI", "R² others", "verdict", "5 repeats", "150 rows"):
         assert word in text
     assert "size: " in text
@@ -111,10 +111,10 @@ def test_a_model_with_a_distribution_is_diagnosed(folder):
 
 
 def test_its_numbers_are_those_of_diagnose(folder):
-    printed("--repeats", 4, "--seed", 3, "--out", "d.npz")
+    printed("--n-repeats", 4, "--random-state", 3, "--out", "d.npz")
     from bazaar import X, clf, y
 
-    want = sd.diagnose(clf, X, y, repeats=4, seed=3, progress=False)
+    want = sd.diagnose(clf, X, y, n_repeats=4, random_state=3, progress=False)
     got = sd.load("d.npz")
     np.testing.assert_array_equal(got.likelihood.values, want.likelihood.values)
     np.testing.assert_array_equal(got.r2_others, want.r2_others)
@@ -130,35 +130,35 @@ def test_a_model_of_a_mean_has_a_loss(folder):
 
     rows = X.loc[known.index].reset_index(drop=True)
     loss = sd.loss(line, "squared_error")
-    want = sd.explain(loss, rows, y=known["price"], method=sd.PFI(repeats=10))
+    want = sd.explain(loss, rows, y=known["price"], method=sd.PFI(n_repeats=10))
     np.testing.assert_array_equal(sd.load("loss.npz").values, want.values)
 
 
 def test_a_classifier_without_probabilities_has_a_zero_one_loss(folder):
-    text = printed("--repeats", 3, model="bazaar:svm")
+    text = printed("--n-repeats", 3, model="bazaar:svm")
     assert "zero_one, because LinearSVC has no predictive distribution" in text
     assert "rise of zero-one loss" in text
 
 
 def test_functions_tell_by_what_they_answer(folder):
     assert "squared_error, because price" in printed(
-        "--repeats", 3, model="bazaar:price", target="price"
+        "--n-repeats", 3, model="bazaar:price", target="price"
     )
-    text = printed("--repeats", 3, model="bazaar:spread", target="price")
+    text = printed("--n-repeats", 3, model="bazaar:spread", target="price")
     assert "Entropy-PFI" in text
     assert "The entropy is constant" in text
-    assert "Entropy-PFI" in printed("--repeats", 3, model="bazaar:ridge", target="price")
+    assert "Entropy-PFI" in printed("--n-repeats", 3, model="bazaar:ridge", target="price")
 
 
 def test_the_target_is_no_feature(folder):
     # A function is given all columns but the target; a model that was fitted, those of its fit.
-    lines = printed("--repeats", 3, model="bazaar:price", target="price")
+    lines = printed("--n-repeats", 3, model="bazaar:price", target="price")
     assert "│ price" not in lines
     assert "│ sold" in lines
     (folder / "few.csv").write_text(
         pd.read_csv("shop.csv").drop(columns=["price"]).to_csv(index=False)
     )
-    done = importance("--data", "few.csv", "--repeats", 3, model="bazaar:arrays")
+    done = importance("--data", "few.csv", "--n-repeats", 3, model="bazaar:arrays")
     assert done.exit_code == 0, done.output
     assert "│ sold" not in done.stdout
 
@@ -176,33 +176,33 @@ def test_the_target_is_no_feature(folder):
     ],
 )
 def test_quantities(folder, quantity, heading):
-    text = words_of(printed("--quantity", quantity, "--repeats", 3))
+    text = words_of(printed("--quantity", quantity, "--n-repeats", 3))
     assert heading in text
     assert "95 % interval" in text
     assert "3 repeats" in text
 
 
 def test_variance(folder):
-    text = printed("--quantity", "variance", "--repeats", 3, model="bazaar:ridge", target="price")
+    text = printed("--quantity", "variance", "--n-repeats", 3, model="bazaar:ridge", target="price")
     assert "predictive variance" in text
 
 
 def test_what_knows_no_label_needs_no_target(folder):
     for quantity in ("entropy", "prediction"):
-        assert "size" in printed("--quantity", quantity, "--repeats", 3, target=None)
+        assert "size" in printed("--quantity", quantity, "--n-repeats", 3, target=None)
 
 
 def test_losses(folder):
     absolute = printed(
-        "--loss", "absolute_error", "--repeats", 3, model="bazaar:line", target="price"
+        "--loss", "absolute_error", "--n-repeats", 3, model="bazaar:line", target="price"
     )
     assert "rise of absolute error" in absolute
     assert "no predictive distribution" not in absolute
-    assert "rise of log loss [nats]" in words_of(printed("--loss", "log_loss", "--repeats", 3))
+    assert "rise of log loss [nats]" in words_of(printed("--loss", "log_loss", "--n-repeats", 3))
 
 
 def test_conditional(folder):
-    text = words_of(printed("--conditional", "--repeats", 3, "--out", "c.json"))
+    text = words_of(printed("--conditional", "--n-repeats", 3, "--out", "c.json"))
     assert "rise of negative log-likelihood" in text
     made = json.loads((folder / "c.json").read_text())["provenance"]
     assert made["settings"]["conditional"] is True
@@ -210,13 +210,13 @@ def test_conditional(folder):
 
 def test_classes(folder):
     text = printed(
-        *("--quantity", "prediction", "--class", "2", "--repeats", 3),
+        *("--quantity", "prediction", "--class", "2", "--n-repeats", 3),
         model="bazaar:three",
         target=None,
     )
     assert "P(y = 2)" in text
     printed(
-        *("--quantity", "prediction", "--class", "all", "--repeats", 3, "--out", "k.csv"),
+        *("--quantity", "prediction", "--class", "all", "--n-repeats", 3, "--out", "k.csv"),
         model="bazaar:three",
         target=None,
     )
@@ -225,7 +225,7 @@ def test_classes(folder):
 
 def test_groups_rows_and_codes(folder):
     text = printed(
-        *("--group", "heating=gas,oil", "--rows", 60, "--repeats", 3),
+        *("--group", "heating=gas,oil", "--rows", 60, "--n-repeats", 3),
         *("--quantity", "likelihood", "--out", "g.npz"),
     )
     assert "heating" in text
@@ -234,7 +234,7 @@ def test_groups_rows_and_codes(folder):
     assert found.features == ("size", "age", "heating", HOSTILE)
     assert found.rows == 60
     both = printed(
-        "--group", "heating=gas,oil", "--rows", 60, "--repeats", 3, "--categorical", "age"
+        "--group", "heating=gas,oil", "--rows", 60, "--n-repeats", 3, "--categorical", "age"
     )
     assert "60 of 150 rows" in both
 
@@ -247,7 +247,7 @@ def test_groups_rows_and_codes(folder):
 def test_figures(folder, ending, quantity):
     pytest.importorskip("skedasis.plots.mpl.importance")
     pytest.importorskip("skedasis.plots.mpl.importance")
-    text = printed("--quantity", quantity, "--repeats", 3, "--out", f"new/{quantity}.{ending}")
+    text = printed("--quantity", quantity, "--n-repeats", 3, "--out", f"new/{quantity}.{ending}")
     assert f"written  new/{quantity}.{ending}" in text
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]
     assert (folder / "new" / f"{quantity}.{ending}").read_bytes().startswith(begins)
@@ -255,7 +255,7 @@ def test_figures(folder, ending, quantity):
 
 def test_tables_of_a_diagnosis(folder):
     for ending in ("csv", "json", "npz"):
-        printed("--repeats", 3, "--sample", 60, "--out", f"d.{ending}")
+        printed("--n-repeats", 3, "--sample", 60, "--out", f"d.{ending}")
     found = sd.load("d.npz")
     table = pd.read_csv("d.csv")
     content = json.loads((folder / "d.json").read_text())
@@ -268,14 +268,14 @@ def test_tables_of_a_diagnosis(folder):
 
 def test_tables_of_importances(folder):
     for ending in ("csv", "json", "npz"):
-        printed("--quantity", "entropy", "--repeats", 2, "--out", f"e.{ending}")
+        printed("--quantity", "entropy", "--n-repeats", 2, "--out", f"e.{ending}")
     found = sd.load("e.npz")
     table = pd.read_csv("e.csv")
     content = json.loads((folder / "e.json").read_text())
     np.testing.assert_allclose(table["mean"], found.mean)
     np.testing.assert_allclose(content["values"]["value"], found.values.ravel())
     assert content["importance"]["lower"] == [None] * 5  # two repeats have no interval
-    assert "–" in printed("--quantity", "entropy", "--repeats", 2)
+    assert "–" in printed("--quantity", "entropy", "--n-repeats", 2)
 
 
 # ------------------------------------------------------------------------------------ refusals
@@ -294,7 +294,7 @@ def test_tables_of_importances(folder):
         (["--loss", "zero_one", "--quantity", "both"], {}, ["--loss: got --quantity both"]),
         (["--conditional", "--quantity", "entropy"], {}, ["--conditional: got --quantity entropy"]),
         (["--class", "yes"], {}, ["--class: got no --quantity", "--quantity prediction"]),
-        (["--repeats", 2], {}, ["diagnose(repeats)", "got 2"]),
+        (["--n-repeats", 2], {}, ["diagnose(n_repeats)", "got 2"]),
         (["--out", "d.gif"], {}, ["a name that ends in .png"]),
         (["--group", "heating"], {}, ["--group: got 'heating'"]),
         (["--categorical", "agee"], {}, ["--categorical: got 'agee'", "Did you mean 'age'"]),

@@ -20,7 +20,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from tests.helpers import (
     ACCUMULATED,
     METHODS,
@@ -90,7 +90,7 @@ def test_read_only_arrays_are_enough(method):
     X.flags.writeable = False
     weights = np.ones(80)
     weights.flags.writeable = False
-    e = sd.explain(bent, X, 0, method=method, weights=weights)
+    e = sd.explain(bent, X, 0, method=method, sample_weight=weights)
     np.testing.assert_allclose(e.value, sd.explain(bent, table(), 0, method=method).value)
 
 
@@ -199,8 +199,8 @@ def test_all_features_of_a_frame_in_one_pass_with_weights_and_slopes(method, kin
     X = table()
     weights = np.arange(80) % 3
     q = sd.prediction(model_of, slope=lambda X: bent_slope(np.asarray(to_numpy(X)) / 10) / 10)
-    es = sd.explain(q, FRAMES[kind](X), method=method, weights=weights)
-    plain = sd.explain(q, X, method=method, weights=weights)
+    es = sd.explain(q, FRAMES[kind](X), method=method, sample_weight=weights)
+    plain = sd.explain(q, X, method=method, sample_weight=weights)
     assert list(es) == NAMES
     for name, other in zip(NAMES, plain.values(), strict=True):
         same_effect(es[name], other)
@@ -330,7 +330,7 @@ def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
             "yes": [True, False] * 10,
         }
     )
-    kinds = {f.name: f.kind for f in as_source(frame).features}
+    kinds = {f.name: f.kind for f in as_dataset(frame).features}
     assert kinds == {
         "text": "nominal",
         "loose": "nominal",
@@ -338,7 +338,7 @@ def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
         "number": "continuous",
         "yes": "nominal",
     }
-    levels = {f.name: f.levels for f in as_source(frame).features}
+    levels = {f.name: f.levels for f in as_dataset(frame).features}
     assert levels["ranked"] == ("lo", "hi")
     model = Remembers(lambda X: np.where(X["ranked"] == "hi", 2.0, 0.0))
     e = sd.explain(model, frame, "ranked", method="ale")
@@ -461,7 +461,7 @@ def test_nothing_of_the_callers_is_changed(method, kind):
     weights, y = np.arange(80) % 3 * 1.0, np.arange(80)
     schema = {0: sd.Feature("any", unit="m")}
     before = copy.deepcopy((held, weights, y, schema))
-    sd.explain(model_of, held, 0, method=method, weights=weights, y=y, schema=schema)
+    sd.explain(model_of, held, 0, method=method, sample_weight=weights, y=y, schema=schema)
     assert_same(held, before[0])
     np.testing.assert_array_equal(weights, before[1])
     np.testing.assert_array_equal(y, before[2])
@@ -568,8 +568,8 @@ def test_an_ordinal_feature_has_its_own_values_for_a_grid():
 def test_labels_may_be_given_and_are_not_needed(method, labels):
     X = table()
     weights = np.arange(80) % 2
-    e = sd.explain(bent, X, 0, method=method, y=labels, weights=weights)
-    same_effect(e, sd.explain(bent, X, 0, method=method, weights=weights))
+    e = sd.explain(bent, X, 0, method=method, y=labels, sample_weight=weights)
+    same_effect(e, sd.explain(bent, X, 0, method=method, sample_weight=weights))
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])

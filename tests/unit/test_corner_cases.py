@@ -9,7 +9,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.engine import plan
-from skedasis.results.build.pairs import filled
+from skedasis.results.build.pairs import fill_empty_cells
 from tests.helpers import refused
 
 pd = pytest.importorskip("pandas")
@@ -29,7 +29,7 @@ def product(X):
 def test_mixed_derivatives_that_are_a_part_of_the_rows_are_kept_as_they_were():
     X = rows(60_000)
     q = sd.prediction(product, mixed=lambda X, j, k: X[:, 0])
-    s = sd.explain(q, X, (0, 1), method=sd.DALE(bins=4), memory="1MB", threads=4)
+    s = sd.explain(q, X, (0, 1), method=sd.DALE(bins=4), memory="1MB", n_jobs=4)
     np.testing.assert_array_equal(s.rows.effect, X[:, 0])
 
 
@@ -163,7 +163,7 @@ def test_empty_cells_take_the_mean_of_the_nearest_by_brute_force(seed):
     delta, empty = rng.normal(size=(k, m)), rng.random((k, m)) < 0.6
     empty[0, 0] = False
     x, y = (np.arange(k) + 0.5) / k, (np.arange(m) + 0.5) / m
-    got = filled(np.where(empty, 0.0, delta), empty, x, y)
+    got = fill_empty_cells(np.where(empty, 0.0, delta), empty, x, y)
     for i in range(k):
         for j in range(m):
             if not empty[i, j]:

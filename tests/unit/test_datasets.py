@@ -47,7 +47,7 @@ def in_bins(edges, x, d):
 
 @pytest.mark.parametrize(("name", "example"), BOTH_FORMS)
 def test_slopes_are_the_derivatives_of_f(name, example):
-    X = example.sample(2000, seed=3)
+    X = example.sample(2000, random_state=3)
     step = 1e-6  # so small that no row of this seed has a kink or a jump within it
     for j in range(X.shape[1]):
         up, down = X.copy(), X.copy()
@@ -60,7 +60,7 @@ def test_slopes_are_the_derivatives_of_f(name, example):
 @pytest.mark.parametrize(("example", "j"), FEATURES)
 def test_true_effect_is_the_accumulated_mean_slope(example, j):
     example = without_noise(example)
-    edges, X = inside(example.sample(400_000, seed=1), j)
+    edges, X = inside(example.sample(400_000, random_state=1), j)
     count, mean, variance = in_bins(edges, X[:, j], example.slope(X)[:, j])
     widths = np.diff(edges)
     estimate = np.concatenate([[0.0], np.cumsum(mean * widths)])
@@ -75,7 +75,7 @@ def test_true_effect_is_the_accumulated_mean_slope(example, j):
 @pytest.mark.parametrize(("example", "j"), FEATURES)
 def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
     example = without_noise(example)
-    edges, X = inside(example.sample(400_000, seed=2), j)
+    edges, X = inside(example.sample(400_000, random_state=2), j)
     _, mean, variance = in_bins(edges, X[:, j], example.slope(X)[:, j])
     expected = example.true_std(j, (edges[1:] + edges[:-1]) / 2)
     # A bin in which the mean slope itself changes has more variance than any one point.
@@ -100,7 +100,7 @@ def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
 def test_differences_see_the_jumps(example, j):
     # Bins narrower than the noise: only then do rows on both sides of a jump share a bin with it.
     edges = np.linspace(0.02, 0.98, 385)
-    X = example.sample(1_000_000, seed=4)
+    X = example.sample(1_000_000, random_state=4)
     X = X[(X[:, j] >= edges[0]) & (X[:, j] < edges[-1])]
     k = np.searchsorted(edges, X[:, j], side="right") - 1
     low, high = X.copy(), X.copy()
@@ -152,7 +152,7 @@ def test_rhales_form_is_continuous_and_uales_jumps():
 )
 def test_moments_of_the_samples(name, mean, std):
     n = 200_000
-    X = datasets.SYNTHETIC[name].sample(n, seed=5)
+    X = datasets.SYNTHETIC[name].sample(n, random_state=5)
     std = np.asarray(std)
     assert np.all(np.abs(X.mean(axis=0) - mean) < 5 * std / n**0.5)
     # The standard deviation of a sample's is at most that of a normal sample's for these.
@@ -161,17 +161,17 @@ def test_moments_of_the_samples(name, mean, std):
 
 def test_noise_of_the_correlated_features():
     for name, column in (("running_example", 2), ("correlated_a", 1)):
-        X = datasets.SYNTHETIC[name].sample(20_000, seed=6)
+        X = datasets.SYNTHETIC[name].sample(20_000, random_state=6)
         assert np.std(X[:, column] - X[:, 0]) == pytest.approx(0.01, rel=0.03)
-    X = synthetic.RunningExample().sample(20_000, seed=7)
+    X = synthetic.RunningExample().sample(20_000, random_state=7)
     assert np.mean(X[:, 0] < 0) == pytest.approx(5 / 6, abs=0.015)
 
 
 def test_samples_depend_on_the_seed_alone():
     for _, example in EXAMPLES:
-        X = example.sample(50, seed=9)
-        np.testing.assert_array_equal(X, example.sample(50, seed=9))
-        assert not np.array_equal(X, example.sample(50, seed=10))
+        X = example.sample(50, random_state=9)
+        np.testing.assert_array_equal(X, example.sample(50, random_state=9))
+        assert not np.array_equal(X, example.sample(50, random_state=10))
         assert X.shape == (50, len(example.features))
         rng = np.random.default_rng(9)
         assert not np.array_equal(example.sample(50, rng), example.sample(50, rng))

@@ -46,12 +46,12 @@ def log_probability(true, y):
 
 @every_example
 def test_the_splits_are_the_papers(example):
-    X, y, X_test, y_test = example.split(seed=3)
+    X, y, X_test, y_test = example.split(random_state=3)
     fitted, tested = example.sizes
     assert X.shape == (fitted, len(example.features))
     assert X_test.shape == (tested, len(example.features))
     assert (len(y), len(y_test)) == example.sizes
-    together, labels = example.sample(fitted + tested, seed=3)
+    together, labels = example.sample(fitted + tested, random_state=3)
     np.testing.assert_array_equal(np.vstack([X, X_test]), together)
     np.testing.assert_array_equal(np.concatenate([y, y_test]), labels)
     assert example.source
@@ -60,17 +60,20 @@ def test_the_splits_are_the_papers(example):
 
 @every_example
 def test_seeds_decide_alone(example):
-    (X, y), (again, y_again) = example.sample(50, seed=1), example.sample(50, seed=1)
+    (X, y), (again, y_again) = (
+        example.sample(50, random_state=1),
+        example.sample(50, random_state=1),
+    )
     np.testing.assert_array_equal(X, again)
     np.testing.assert_array_equal(y, y_again)
-    assert not np.array_equal(X, example.sample(50, seed=2)[0])
+    assert not np.array_equal(X, example.sample(50, random_state=2)[0])
     rng = np.random.default_rng(1)
     np.testing.assert_array_equal(X, example.sample(50, rng)[0])
     assert not np.array_equal(X, example.sample(50, rng)[0])  # the generator goes on
 
 
 def test_classes_have_uniform_features():
-    X, y = NoisyClasses().sample(MANY, seed=1)
+    X, y = NoisyClasses().sample(MANY, random_state=1)
     for j in range(10):
         assert stats.kstest(X[:, j], "uniform").pvalue > 1e-4
     assert np.max(np.abs(np.corrcoef(X.T) - np.eye(10))) < 5 / MANY**0.5
@@ -81,8 +84,8 @@ def test_classes_have_uniform_features():
 
 @pytest.mark.parametrize("copied", [1, 5, np.int64(9)])
 def test_a_copy_changes_x10_and_nothing_else(copied):
-    X, y = NoisyClasses().sample(500, seed=4)
-    with_copy, labels = NoisyClasses(copy_of=copied).sample(500, seed=4)
+    X, y = NoisyClasses().sample(500, random_state=4)
+    with_copy, labels = NoisyClasses(copy_of=copied).sample(500, random_state=4)
     np.testing.assert_array_equal(with_copy[:, :9], X[:, :9])
     np.testing.assert_array_equal(with_copy[:, 9], X[:, copied - 1])
     np.testing.assert_array_equal(labels, y)
@@ -90,7 +93,7 @@ def test_a_copy_changes_x10_and_nothing_else(copied):
 
 @pytest.mark.parametrize("example", [SharedInformation(), SharedInformation(scatter=0.5)])
 def test_what_the_features_of_the_regression_share(example):
-    X, _ = example.sample(MANY, seed=2)
+    X, _ = example.sample(MANY, random_state=2)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=5 / MANY**0.5)
     # The fourth moment of x4 is at most 15: its variance has a standard error of sqrt(14 / n).
     np.testing.assert_allclose(X.var(axis=0), 1, atol=4 * (14 / MANY) ** 0.5)
@@ -109,7 +112,7 @@ def test_what_the_features_of_the_regression_share(example):
 
 @pytest.mark.parametrize("band", [0.05, 0.2, 0.9])
 def test_the_border_is_uniform_and_has_nothing_inside(band):
-    X, _ = SquareBorder(band=band).sample(MANY, seed=3)
+    X, _ = SquareBorder(band=band).sample(MANY, random_state=3)
     far = np.abs(X).max(axis=1)
     assert far.min() >= 1 - band
     assert far.max() <= 1
@@ -129,7 +132,7 @@ def test_the_border_is_uniform_and_has_nothing_inside(band):
 
 @every_variant
 def test_labels_are_drawn_from_the_distribution_that_is_said(example):
-    X, y = example.sample(MANY, seed=5)
+    X, y = example.sample(MANY, random_state=5)
     true = distribution(example, X)
     score = (y - true.mean()) / true.std()
     assert np.mean(score) == pytest.approx(0, abs=4.5 / MANY**0.5)
@@ -158,7 +161,7 @@ def test_the_formulas_by_hand():
 
 @every_variant
 def test_entropy_and_likelihood_are_scipys(example):
-    X, y = example.sample(1000, seed=6)
+    X, y = example.sample(1000, random_state=6)
     true = distribution(example, X)
     np.testing.assert_allclose(example.entropy(X), true.entropy(), rtol=1e-12)
     np.testing.assert_allclose(example.nll(X, y), -log_probability(true, y), rtol=1e-12)
@@ -167,7 +170,7 @@ def test_entropy_and_likelihood_are_scipys(example):
 
 @every_variant
 def test_entropy_is_the_mean_negative_log_likelihood(example):
-    X, y = example.sample(MANY, seed=7)
+    X, y = example.sample(MANY, random_state=7)
     loss = example.nll(X, y)
     assert loss.mean() == pytest.approx(example.entropy(X[:1])[0], abs=4.5 * loss.std() / MANY**0.5)
 
@@ -175,8 +178,8 @@ def test_entropy_is_the_mean_negative_log_likelihood(example):
 @every_variant
 def test_likelihood_pfi_is_what_resampling_a_feature_costs(example):
     # Eq. 6 as it stands: the feature's value from another, independent row.
-    X, y = example.sample(MANY, seed=8)
-    donors, _ = example.sample(MANY, seed=9)
+    X, y = example.sample(MANY, random_state=8)
+    donors, _ = example.sample(MANY, random_state=9)
     true = example.likelihood_pfi()
     assert true.shape == (len(example.features),)
     for j in range(len(example.features)):

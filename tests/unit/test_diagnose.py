@@ -118,7 +118,7 @@ def test_the_fix_that_a_verdict_names_helps(found):
 def test_both_come_from_one_pass_of_the_model(repeats):
     X, y = designed(n=150)
     model = Remembers(wary)
-    d = sd.diagnose(model, X, y, repeats=repeats, **QUICK)
+    d = sd.diagnose(model, X, y, n_repeats=repeats, **QUICK)
     asked = sum(len(rows) for rows in model.seen)
     assert d.provenance["model_rows"] == 150 * (1 + repeats * 6)
     assert asked == d.provenance["model_rows"] + d.provenance["check_rows"]
@@ -127,9 +127,9 @@ def test_both_come_from_one_pass_of_the_model(repeats):
 
 def test_it_is_pfi_of_both_quantities():
     X, y = designed(n=200)
-    d = sd.diagnose(wary, X, y, repeats=4, seed=3, **QUICK)
+    d = sd.diagnose(wary, X, y, n_repeats=4, random_state=3, **QUICK)
     for quantity, part in ((sd.nll(wary), d.likelihood), (sd.entropy(wary), d.entropy)):
-        alone = sd.explain(quantity, X, y=y, method=sd.PFI(repeats=4), seed=3)
+        alone = sd.explain(quantity, X, y=y, method=sd.PFI(n_repeats=4), random_state=3)
         np.testing.assert_allclose(part.values, alone.values, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(part.std_error, alone.std_error, rtol=1e-9, atol=1e-15)
         assert part.axis == alone.axis
@@ -139,10 +139,10 @@ def test_it_is_pfi_of_both_quantities():
 def test_forests_ask_the_model_nothing():
     X, y = designed(n=60)
     model = Remembers(wary)
-    sd.diagnose(model, X, y, repeats=3, **QUICK)
+    sd.diagnose(model, X, y, n_repeats=3, **QUICK)
     calls = len(model.seen)
     again = Remembers(wary)
-    sd.diagnose(again, X, y, repeats=3, progress=False)
+    sd.diagnose(again, X, y, n_repeats=3, progress=False)
     assert len(again.seen) == calls
 
 
@@ -167,9 +167,9 @@ def test_frames_of_any_kind_agree():
     X, y = designed(n=60)
     names = [f"x{j}" for j in range(6)]
     frame = pd.DataFrame(X, columns=names)
-    want = sd.diagnose(wary, X, y, repeats=3, progress=False)
+    want = sd.diagnose(wary, X, y, n_repeats=3, progress=False)
     for given in (frame, pl.DataFrame(X, schema=names)):
-        got = sd.diagnose(lambda X: wary(np.asarray(X)), given, y, repeats=3, progress=False)
+        got = sd.diagnose(lambda X: wary(np.asarray(X)), given, y, n_repeats=3, progress=False)
         np.testing.assert_array_equal(got.likelihood.values, want.likelihood.values)
         np.testing.assert_array_equal(got.r2_others, want.r2_others)
         assert [v.text for v in got.verdicts] == [v.text for v in want.verdicts]
@@ -191,8 +191,8 @@ def test_a_mixture_is_a_model():
     y = np.where(y > 0, "up", "down")
     forest = RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y)
     mixture = sd.ensemble(forest)
-    d = sd.diagnose(mixture, X, y, repeats=3, **QUICK)
-    alone = sd.explain(sd.nll(mixture), X, y=y, method=sd.PFI(repeats=3))
+    d = sd.diagnose(mixture, X, y, n_repeats=3, **QUICK)
+    alone = sd.explain(sd.nll(mixture), X, y=y, method=sd.PFI(n_repeats=3))
     np.testing.assert_allclose(d.likelihood.values, alone.values, rtol=1e-12, atol=1e-15)
     assert d.provenance["model_rows"] == 80 * (1 + 3 * 6)
     assert d.likelihood["x0"].mean > 0
@@ -259,11 +259,11 @@ def test_labels_of_no_probability_are_told_of():
 def test_weights_rows_and_samples():
     X, y = designed(n=120)
     weights = np.r_[np.ones(60), np.zeros(60)]
-    some = sd.diagnose(wary, X, y, weights=weights, repeats=3, progress=False)
-    few = sd.diagnose(wary, X[:60], y[:60], repeats=3, progress=False)
+    some = sd.diagnose(wary, X, y, sample_weight=weights, n_repeats=3, progress=False)
+    few = sd.diagnose(wary, X[:60], y[:60], n_repeats=3, progress=False)
     np.testing.assert_allclose(some.likelihood.values, few.likelihood.values)
     np.testing.assert_array_equal(some.r2_others, few.r2_others)
-    part = sd.diagnose(wary, X, y, max_samples=50, repeats=3, **QUICK)
+    part = sd.diagnose(wary, X, y, max_samples=50, n_repeats=3, **QUICK)
     assert part.likelihood.rows == 50
     assert part.provenance["model_rows"] == 50 * (1 + 3 * 6)
     assert "50 of 120 rows" in part.notes[0]
@@ -272,8 +272,8 @@ def test_weights_rows_and_samples():
 def test_rows_with_keys_may_stand_in_any_order():
     X, y = designed(n=80)
     order, keys = np.random.default_rng(1).permutation(80), np.arange(80)
-    one = sd.diagnose(wary, X, y, row_id=keys, repeats=3, progress=False)
-    other = sd.diagnose(wary, X[order], y[order], row_id=keys[order], repeats=3, progress=False)
+    one = sd.diagnose(wary, X, y, row_id=keys, n_repeats=3, progress=False)
+    other = sd.diagnose(wary, X[order], y[order], row_id=keys[order], n_repeats=3, progress=False)
     np.testing.assert_allclose(
         other.likelihood.values, one.likelihood.values, rtol=1e-10, atol=1e-12
     )
@@ -282,8 +282,8 @@ def test_rows_with_keys_may_stand_in_any_order():
 
 def test_threads_do_not_matter():
     X, y = designed(n=80)
-    one = sd.diagnose(wary, X, y, repeats=3, progress=False, memory="100KB")
-    two = sd.diagnose(wary, X, y, repeats=3, progress=False, memory="100KB", threads=2)
+    one = sd.diagnose(wary, X, y, n_repeats=3, progress=False, memory="100KB")
+    two = sd.diagnose(wary, X, y, n_repeats=3, progress=False, memory="100KB", n_jobs=2)
     np.testing.assert_array_equal(one.entropy.values, two.entropy.values)
     np.testing.assert_array_equal(one.r2_others, two.r2_others)
 
@@ -339,8 +339,8 @@ def test_its_provenance(found):
     made = found.provenance
     assert json.loads(json.dumps(made)) == made
     assert made["method"] == "diagnose"
-    assert made["settings"]["repeats"] == 10
-    assert made["settings"]["level"] == 0.95
+    assert made["settings"]["n_repeats"] == 10
+    assert made["settings"]["confidence_level"] == 0.95
     assert made["dependence"]["rows"] == 300
     assert made["dependence"]["trees"] == 100
     assert "scikit-learn" in made["dependence"]
@@ -349,7 +349,7 @@ def test_its_provenance(found):
 
 def test_it_is_a_value(found):
     with pytest.raises(AttributeError):
-        found.level = 0.5
+        found.confidence_level = 0.5
     with pytest.raises(ValueError, match="read-only"):
         found.r2_others[0] = 1
 
@@ -363,7 +363,7 @@ def test_nothing_of_the_callers_is_changed():
     X, y = designed(n=60)
     before, labels = X.copy(), y.copy()
     X.flags.writeable = y.flags.writeable = False
-    sd.diagnose(wary, X, y, repeats=3, progress=False)
+    sd.diagnose(wary, X, y, n_repeats=3, progress=False)
     np.testing.assert_array_equal(X, before)
     np.testing.assert_array_equal(y, labels)
 
@@ -374,15 +374,15 @@ def test_nothing_of_the_callers_is_changed():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"repeats": 2}, ["diagnose(repeats)", "2", "repeats=10"]),
-        ({"repeats": True}, ["diagnose(repeats)"]),
-        ({"repeats": 3.0}, ["diagnose(repeats)"]),
-        ({"level": 1}, ["diagnose(level)", "0.95"]),
-        ({"level": "high"}, ["diagnose(level)"]),
+        ({"n_repeats": 2}, ["diagnose(n_repeats)", "2", "repeats=10"]),
+        ({"n_repeats": True}, ["diagnose(n_repeats)"]),
+        ({"n_repeats": 3.0}, ["diagnose(n_repeats)"]),
+        ({"confidence_level": 1}, ["diagnose(confidence_level)", "0.95"]),
+        ({"confidence_level": "high"}, ["diagnose(confidence_level)"]),
         ({"dependence_rows": 5}, ["diagnose(dependence_rows)", "5"]),
         ({"dependence_rows": "all"}, ["diagnose(dependence_rows)", "None"]),
         ({"groups": {"g": [17]}}, ["17"]),
-        ({"weights": [1]}, ["sample_weight"]),
+        ({"sample_weight": [1]}, ["sample_weight"]),
         ({"max_samples": 0}, ["max_samples"]),
     ],
 )
@@ -397,9 +397,9 @@ def test_settings_that_mean_nothing(options, words):
 @pytest.mark.parametrize("kind", ["frequency", "sampling"])
 def test_what_weights_are_is_passed_on(kind):
     X, y = designed(n=60)
-    given = {"weights": np.random.default_rng(0).uniform(0.5, 3, 60), "weight_kind": kind}
-    d = sd.diagnose(wary, X, y, repeats=4, **given, **QUICK)
-    alone = sd.explain(sd.nll(wary), X, y=y, method=sd.PFI(repeats=4), **given)
+    given = {"sample_weight": np.random.default_rng(0).uniform(0.5, 3, 60), "weight_kind": kind}
+    d = sd.diagnose(wary, X, y, n_repeats=4, **given, **QUICK)
+    alone = sd.explain(sd.nll(wary), X, y=y, method=sd.PFI(n_repeats=4), **given)
     np.testing.assert_allclose(d.likelihood.std_error, alone.std_error, rtol=1e-9)
     with refused(sd.DataError, "weight_kind", "'odd'"):
         sd.diagnose(wary, X, y, weight_kind="odd", **QUICK)

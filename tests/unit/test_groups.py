@@ -11,8 +11,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.categories import grouped
-from skedasis.data.dataset import as_arrays, as_source
+from skedasis.data.categories import apply_groups
+from skedasis.data.dataset import as_arrays, as_dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from tests.helpers import refused
@@ -38,26 +38,26 @@ def rows_of(container):
 
 def wide():
     """Return a source of five columns."""
-    return as_source(pd.DataFrame(np.arange(20).reshape(4, 5), columns=[*"abcde"]))
+    return as_dataset(pd.DataFrame(np.arange(20).reshape(4, 5), columns=[*"abcde"]))
 
 
 def test_a_group_stands_where_its_first_column_stood():
     source = wide()
-    features = grouped(source, {"late": ["e", "b"], "pair": [2, "d"]})
+    features = apply_groups(source, {"late": ["e", "b"], "pair": [2, "d"]})
     assert [f.name for f in features] == ["a", "late", "pair"]
     assert [f.columns for f in features] == [(0,), (1, 4), (2, 3)]
     late = features[1]
     assert (late.kind, late.position, late.dtype) == ("nominal", 1, "group")
     assert late.categorical
     assert not late.numeric
-    assert grouped(source, None) == grouped(source, {}) == source.features
+    assert apply_groups(source, None) == apply_groups(source, {}) == source.features
     assert source.features[0].columns == (0,)
     assert source.features[0].members == ()
 
 
 def test_a_group_of_one_column_is_that_column():
     source = wide()
-    features = grouped(source, {"alone": ["b"], "c": ["c"], "p": np.array([3])})
+    features = apply_groups(source, {"alone": ["b"], "c": ["c"], "p": np.array([3])})
     assert [f.name for f in features] == ["a", "alone", "c", "p", "e"]
     assert [
         replace(f, name=g.name) for f, g in zip(features, source.features, strict=True)
@@ -82,11 +82,11 @@ def test_a_group_of_one_column_is_that_column():
 )
 def test_groups_that_cannot_be_are_refused(groups, words):
     with refused(DataError, *words):
-        grouped(wide(), groups)
+        apply_groups(wide(), groups)
 
 
 def test_a_group_may_be_called_like_one_of_its_columns():
-    features = grouped(wide(), {"a": ["a", "b"]})
+    features = apply_groups(wide(), {"a": ["a", "b"]})
     assert [f.name for f in features] == ["a", "c", "d", "e"]
 
 
@@ -107,8 +107,8 @@ def one_hot(number, dtype=float):
 
 def block_of(X, **given):
     """Return a source, and its group of all columns but the first."""
-    source = as_source(X, **given)
-    return source, grouped(source, {"city": [f.name for f in source.features[1:]]})[1]
+    source = as_dataset(X, **given)
+    return source, apply_groups(source, {"city": [f.name for f in source.features[1:]]})[1]
 
 
 def framed(make, block):
@@ -150,7 +150,7 @@ def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
 def test_a_block_of_objects_and_of_rows_without_weight():
     X = np.concatenate([np.arange(7.0)[:, None], one_hot(1)], axis=1).astype(object)
     X[0, 3] = True  # two ones, in a row that is not there
-    source, group = block_of(X, weights=[0, 1, 1, 1, 1, 2, 1])
+    source, group = block_of(X, sample_weight=[0, 1, 1, 1, 1, 2, 1])
     column = source.levels(group)
     assert column.levels.labels == ("x1", "x2", "x4", "(none)")
     assert column.levels.rows.tolist() == [1, 4, 3, 2]
@@ -194,8 +194,8 @@ def test_two_ones_in_a_row_are_refused():
 )
 def test_what_all_names_begin_with_is_left_out_of_labels(names, labels):
     X = pd.DataFrame({names[0]: [0, 1, 0], names[1]: [1, 0, 0]})
-    source = as_source(X)
-    (group,) = grouped(source, {"g": names})
+    source = as_dataset(X)
+    (group,) = apply_groups(source, {"g": names})
     levels = source.levels(group).levels
     assert levels.values[:2] == tuple(names)
     assert levels.labels[:2] == labels
@@ -281,7 +281,7 @@ def test_levels_are_ordered_by_the_similarity_of_the_other_columns():
     level = np.repeat(np.arange(6), 20)
     x = shift[level] + np.tile(np.linspace(0, 9.5, 20), 6)
     text = np.array([f"t{v:02.0f}" for v in np.floor(x)], dtype=object)
-    source = as_source(pd.DataFrame({"k": level, "x": x, "hole": NAN, "t": text}))
+    source = as_dataset(pd.DataFrame({"k": level, "x": x, "hole": NAN, "t": text}))
     feature = replace(source.features[0], kind="nominal")
     wanted = np.argsort(shift).tolist()
     for others in (None, source.features[1:2], source.features[3:]):

@@ -131,13 +131,13 @@ def test_the_interval_over_repeats_is_students_of_their_mean():
 
 @pytest.mark.parametrize("level", [0, 1, -0.5, 1.5, 95, np.nan, True])
 def test_levels_that_are_none_are_refused(level):
-    with refused(sd.DataError, "interval(level)", repr(level), "between 0 and 1"):
+    with refused(sd.DataError, "interval(confidence_level)", repr(level), "between 0 and 1"):
         made().interval(level)
 
 
 @pytest.mark.parametrize("level", ["0.95", None, [0.9]])
 def test_levels_that_are_no_numbers_are_refused(level):
-    with refused(sd.DataError, "interval(level)", "between 0 and 1"):
+    with refused(sd.DataError, "interval(confidence_level)", "between 0 and 1"):
         made().interval(level)
 
 
@@ -151,7 +151,7 @@ def test_unknown_intervals_are_refused(method):
 def test_few_repeats_have_no_analytic_interval(repeats):
     pf = made(values=VALUES[:, :repeats].copy(), std_error=np.full(4, np.nan), local=None)
     given = "1 repeat " if repeats == 1 else "2 repeats "
-    with refused(sd.DataError, given, "at least 3 repeats", "sd.PFI(repeats=10)"):
+    with refused(sd.DataError, given, "at least 3 repeats", "sd.PFI(n_repeats=10)"):
         pf.interval()
     assert all(math.isnan(line.lower) and math.isnan(line.upper) for line in pf.ranking())
     if repeats == 1:
@@ -261,7 +261,7 @@ def test_the_axis_names_what_is_compared(parts, axis):
 def test_the_axis_of_a_metric_that_is_better_the_smaller_it_is():
     """Importance is then how much the metric rises."""
     X = np.random.default_rng(0).normal(size=(40, 2))
-    method = sd.PFI(metric="max_error", repeats=3)
+    method = sd.PFI(metric="max_error", n_repeats=3)
     pf = sd.explain(lambda X: X[:, 0], X, y=X[:, 0], method=method)
     assert pf.baseline == 0
     assert pf.mean[0] > 0  # the error grew
@@ -269,10 +269,10 @@ def test_the_axis_of_a_metric_that_is_better_the_smaller_it_is():
 
 
 def test_provenance_can_be_added_to():
-    pf = made(provenance={"seed": 3})
+    pf = made(provenance={"random_state": 3})
     more = pf.with_provenance({"rows": 40})
-    assert more.provenance == {"seed": 3, "rows": 40}
-    assert pf.provenance == {"seed": 3}
+    assert more.provenance == {"random_state": 3, "rows": 40}
+    assert pf.provenance == {"random_state": 3}
     json.dumps(more.provenance)
 
 
@@ -307,7 +307,7 @@ def test_a_result_can_be_pickled():
 
 
 def test_a_file_gives_back_what_was_saved(tmp_path):
-    pf = made(provenance={"metric": None, "exact": True, "settings": {"repeats": 4}})
+    pf = made(provenance={"metric": None, "exact": True, "settings": {"n_repeats": 4}})
     weights = np.array([0.5, 2.0, 1.0])
     for result in (pf, replace(pf, local=None), replace(pf, local=local(weight=weights))):
         result.save(tmp_path / "pf.npz")
@@ -344,7 +344,7 @@ def test_several_importances_go_into_one_file(tmp_path):
 
 def test_missing_intervals_come_back_from_a_file(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(repeats=1))
+    pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI(n_repeats=1))
     assert np.isnan(pf.std_error).all()
     pf.save(tmp_path / "pf.npz")
     assert np.isnan(sd.load(tmp_path / "pf.npz").std_error).all()

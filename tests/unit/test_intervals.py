@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 import skedasis as sd
 from skedasis.results.intervals.analytic import blocks_of
-from skedasis.stats.resampling import Blocks, Draws, generator, quantile_t, sup_t
+from skedasis.stats.resampling import BootstrapDraws, ErrorBlocks, bootstrap_rng, quantile_t, sup_t
 from tests.helpers import refused
 
 N = 300
@@ -45,7 +45,7 @@ EFFECTS = {
     "levels": explain(sd.ALE(), 0),
     "levels from the start": explain(sd.ALE(center="start"), 0),
     "weighted levels": explain(
-        sd.ALE(), 0, weights=np.random.default_rng(1).integers(1, 4, N).astype(float)
+        sd.ALE(), 0, sample_weight=np.random.default_rng(1).integers(1, 4, N).astype(float)
     ),
     "mplot": explain(sd.MPlot(bins=CUT)),
     "centred mplot": explain(sd.MPlot(bins=CUT, center="mean")),
@@ -56,7 +56,7 @@ EFFECTS = {
 every_effect = pytest.mark.parametrize("e", EFFECTS.values(), ids=EFFECTS)
 
 
-def covariance(blocks: Blocks) -> np.ndarray:
+def covariance(blocks: ErrorBlocks) -> np.ndarray:
     return blocks.factor @ blocks.factor.T
 
 
@@ -118,16 +118,16 @@ def test_a_band_lies_between_the_interval_and_bonferroni(e, of):
 def test_critical_values_are_those_of_closed_forms():
     """Independent normal errors, errors that are all the same, and one t."""
     for k in (1, 3, 20):
-        free = Blocks(np.eye(k), np.arange(k), np.full(k, 1e9))
+        free = ErrorBlocks(np.eye(k), np.arange(k), np.full(k, 1e9))
         want = ndtri((1 + 0.95 ** (1 / k)) / 2)
         assert sup_t(free, 0.95, 200_000) == pytest.approx(want, rel=0.005)
-        same = Blocks(np.ones((k, 1)), np.zeros(1, int), np.array([7.0]))
+        same = ErrorBlocks(np.ones((k, 1)), np.zeros(1, int), np.array([7.0]))
         assert sup_t(same, 0.95, 200_000) == pytest.approx(2.3646, rel=0.01)
     # Šidák's of independent t's.
-    ts = Blocks(np.diag([1.0, 5.0, 0.1]), np.arange(3), np.array([4.0, 4.0, 4.0]))
+    ts = ErrorBlocks(np.diag([1.0, 5.0, 0.1]), np.arange(3), np.array([4.0, 4.0, 4.0]))
     want = quantile_t(np.array([4.0]), 0.95 ** (1 / 3))[0]
     assert sup_t(ts, 0.95, 200_000) == pytest.approx(want, rel=0.015)
-    assert math.isnan(sup_t(Blocks(np.zeros((3, 2)), np.arange(2), np.ones(2)), 0.95))
+    assert math.isnan(sup_t(ErrorBlocks(np.zeros((3, 2)), np.arange(2), np.ones(2)), 0.95))
 
 
 def test_bands_are_the_same_every_time():
@@ -156,14 +156,14 @@ def test_a_band_of_curves_that_are_not_kept_is_bonferronis():
 def test_features_share_their_draws_and_threads_change_nothing():
     X = data()
     es = sd.explain(model, X, method=sd.ALE(bins=5), schema=SCHEMA, progress=False)
-    together = es.interval(0.9, "bootstrap", replicates=300, seed=3)
-    threaded = es.interval(0.9, "bootstrap", replicates=300, seed=3, threads=2)
+    together = es.interval(0.9, "bootstrap", replicates=300, random_state=3)
+    threaded = es.interval(0.9, "bootstrap", replicates=300, random_state=3, n_jobs=2)
     assert list(together) == list(es)
     for name, e in es.items():
-        alone = e.interval(0.9, "bootstrap", replicates=300, seed=3)
+        alone = e.interval(0.9, "bootstrap", replicates=300, random_state=3)
         np.testing.assert_array_equal(together[name], alone)
         np.testing.assert_array_equal(together[name], threaded[name])
-        assert (e.interval(0.9, "bootstrap", replicates=300, seed=4)[0] != alone[0]).any()
+        assert (e.interval(0.9, "bootstrap", replicates=300, random_state=4)[0] != alone[0]).any()
         np.testing.assert_array_equal(es.interval(0.9)[name], e.interval(0.9))
     # The same draws: two features that are one have one interval.
     twice = sd.explain(model, np.c_[X, X[:, 2]], [2, 3], method=sd.MPlot(bins=4), progress=False)
@@ -192,7 +192,7 @@ def test_draws_are_multinomial(weights):
         "fractions": rng.gamma(2.0, 1.0, n),
         "sampling": rng.gamma(2.0, 1.0, n),
     }[weights]
-    draws = Draws(w, "sampling" if weights == "sampling" else "frequency", n)
+    draws = BootstrapDraws(w, "sampling" if weights == "sampling" else "frequency", n)
     counts = np.hstack([draws.counts(rng, 250) for _ in range(40)])
     share = np.full(n, 1 / n) if w is None or weights == "sampling" else w / w.sum()
     total = n if w is None or weights == "sampling" else round(w.sum())
@@ -203,7 +203,7 @@ def test_draws_are_multinomial(weights):
 
 
 def test_large_blocks_count_as_small_ones_do():
-    draws = Draws(None, "frequency", 300_000)
+    draws = BootstrapDraws(None, "frequency", 300_000)
     counts = draws.counts(np.random.default_rng(0), 2)
     np.testing.assert_array_equal(counts.sum(axis=0), 300_000)
     assert abs((counts == 0).mean() - math.exp(-1)) < 0.003
@@ -258,12 +258,12 @@ MOMENTS = {
     "weighted": (
         sd.DALE(bins=CUT),
         2,
-        {"weights": np.random.default_rng(2).integers(1, 4, 900).astype(float)},
+        {"sample_weight": np.random.default_rng(2).integers(1, 4, 900).astype(float)},
     ),
     "sampled": (
         sd.ALE(),
         0,
-        {"weights": np.random.default_rng(2).gamma(3.0, 1.0, 900), "weight_kind": "sampling"},
+        {"sample_weight": np.random.default_rng(2).gamma(3.0, 1.0, 900), "weight_kind": "sampling"},
     ),
 }
 
@@ -277,7 +277,7 @@ def test_moments_give_what_rows_give(case):
     for of in ("value", "bins", "importance"):
         if of == "bins" and e.bins is None:
             continue
-        how = {"of": of, "replicates": 1500, "seed": 1}
+        how = {"of": of, "replicates": 1500, "random_state": 1}
         rows = e.interval(0.9, "bootstrap", source="rows", **how)
         for drawn in (
             e.interval(0.9, "bootstrap", source="moments", **how),
@@ -322,10 +322,10 @@ def test_bins_chosen_anew_are_those_of_rows_repeated(method):
     """Each replicate against the library asked again with its rows."""
     q, X = kinked()
     e = sd.explain(q, X, 0, method=method, progress=False)
-    from skedasis.results.intervals.bootstrap import rechosen
+    from skedasis.results.intervals.bootstrap import bootstrap_with_rebinning
 
-    got = rechosen(e, 8, 5)
-    counts = Draws(None, "frequency", 500).counts(generator(5), 8)
+    got = bootstrap_with_rebinning(e, 8, 5)
+    counts = BootstrapDraws(None, "frequency", 500).counts(bootstrap_rng(5), 8)
     found = set()
     for r in range(8):
         again = sd.explain(
@@ -334,8 +334,8 @@ def test_bins_chosen_anew_are_those_of_rows_repeated(method):
         found.add(len(again.bins))
         np.testing.assert_allclose(got[r], again(e.x), rtol=1e-10, atol=1e-10)
     assert len(found) > 1
-    ends = e.interval(0.9, "bootstrap", bins="chosen", replicates=100, seed=5)
-    fixed = e.interval(0.9, "bootstrap", replicates=100, seed=5)
+    ends = e.interval(0.9, "bootstrap", bins="chosen", replicates=100, random_state=5)
+    fixed = e.interval(0.9, "bootstrap", replicates=100, random_state=5)
     assert np.subtract(*ends)[1:-1].sum() < np.subtract(*fixed)[1:-1].sum() * 0.9
 
 
@@ -385,10 +385,10 @@ def test_other_wrong_arguments_are_refused():
         "bins": "new",
         "source": "disk",
         "simultaneous": 1,
-        "threads": 0,
-        "seed": -1,
+        "n_jobs": 0,
+        "random_state": -1,
     }.items():
-        word = {"threads": "n_jobs", "seed": "random_state"}.get(name, name)
+        word = {"n_jobs": "n_jobs", "random_state": "random_state"}.get(name, name)
         with refused(sd.DataError, f"interval({word})"):
             ALE.interval(**{"method": "bootstrap", name: bad})
     with refused(sd.UnsupportedError, "of='bins'", "no bins"):
@@ -420,7 +420,7 @@ def test_all_weight_on_one_row_is_no_variance():
     weights[7] = 1.0
     X = data()
     for method, feature in ((sd.MPlot(), 0), (sd.PDP(grid=[0.0, 0.5]), 2), (sd.MPlot(), 2)):
-        e = explain(method, feature, X=X, weights=weights)
+        e = explain(method, feature, X=X, sample_weight=weights)
         for how in ("analytic", "bootstrap"):
             for simultaneous in (False, True):
                 low, high = e.interval(method=how, replicates=20, simultaneous=simultaneous)
@@ -461,7 +461,7 @@ def test_loaded_effects_have_the_same_intervals(tmp_path):
 
 def test_importances_together_are_wider_by_sidak():
     X = data()
-    pf = sd.explain(model, X, method=sd.PFI(repeats=5), progress=False)
+    pf = sd.explain(model, X, method=sd.PFI(n_repeats=5), progress=False)
     low, high = pf.interval(0.9, simultaneous=True)
     want = pf.interval(0.9 ** (1 / 3))
     np.testing.assert_array_equal([low, high], want)

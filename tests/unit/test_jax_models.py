@@ -94,7 +94,7 @@ def test_a_function_is_traced_for_two_numbers_of_rows_only():
 def test_parts_that_do_not_divide_the_rows(monkeypatch):
     q = sd.prediction(jax.jit(smooth))
     whole, slopes = q.at(X), q.slopes(X)
-    monkeypatch.setattr("skedasis.models.adapters.ROWS", 70)
+    monkeypatch.setattr("skedasis.models.adapters.ROWS_PER_PASS", 70)
     np.testing.assert_allclose(q.at(X), whole, rtol=1e-13)
     np.testing.assert_allclose(q.slopes(X), slopes, rtol=1e-12, atol=1e-15)
 
@@ -151,9 +151,9 @@ def test_where_jax_finds_no_derivative_there_are_differences(kind):
 
 
 def _feature():
-    from skedasis.data.dataset import as_source
+    from skedasis.data.dataset import as_dataset
 
-    return as_source(X).features[0]
+    return as_dataset(X).features[0]
 
 
 def test_whole_numbers_for_answers_have_no_derivative():

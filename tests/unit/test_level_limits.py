@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from skedasis.data.categories import TooManyLevels
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from tests.helpers import refused
@@ -24,7 +24,7 @@ def objects(values):
 
 def nominal(X, **given):
     """Return a source and its first feature, declared nominal."""
-    source = as_source(X, **given)
+    source = as_dataset(X, **given)
     return source, replace(source.features[0], kind="nominal")
 
 
@@ -47,13 +47,13 @@ def test_missing_counts_as_a_level():
     source, feature = nominal(objects(["a", "b", None]))
     with refused(DataError, "3 levels"):
         source.levels(feature, most=2)
-    source = as_source(objects(["a", "b", None]), schema={0: "ordinal"})
+    source = as_dataset(objects(["a", "b", None]), schema={0: "ordinal"})
     assert len(source.levels(source.features[0], most=2).levels) == 2
 
 
 def test_the_most_frequent_levels_are_those_of_the_largest_weight():
     X = objects(["a", "a", "a", "b", "c", None, "d"])
-    source, feature = nominal(X, weights=[1, 1, 1, 4, 3, 3.5, 3])
+    source, feature = nominal(X, sample_weight=[1, 1, 1, 4, 3, 3.5, 3])
     column = source.levels(feature, top=3)
     assert column.levels.values == ("a", "b", None)
     assert column.codes.tolist() == [0, 0, 0, 1, -1, 2, -1]
@@ -75,7 +75,7 @@ def test_the_most_frequent_levels_are_those_of_the_largest_weight():
 )
 @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
 def test_a_column_without_any_value_is_refused(X, kind):
-    source = as_source(X)
+    source = as_dataset(X)
     with refused(DataError, "only missing values", source.features[0].name):
         source.levels(replace(source.features[0], kind=kind))
 
@@ -99,11 +99,11 @@ def test_values_that_cannot_be_told_apart_are_refused():
 
 
 def test_declared_orders_must_name_each_observed_level_once():
-    source = as_source(objects(["a", "b", *"uvwxyz"]))
+    source = as_dataset(objects(["a", "b", *"uvwxyz"]))
     feature = Feature("s", "ordinal", levels=("b", "a", "c"))
     with refused(DataError, "'s'", "without 'u', 'v', 'w', 'x', 'y', …"):
         source.levels(feature)
     with refused(DataError, "'s'", "'b' more than once"):
         source.levels(replace(feature, levels=("a", "b", *"uvwxyz", "b")))
     with refused(DataError, "without 1"):
-        as_source(np.array([[1], [2]])).levels(Feature("s", "nominal", levels=("1", 2, True)))
+        as_dataset(np.array([[1], [2]])).levels(Feature("s", "nominal", levels=("1", 2, True)))

@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from skedasis.data.dataset import as_arrays, as_frames, as_source
+from skedasis.data.dataset import as_arrays, as_dataset, as_frames
 from skedasis.data.features import Feature
 
 NAN = float("nan")
@@ -79,7 +79,7 @@ COLUMNS = {
 
 def nominal(X, **given):
     """Return a source and its first feature, declared nominal."""
-    source = as_source(X, **given)
+    source = as_dataset(X, **given)
     return source, replace(source.features[0], kind="nominal")
 
 
@@ -120,7 +120,7 @@ def test_every_row_finds_its_level_in_every_container(name):
 @pytest.mark.parametrize("name", [n for n, (v, _) in COLUMNS.items() if None in v])
 def test_missing_rows_of_an_ordinal_feature_have_no_level(name):
     values, X = COLUMNS[name]
-    source = as_source(X, schema={"x0" if isinstance(X, np.ndarray) else "s": "ordinal"})
+    source = as_dataset(X, schema={"x0" if isinstance(X, np.ndarray) else "s": "ordinal"})
     column = source.levels(source.features[0])
     there = sorted({v for v in values if v is not None})
     assert list(column.levels.values) == there
@@ -154,7 +154,7 @@ def test_levels_put_into_rows_are_what_x_holds(name):
 def test_weights_of_zero_take_rows_away(name):
     values, X = COLUMNS[name]
     weights = np.arange(len(values)) % 4 * 0.5
-    source, feature = nominal(X, weights=weights)
+    source, feature = nominal(X, sample_weight=weights)
     column = source.levels(feature)
     kept = [i for i, w in enumerate(weights) if w > 0]
     assert [column.levels.values[k] for k in column.codes] == [values[i] for i in kept]
@@ -188,7 +188,7 @@ def test_levels_stay_when_a_model_wants_arrays(name):
 
 def test_levels_stay_when_a_frame_becomes_numbers_only_or_an_array_a_frame():
     frame = pl.DataFrame({"b": [True, False, True], "k": [3, 1, 3], "x": [0.5, 1.5, 2.5]})
-    source = as_arrays(as_source(frame, schema={"k": "nominal"}))
+    source = as_arrays(as_dataset(frame, schema={"k": "nominal"}))
     assert source.table.to_array().dtype == float
     assert source.levels(source.features[0]).levels.values == (False, True)
     values = source.levels(source.features[1]).levels.values
@@ -213,7 +213,7 @@ ORDER = ["c c", "b", "never", "<script>", "a"]
     ids=["pandas", "Polars"],
 )
 def test_ordered_categories_bring_their_order(X):
-    source = as_source(X)
+    source = as_dataset(X)
     column = source.levels(source.features[0])
     assert source.features[0].categorical
     assert column.levels.values == ("c c", "b", "<script>", "a")
@@ -225,11 +225,11 @@ def test_ordered_categories_bring_their_order(X):
 def test_a_declared_order_is_kept_and_missing_comes_last():
     X = objects(TEXT)
     levels = ("never", "b", None, "c c", "a", "<script>")
-    source = as_source(X, schema={0: Feature("s", "nominal", levels=levels)})
+    source = as_dataset(X, schema={0: Feature("s", "nominal", levels=levels)})
     column = source.levels(source.features[0])
     assert column.levels.values == ("b", "c c", "a", "<script>", None)
     assert [column.levels.values[k] for k in column.codes] == TEXT
-    source = as_source(
+    source = as_dataset(
         np.array([[1.0], [3.0], [2.0]]), schema={0: Feature("s", "ordinal", levels=(3, 1, 2))}
     )
     column = source.levels(source.features[0])
@@ -270,11 +270,11 @@ def test_what_has_no_order_is_still_in_one():
 def test_dates_are_levels_where_they_are_declared_to_be():
     days = [dt.date(2024, 1, 2), None, dt.date(2023, 1, 2), dt.date(2024, 1, 2)]
     for X in (pl.DataFrame({"s": days}), pa.table({"s": pa.array(days)})):
-        source = as_source(X, schema={"s": "nominal"})
+        source = as_dataset(X, schema={"s": "nominal"})
         column = source.levels(source.features[0])
         assert column.levels.labels == ("2023-01-02", "2024-01-02", "missing")
         assert column.codes.tolist() == [1, 2, 0, 1]
-    source = as_source(
+    source = as_dataset(
         pd.DataFrame({"s": pd.to_datetime(pd.Series(days))}), schema={"s": "nominal"}
     )
     column = source.levels(source.features[0])

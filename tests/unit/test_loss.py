@@ -333,7 +333,7 @@ def test_batches_do_not_matter(method, q, monkeypatch):
     effects = []
     for size in (100_000, 17, 64):
         monkeypatch.setattr(plan, "CALL_ROWS", size)
-        effects.append(sd.explain(quantity, X, 1, method=method, y=y, weights=w))
+        effects.append(sd.explain(quantity, X, 1, method=method, y=y, sample_weight=w))
     for e in effects[1:]:
         same_effect(e, effects[0], rtol=1e-9)
 
@@ -341,7 +341,7 @@ def test_batches_do_not_matter(method, q, monkeypatch):
 @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
 def test_weights_are_repetitions_and_labels_stay_with_their_rows(method):
     w = np.arange(60) % 3
-    e = sd.explain(sd.loss(LINEAR), X, 0, method=method, y=Y, weights=w)
+    e = sd.explain(sd.loss(LINEAR), X, 0, method=method, y=Y, sample_weight=w)
     again = sd.explain(
         sd.loss(LINEAR), np.repeat(X, w, axis=0), 0, method=method, y=np.repeat(Y, w)
     )
@@ -352,7 +352,7 @@ def test_weights_are_repetitions_and_labels_stay_with_their_rows(method):
 
 def test_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr(plan, "CALL_ROWS", 20)
-    one, two = (sd.explain(sd.loss(bent), X, 0, y=Y, threads=t) for t in (1, 2))
+    one, two = (sd.explain(sd.loss(bent), X, 0, y=Y, n_jobs=t) for t in (1, 2))
     same_effect(one, two)
 
 

@@ -93,18 +93,18 @@ def results(data, asked):
             lambda X: (X.sum(axis=1), np.ones(len(X))),
             numbers,
             y,
-            repeats=3,
+            n_repeats=3,
             dependence_rows=60,
             progress=False,
         ),
         "statistics": effects.statistics(replicates=20),
-        "trust": effects.trust(),
-        "no objection": effects.trust().of("nothing like it"),
-        "split": effects["a"].split(),
+        "trust": effects.checks(),
+        "no objection": effects.checks().of("nothing like it"),
+        "split": effects["a"].variance_decomposition(),
         "effect of models": sd.explain(several, numbers, 0, method=sd.ALE(bins=3)),
         "effects of models": sd.explain(several, numbers, method=sd.ALE(bins=3)),
         "surface of models": sd.explain(several, numbers, (0, 1), method=sd.ALE(bins=3)),
-        "importance of models": sd.explain(losses, numbers, y=y, method=sd.PFI(repeats=2)),
+        "importance of models": sd.explain(losses, numbers, y=y, method=sd.PFI(n_repeats=2)),
     }
     found["importances ranked"] = found["importance"].ranking()
     found["models ranked"] = found["effects of models"].ranking()
@@ -186,7 +186,7 @@ def test_a_table_holds_the_numbers(results):
     assert f"{rank.importance:.3g}".rstrip("0") in [t.rstrip("0") for t in text]
     assert "No warnings." in read(results["no objection"]._repr_html_()).text
     flags = results["trust"]
-    assert {f.text.replace("\x00", "") for f in flags} <= set(read(flags._repr_html_()).text)
+    assert {f.message.replace("\x00", "") for f in flags} <= set(read(flags._repr_html_()).text)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -207,7 +207,7 @@ def test_what_is_not_wanted_is_not_made(results, monkeypatch):
     def made(result):
         raise AssertionError("drawn although only text was asked for")
 
-    monkeypatch.setattr(plots_html, "html_of", made)
+    monkeypatch.setattr(plots_html, "notebook_html", made)
     assert list(results["effects"]._repr_mimebundle_(include=["text/plain"])) == ["text/plain"]
 
 
@@ -284,7 +284,7 @@ def test_options_are_those_of_the_plot(results, data):
     assert [len(r.split()) for r in rows] == [5]
     assert 'data-rows="' not in pdp.explore(ice=None).html
     assert "c = u" in pdp.explore(color=data["c"]).html
-    assert "99 % interval" in pdp.explore(level=0.99).html
+    assert "99 % interval" in pdp.explore(confidence_level=0.99).html
     with pytest.raises(sd.DataError, match="ice"):
         pdp.explore(ice="both")
 

@@ -108,4 +108,4 @@ def test_where_nothing_is_left_the_reason_is_said():
 def test_levels_and_donors_may_be_of_any_size():
     X = pd.DataFrame({"big": 2**60 + np.arange(N) % 3, "a": A})
     sd.explain(first, X, "big", method="ale", schema={"big": "nominal"})
-    assert sd.explain(first, X, y=A, method=sd.PFI(repeats=3)).features == ("big", "a")
+    assert sd.explain(first, X, y=A, method=sd.PFI(n_repeats=3)).features == ("big", "a")

@@ -60,8 +60,8 @@ class Watched:
         return set().union(*(found.get(api, {1}) for _, found in self.seen))
 
 
-def explained(model, threads, memory="60KB", **options):
-    return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, threads=threads, **options)
+def explained(model, n_jobs, memory="60KB", **options):
+    return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, n_jobs=n_jobs, **options)
 
 
 # ------------------------------------------------------------------------------------ what libraries do
@@ -69,12 +69,12 @@ def explained(model, threads, memory="60KB", **options):
 
 def test_libraries_take_one_thread_in_each_of_ours():
     model = Watched()
-    e = explained(model, threads=2)
+    e = explained(model, n_jobs=2)
     assert len({ident for ident, _ in model.seen}) == 2
     assert threading.get_ident() not in {ident for ident, _ in model.seen}
     assert model.numbers("blas") == model.numbers("openmp") == model.numbers("torch") == {1}
     assert e.provenance["model_threads"] == 1
-    assert e.provenance["threads"] == 2
+    assert e.provenance["n_jobs"] == 2
     assert pools("blas") == {4}
     assert pools("openmp") == {4}
 
@@ -83,7 +83,7 @@ def test_libraries_take_one_thread_in_each_of_ours():
 def test_one_thread_of_ours_leaves_the_model_all_of_its_own(threads, memory):
     """Also where more were asked for, and there is only one batch to work on."""
     model = Watched()
-    e = explained(model, threads=threads, memory=memory)
+    e = explained(model, n_jobs=threads, memory=memory)
     assert model.numbers("blas") == {4}
     assert model.numbers("openmp") == {4}
     assert "model_threads" not in e.provenance
@@ -99,7 +99,7 @@ def test_what_was_set_before_is_set_again_after_an_error():
         return bent(X)
 
     with pytest.raises(RuntimeError, match="out of order"):
-        explained(fails, threads=2)
+        explained(fails, n_jobs=2)
     assert pools("blas") == {4}
     with threadpool_limits(3):
         with contextlib.suppress(KeyError), one_thread_each():
@@ -149,11 +149,11 @@ def test_a_model_may_explain_another_one():
 
     def outer(Z):
         if len(Z) > 64:
-            explained(inner, threads=2)
+            explained(inner, n_jobs=2)
         return bent(Z)
 
-    e = explained(outer, threads=2, memory="300KB")
-    same_effect(e, explained(bent, threads=1, memory="300KB"), rtol=0)
+    e = explained(outer, n_jobs=2, memory="300KB")
+    same_effect(e, explained(bent, n_jobs=1, memory="300KB"), rtol=0)
     assert inner.numbers("blas") == inner.numbers("openmp") == {1}
     assert pools("blas") == {4}
 
@@ -164,9 +164,9 @@ def test_without_threadpoolctl_there_is_less_to_set(monkeypatch):
         "importlib.util.find_spec", lambda n, *a: None if n == "threadpoolctl" else find(n, *a)
     )
     model = Watched()
-    e = explained(model, threads=2)
+    e = explained(model, n_jobs=2)
     assert model.numbers("blas") == {4}
-    same_effect(e, explained(bent, threads=1), rtol=0)
+    same_effect(e, explained(bent, n_jobs=1), rtol=0)
 
 
 def test_what_fails_half_way_is_put_back(monkeypatch):
@@ -240,18 +240,18 @@ def _meets(barrier):
 def test_the_jobs_of_an_estimator_come_one_by_one(wrapped, threads, meet):
     crew = Crew()
     model = make_pipeline(StandardScaler(with_mean=False, with_std=False).fit(X), crew)
-    e = explained(model if wrapped else crew, threads=threads)
+    e = explained(model if wrapped else crew, n_jobs=threads)
     assert set(crew.met) == {meet}
     assert crew.n_jobs == 4
-    same_effect(e, explained(bent, threads=1), rtol=0)
+    same_effect(e, explained(bent, n_jobs=1), rtol=0)
 
 
 def test_a_forest_is_not_touched_and_answers_the_same():
     forest = RandomForestRegressor(10, n_jobs=2, random_state=0).fit(X, bent(X))
     before = joblib.hash(forest)
-    two = explained(forest, threads=2, tree="off")
+    two = explained(forest, n_jobs=2, tree="off")
     assert joblib.hash(forest) == before
-    same_effect(two, explained(forest, threads=1, tree="off"), rtol=1e-12)
+    same_effect(two, explained(forest, n_jobs=1, tree="off"), rtol=1e-12)
     assert joblib.effective_n_jobs(2) == 2
 
 
@@ -261,7 +261,7 @@ def test_the_number_of_torch_is_set_and_put_back():
     torch.set_num_threads(3)
     try:
         model = Watched()
-        explained(model, threads=2)
+        explained(model, n_jobs=2)
         assert model.numbers("torch") == {1}
         assert torch.get_num_threads() == 3
         assert in_a_thread(torch.get_num_threads) == 3

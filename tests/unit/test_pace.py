@@ -13,7 +13,7 @@ from sklearn.linear_model import LinearRegression
 
 import skedasis as sd
 from skedasis.models import calling
-from skedasis.models.calling import Pace
+from skedasis.models.calling import ChunkedCaller
 from tests.helpers import bent, frame, of_frame, same_effect
 
 X = np.random.default_rng(0).normal(size=(40_003, 3))
@@ -49,7 +49,7 @@ def timed(clock, seconds, model=bent):
 
 def met(clock, seconds, model=bent):
     """Return a pace that has met a model on 64 rows, as the check does; the model; its calls from then on."""
-    pace = Pace()
+    pace = ChunkedCaller()
     slow, sizes = timed(clock, seconds, model)
     pace.ask(slow, X[:64], 64)
     sizes.clear()
@@ -128,7 +128,7 @@ def test_parts_begin_at_multiples_of_64_and_none_is_small(clock):
 
 def test_without_a_look_at_the_model_nothing_is_cut(clock):
     model, sizes = timed(clock, lambda n: n * 1.0)
-    Pace().ask(model, X, len(X))
+    ChunkedCaller().ask(model, X, len(X))
     assert sizes == [len(X)]
 
 
@@ -338,7 +338,7 @@ def test_threads_end_at_their_next_call_when_one_fails():
     rows = np.tile(X[:2000], (1, 20))
     rows[1, 1] = 99.0  # in the first batch, and not among the rows that the check looks at
     with pytest.raises(RuntimeError, match="out of order") as caught:
-        sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", threads=2)
+        sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", n_jobs=2)
     assert "raised while skedasis called" in caught.value.__notes__[0]
     assert len(after) < 20  # a batch has 60 features
 
@@ -353,5 +353,5 @@ def test_ctrl_c_ends_a_model_between_two_parts(clock):
 
     seen = []
     with pytest.raises(KeyboardInterrupt):
-        sd.explain(model, X, None, method=sd.ALE(), threads=1)
+        sd.explain(model, X, None, method=sd.ALE(), n_jobs=1)
     assert len(seen) == 5

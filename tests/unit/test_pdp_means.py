@@ -30,9 +30,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + 0.5], ids=["none", "whole", "parts"])
 def test_the_same_mean_and_no_spread(name: str, weights: Any) -> None:
     alone = sd.explain(
-        MODEL, X, method=sd.PDP(**OPTIONS[name], heterogeneity=False), weights=weights
+        MODEL, X, method=sd.PDP(**OPTIONS[name], heterogeneity=False), sample_weight=weights
     )
-    whole = sd.explain(MODEL, X, method=sd.PDP(**OPTIONS[name]), weights=weights)
+    whole = sd.explain(MODEL, X, method=sd.PDP(**OPTIONS[name]), sample_weight=weights)
     for feature, e in alone.items():
         other = whole[feature]
         size = np.abs(other.value).max()
@@ -85,7 +85,7 @@ def test_no_interval_and_no_curves() -> None:
         with refused(sd.UnsupportedError, "heterogeneity=False", "only the mean curve"):
             e.interval(method=method)
     with refused(sd.UnsupportedError, "PDP without ICE curves"):
-        e.rises()
+        e.elevated_regions()
     with refused(sd.DataError, "heterogeneity", "derivative=True"):
         sd.PDP(heterogeneity=False, derivative=True)
 

@@ -53,7 +53,7 @@ class Counts:
 @pytest.mark.parametrize("repeats", [1, 7, 30])
 def test_model_rows_are_those_promised(repeats, memory):
     model = Counts()
-    pf = important(model, table(N, D), repeats=repeats, memory=memory)
+    pf = important(model, table(N, D), n_repeats=repeats, memory=memory)
     said = pf.provenance
     assert said["model_rows"] == N * (1 + repeats * D)
     assert model.rows == said["model_rows"] + said["check_rows"]
@@ -75,15 +75,15 @@ def test_the_other_forms_cost_the_same():
     X, q = table(N, D), sd.loss(product)
     for settings in ({"conditional": True}, {"metric": "r2"}, {"groups": None}):
         quantity = product if "metric" in settings else q
-        pf = important(quantity, X, y=labels(X), repeats=4, **settings)
+        pf = important(quantity, X, y=labels(X), n_repeats=4, **settings)
         assert pf.provenance["model_rows"] == N * (1 + 4 * D)
     groups = {"two": ["x0", "x2"]}
-    pf = important(product, X, repeats=4, groups=groups)
+    pf = important(product, X, n_repeats=4, groups=groups)
     assert pf.features == ("two", "x1")
     assert pf.provenance["model_rows"] == N * (1 + 4 * 2)
-    pf = important(product, X, repeats=4, max_samples=30)
+    pf = important(product, X, n_repeats=4, max_samples=30)
     assert pf.provenance["model_rows"] == 30 * (1 + 4 * D)
-    pf = important(product, X, ["x1"], repeats=4)
+    pf = important(product, X, ["x1"], n_repeats=4)
     assert pf.provenance["model_rows"] == N * (1 + 4)
 
 
@@ -92,7 +92,7 @@ def test_several_outputs_cost_the_rows_of_one():
         return np.stack([X[:, 0], product(X)], axis=1)
 
     model = Counts(both)
-    found = important(sd.prediction(model, output="all"), table(N, D), repeats=5)
+    found = important(sd.prediction(model, output="all"), table(N, D), n_repeats=5)
     for pf in found.values():
         assert pf.provenance["model_rows"] == N * (1 + 5 * D)
         assert model.rows == pf.provenance["model_rows"] + pf.provenance["check_rows"]
@@ -101,10 +101,10 @@ def test_several_outputs_cost_the_rows_of_one():
 def test_calls_are_neither_tiny_nor_giant():
     X = table(20_000, 2)
     model = Counts()
-    said = important(model, X, repeats=10, local=0).provenance
+    said = important(model, X, n_repeats=10, local=0).provenance
     assert said["model_calls"] <= 10 * (1 + 2)  # 20,000 rows a call, where there are so many
     seen = Remembers(product)
-    important(seen, table(300, 2), repeats=2_000, local=0)
+    important(seen, table(300, 2), n_repeats=2_000, local=0)
     assert max(len(part) for part in seen.seen) <= 100_000
 
 
@@ -113,7 +113,7 @@ def test_x_is_not_copied():
     X[:, :2] = table(100_000, 2)
     important(lambda X: X[:, 0] * X[:, 1], X[:100], [0])
     tracemalloc.start()
-    important(lambda X: X[:, 0] * X[:, 1], X, [0, 1], repeats=3, local=0)
+    important(lambda X: X[:, 0] * X[:, 1], X, [0, 1], n_repeats=3, local=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.8 * X.nbytes  # a batch, and places of rows: 40 MB
@@ -126,7 +126,7 @@ def test_time_grows_as_the_rows():
         best = np.inf
         for _ in range(3):
             started = time.perf_counter()
-            important(product, X, repeats=5)
+            important(product, X, n_repeats=5)
             best = min(best, time.perf_counter() - started)
         return best
 
@@ -138,10 +138,15 @@ def test_time_grows_as_the_rows():
 
 
 def test_provenance_tells_how_it_was_made():
-    pf = important(product, table(N, D), repeats=4, groups={"two": ["x0", "x2"]}, seed=3)
+    pf = important(product, table(N, D), n_repeats=4, groups={"two": ["x0", "x2"]}, random_state=3)
     said = pf.provenance
-    assert (said["method"], said["seed"], said["rows"], said["exact"]) == ("PFI", 3, N, True)
-    assert said["settings"]["repeats"] == 4
+    assert (said["method"], said["random_state"], said["rows"], said["exact"]) == (
+        "PFI",
+        3,
+        N,
+        True,
+    )
+    assert said["settings"]["n_repeats"] == 4
     assert said["features"] == ["two", "x1"]
     own = sd.explain(product, table(N, D), method=sd.PFI(groups={"two": ["x0", "x2"]}))
     assert own.provenance["settings"]["groups"] == {"two": ["x0", "x2"]}
@@ -164,7 +169,7 @@ def test_provenance_tells_how_it_was_made():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_samples_of_rows_say_so(settings, rows, exact, weighted):
     w = np.linspace(0.5, 3, N) if weighted else None
-    pf = important(product, table(N, D), weights=w, **settings)
+    pf = important(product, table(N, D), sample_weight=w, **settings)
     assert pf.rows == rows
     assert pf.provenance["rows"] == rows
     assert pf.provenance["exact"] is exact
@@ -173,21 +178,25 @@ def test_samples_of_rows_say_so(settings, rows, exact, weighted):
 def test_sampled_rows_keep_their_weights_and_labels():
     X = table(N, D)
     w, y = np.linspace(0.5, 3, N), labels(X)
-    pf = important(sd.loss(product), X, y=y, weights=w, max_samples=40, local="all", repeats=30)
+    pf = important(
+        sd.loss(product), X, y=y, sample_weight=w, max_samples=40, local="all", n_repeats=30
+    )
     rows = pf.local.row
     assert len(np.unique(rows)) == 40
     np.testing.assert_array_equal(pf.local.weight, w[rows])
     np.testing.assert_allclose(pf.local.own, (product(X) - y)[rows] ** 2)
     assert pf.baseline == pytest.approx(np.average(pf.local.own, weights=w[rows]))
-    exact = important(sd.loss(product), X[rows], y=y[rows], weights=w[rows], exact=True)
+    exact = important(sd.loss(product), X[rows], y=y[rows], sample_weight=w[rows], exact=True)
     assert (np.abs(pf.mean - exact.mean) <= 4 * pf.std / np.sqrt(30) + 1e-12).all()
-    other = important(sd.loss(product), X, y=y, weights=w, max_samples=40, local="all", seed=1)
+    other = important(
+        sd.loss(product), X, y=y, sample_weight=w, max_samples=40, local="all", random_state=1
+    )
     assert set(other.local.row) != set(rows)
 
 
 def test_beyond_the_budget_a_sample_of_rows_is_kept():
-    want = important(product, table(N, D), repeats=4, local="all")
-    pf = important(product, table(N, D), repeats=4, local="all", keep="5KB")
+    want = important(product, table(N, D), n_repeats=4, local="all")
+    pf = important(product, table(N, D), n_repeats=4, local="all", keep="5KB")
     assert 0 < len(pf.local) < N
     assert not pf.local.exact
     assert pf.provenance["exact"] is True  # importances rest on all rows
@@ -200,7 +209,7 @@ def test_beyond_the_budget_a_sample_of_rows_is_kept():
 @pytest.mark.parametrize("most", [60, np.int64(80)])
 def test_a_sample_that_holds_all_rows_is_none(most):
     w = np.where(np.arange(N) < 30, 0.0, 1.0)
-    pf = important(product, table(N, D), weights=w, max_samples=most)
+    pf = important(product, table(N, D), sample_weight=w, max_samples=most)
     assert pf.rows == 60
     assert pf.provenance["exact"] is True
 
@@ -225,14 +234,16 @@ def test_a_metric_of_ones_own():
         seen.append((len(y), None if sample_weight is None else sample_weight.copy()))
         return np.abs(y - values).max()
 
-    pf = important(product, X, y=y, metric=largest, greater_is_better=False, repeats=5, local="all")
+    pf = important(
+        product, X, y=y, metric=largest, greater_is_better=False, n_repeats=5, local="all"
+    )
     assert pf.baseline == pytest.approx(np.abs(y - product(X)).max())
     want = np.abs(y[:, None] - pf.local.after).max(axis=1) - pf.baseline
     np.testing.assert_allclose(pf.values, want, rtol=1e-12, atol=1e-12)
     assert pf.metric == pf.provenance["metric"] == "largest"
     assert (N, None) in seen
     w = np.linspace(0.5, 2, N)
-    important(product, X, y=y, weights=w, metric=largest, repeats=3)
+    important(product, X, y=y, sample_weight=w, metric=largest, n_repeats=3)
     np.testing.assert_array_equal(next(given for rows, given in reversed(seen) if rows == N), w)
 
 
@@ -276,7 +287,7 @@ def test_one_row_has_nobody_to_borrow_from(settings):
 
 def test_two_rows_lend_to_each_other_half_the_time():
     X = np.array([[1.0, 10.0], [2.0, 30.0]])
-    pf = important(product, X, repeats=200)
+    pf = important(product, X, n_repeats=200)
     swapped = (2 * 10 + 1 * 30 - 1 * 10 - 2 * 30) / 2
     assert set(np.unique(pf.values)) == {swapped / 2}
     exact = important(product, X, exact=True)
@@ -294,13 +305,13 @@ def test_few_rows_have_importances_but_no_interval(rows):
 def test_three_repeats_have_an_interval_whatever_the_seed():
     X = table(100, 2)
     for seed in range(40):
-        low, high = important(product, X, repeats=3, seed=seed).interval()
+        low, high = important(product, X, n_repeats=3, random_state=seed).interval()
         assert (low <= high).all()
 
 
 @pytest.mark.parametrize("rows", [7, 20, 127, 128, 300])
 def test_three_repeats_have_an_interval(rows):
-    low, high = important(product, table(rows, 2), repeats=3, seed=1).interval()
+    low, high = important(product, table(rows, 2), n_repeats=3, random_state=1).interval()
     assert (low <= high).all()
 
 
@@ -311,7 +322,7 @@ def test_gaps_are_lent_like_values():
     def model(X):
         return np.where(np.isnan(X[:, 0]), 10.0, X[:, 0]) * X[:, 1]
 
-    pf = important(model, X, repeats=6, local="all")
+    pf = important(model, X, n_repeats=6, local="all")
     gaps = np.isnan(X[:, 0])
     lent = np.isclose(pf.local.after[0], 10 * X[:, 1:]).sum(axis=0)
     np.testing.assert_array_equal(lent, gaps.sum())
@@ -322,7 +333,7 @@ def test_gaps_are_lent_like_values():
 def test_columns_keep_their_type(dtype):
     X = (np.abs(table(N, D)) * 3).astype(dtype)
     model = Remembers(lambda X: X[:, 0].astype(float) + X[:, 1])
-    important(model, X, repeats=3)
+    important(model, X, n_repeats=3)
     assert {part.dtype for part in model.seen} == {np.dtype(dtype)}
 
 
@@ -336,7 +347,7 @@ def test_a_data_frame_keeps_its_types_and_its_index():
     X.loc[4, "n"] = pd.NA
     before = X.copy(deep=True)
     model = Remembers(lambda X: X["a"].to_numpy() * ((X["c"] == "u") + X["t"]))
-    pf = important(model, X, repeats=3)
+    pf = important(model, X, n_repeats=3)
     for part in model.seen:
         assert list(part.columns) == list(X.columns)
         assert (part.dtypes == X.dtypes).all()
@@ -349,9 +360,9 @@ def test_a_data_frame_keeps_its_types_and_its_index():
 def test_other_frames_stay_what_they_are(kind):
     X = kind(frame())
     model = Remembers(lambda X: of_frame(X.to_pandas()))
-    pf = important(model, X, repeats=3)
+    pf = important(model, X, n_repeats=3)
     assert {type(part) for part in model.seen} == {type(X)}
-    want = important(of_frame, frame(), repeats=3)
+    want = important(of_frame, frame(), n_repeats=3)
     np.testing.assert_allclose(pf.values, want.values)
     assert type(pf.to_frame()) is type(X)
 
@@ -374,7 +385,7 @@ def test_features_of_any_name():
 
 def test_many_categories_and_texts_are_lent_without_counting_them():
     X = pd.DataFrame({"id": [f"id {i}" for i in range(3000)], "x": table(3000, 1)[:, 0]})
-    pf = important(lambda X: X["x"] * X["id"].str[-1].astype(float), X, repeats=3)
+    pf = important(lambda X: X["x"] * X["id"].str[-1].astype(float), X, n_repeats=3)
     assert np.isfinite(pf.mean).all()
 
 
@@ -383,7 +394,7 @@ def test_a_memory_map_that_may_only_be_read(tmp_path, order):
     X = np.asarray(table(400, D), order=order)
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    for settings in ({"repeats": 4}, {"exact": True}, {"repeats": 4, "max_samples": 50}):
+    for settings in ({"n_repeats": 4}, {"exact": True}, {"n_repeats": 4, "max_samples": 50}):
         got, want = important(product, mapped, **settings), important(product, X, **settings)
         np.testing.assert_array_equal(got.values, want.values)
 
@@ -407,7 +418,7 @@ def test_quantities_of_any_size(size):
 # --------------------------------------------------------------------------------------- bad input
 
 
-@pytest.mark.parametrize("name", ["repeats", "subgroup_rows"])
+@pytest.mark.parametrize("name", ["n_repeats", "subgroup_rows"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "10", None, np.nan])
 def test_counts_that_are_none(name, value):
     with refused(sd.DataError, f"PFI({name})", repr(value), "a whole number", f"Use {name}="):
@@ -427,7 +438,7 @@ def test_samples_that_are_none(value):
 
 
 def test_whole_numbers_of_numpy_are_whole_numbers():
-    pf = important(product, table(N, D), repeats=np.int32(4), local=np.int64(5))
+    pf = important(product, table(N, D), n_repeats=np.int32(4), local=np.int64(5))
     assert pf.values.shape == (D, 4)
     assert len(pf.local) == 5
 
@@ -530,7 +541,7 @@ def test_a_metric_beyond_what_is_kept():
 
 def test_weights_that_add_up_to_one_row_are_told():
     """Frequencies that add up to 1 are one row, of which there is no error."""
-    pf = important(product, table(N, D), weights=np.full(N, 1 / N), exact=True)
+    pf = important(product, table(N, D), sample_weight=np.full(N, 1 / N), exact=True)
     with refused(sd.DataError, "weight"):
         pf.interval()
 
@@ -544,7 +555,7 @@ def test_a_metric_of_few_rows_says_how_many_it_takes():
 def test_a_maximum_takes_no_weights():
     """Rows of weight zero are gone before; others all count for a maximum."""
     X, w = table(N, D), np.linspace(0, 2, N)
-    pf = important(product, X, y=labels(X), weights=w, metric="max_error")
+    pf = important(product, X, y=labels(X), sample_weight=w, metric="max_error")
     assert pf.baseline == pytest.approx(np.abs(labels(X) - product(X))[1:].max())
 
 
@@ -554,7 +565,7 @@ def test_a_function_that_takes_no_weights_is_refused_where_there_are_some():
 
     X = table(N, D)
     with refused(sd.DataError, "score", "sample_weight", "weights"):
-        important(product, X, y=labels(X), weights=np.linspace(1, 2, N), metric=score)
+        important(product, X, y=labels(X), sample_weight=np.linspace(1, 2, N), metric=score)
 
 
 def test_a_rare_class_brings_no_warnings():

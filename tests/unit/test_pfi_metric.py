@@ -23,10 +23,17 @@ SEVERAL = LogisticRegression().fit(X, THREE)
 LINE = LinearRegression().fit(X, NUMBER)
 
 
-def important(quantity, y, metric, *, repeats=3, weights=None, weight_kind="frequency", **more):
-    method = sd.PFI(metric=metric, repeats=repeats, local="all", **more)
+def important(
+    quantity, y, metric, *, n_repeats=3, sample_weight=None, weight_kind="frequency", **more
+):
+    method = sd.PFI(metric=metric, n_repeats=n_repeats, local="all", **more)
     return sd.explain(
-        quantity, X[: len(y)], y=y, weights=weights, method=method, weight_kind=weight_kind
+        quantity,
+        X[: len(y)],
+        y=y,
+        sample_weight=sample_weight,
+        method=method,
+        weight_kind=weight_kind,
     )
 
 
@@ -161,7 +168,7 @@ def test_unknown_names_are_told_what_they_may_mean(name, fix):
 def test_a_function_that_takes_no_weights():
     w = np.linspace(1, 2, N)
     with refused(sd.DataError, "takes no sample_weight, and weights", "leave weights out"):
-        important(LINE, NUMBER, lambda y, v: float(np.mean(y * v)), weights=w)
+        important(LINE, NUMBER, lambda y, v: float(np.mean(y * v)), sample_weight=w)
 
     def moment(y, values, sample_weight):
         return float(np.average(y * values, weights=sample_weight))
@@ -171,7 +178,7 @@ def test_a_function_that_takes_no_weights():
 
     want = float(np.average(NUMBER * LINE.predict(X), weights=w))
     for metric in (moment, open_, functools.partial(moment)):
-        assert important(LINE, NUMBER, metric, weights=w).baseline == pytest.approx(want)
+        assert important(LINE, NUMBER, metric, sample_weight=w).baseline == pytest.approx(want)
 
 
 def test_a_metric_of_predicted_labels_is_told_what_it_gets():
@@ -203,14 +210,14 @@ def mean_error(y, values, sample_weight=None):
 def test_rows_that_stand_for_many_have_the_error_of_many():
     """Four times the frequency is half the error; four times the sampling weight is the same error."""
     one, four = np.ones(N), np.full(N, 4.0)
-    again = {"metric": mean_error, "greater_is_better": False, "repeats": 3}
+    again = {"metric": mean_error, "greater_is_better": False, "n_repeats": 3}
     plain = important(LINE, NUMBER, **again)
     for weights, kind, factor in (
         (one, "frequency", 1.0),
         (four, "frequency", 0.5),
         (four, "sampling", 1.0),
     ):
-        pf = important(LINE, NUMBER, **again, weights=weights, weight_kind=kind)
+        pf = important(LINE, NUMBER, **again, sample_weight=weights, weight_kind=kind)
         np.testing.assert_allclose(pf.values, plain.values, rtol=1e-9, atol=1e-15)
         np.testing.assert_allclose(pf.std_error, factor * plain.std_error, rtol=1e-9, atol=1e-15)
 
@@ -218,13 +225,15 @@ def test_rows_that_stand_for_many_have_the_error_of_many():
 def test_the_reason_for_no_interval_is_the_true_one():
     with refused(sd.DataError, "3 repeats of 15 rows", "3 repeats, and 20 rows", "Pass more rows"):
         important(LINE, NUMBER[:15], "r2").interval()
-    with refused(sd.DataError, "2 repeats of 90 rows", "at least 3 repeats", "sd.PFI(repeats=10)"):
-        important(LINE, NUMBER, "r2", repeats=2).interval()
+    with refused(
+        sd.DataError, "2 repeats of 90 rows", "at least 3 repeats", "sd.PFI(n_repeats=10)"
+    ):
+        important(LINE, NUMBER, "r2", n_repeats=2).interval()
     rare = important(LINE, np.arange(N) == 3, "roc_auc")
     with refused(sd.DataError, "roc_auc, which is undefined", "nine tenths", "method='repeats'"):
         rare.interval()
     assert np.isfinite(rare.interval(method="repeats")).all()
-    few = sd.explain(LINE, X[:6], method=sd.PFI(repeats=5))
+    few = sd.explain(LINE, X[:6], method=sd.PFI(n_repeats=5))
     with refused(sd.DataError, "5 repeats of 6 rows", "7 rows", "Pass more rows"):
         few.interval()
     alone = sd.explain(LINE, X[:1], method=sd.PFI(exact=True))
@@ -236,7 +245,7 @@ def test_the_reason_for_no_interval_is_the_true_one():
 
 
 def test_an_importance_in_print():
-    pf = sd.explain(sd.loss(LINE), X, y=NUMBER, method=sd.PFI(repeats=5))
+    pf = sd.explain(sd.loss(LINE), X, y=NUMBER, method=sd.PFI(n_repeats=5))
     lines = str(pf).splitlines()
     assert lines[0] == "rise of squared error: PFI, 90 rows"
     assert lines[1].split() == ["feature", "importance", "95", "%", "interval"]
@@ -245,23 +254,23 @@ def test_an_importance_in_print():
     assert f"{first.lower:.4g} to {first.upper:.4g}" in lines[2]
     assert len(lines) == 5
     assert len({len(line) for line in lines[1:]}) == 1
-    assert "interval" not in str(sd.explain(LINE, X, method=sd.PFI(repeats=2)))
+    assert "interval" not in str(sd.explain(LINE, X, method=sd.PFI(n_repeats=2)))
 
 
 def test_raised_probabilities_are_told_in_print():
     sure = sd.nll(lambda X: np.column_stack([X[:, 0] > 9, X[:, 0] <= 9]).astype(float))
-    pf = sd.explain(sure, X, "x0", y=np.zeros(N, dtype=int), method=sd.PFI(repeats=3))
+    pf = sd.explain(sure, X, "x0", y=np.zeros(N, dtype=int), method=sd.PFI(n_repeats=3))
     assert pf.provenance["floored_rows"] == 4 * N
     assert str(pf).splitlines()[-1].startswith("360 model rows: the label's probability")
 
 
 def test_names_are_what_is_iterated_over():
-    pf = sd.explain(LINE, X, method=sd.PFI(repeats=3))
+    pf = sd.explain(LINE, X, method=sd.PFI(n_repeats=3))
     for holder in (pf, pf.local):
         assert list(holder) == ["x0", "x1", "x2"]
         assert "x1" in holder
         assert "z" not in holder
     assert repr(pf.local) == "<LocalImportance: all 90 rows, 3 features>"
-    some = sd.explain(LINE, X, "x0", method=sd.PFI(repeats=1, local=10))
+    some = sd.explain(LINE, X, "x0", method=sd.PFI(n_repeats=1, local=10))
     assert repr(some.local) == "<LocalImportance: a sample of 10 rows, 1 feature>"
     assert "1 repeat," in repr(some)

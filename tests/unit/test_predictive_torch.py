@@ -48,7 +48,7 @@ def by_hand(net, seed, samples, layer=0):
 
 def test_samples_are_thinned_networks():
     net = network()
-    e = sd.ensemble(net, samples=5, output="logits", seed=3)
+    e = sd.ensemble(net, samples=5, output="logits", random_state=3)
     p = softmax(by_hand(net, 3, 5))
     np.testing.assert_allclose(e(X), p.mean(axis=0), rtol=1e-5)
     np.testing.assert_allclose(
@@ -122,7 +122,8 @@ def test_no_result_depends_on_its_batch(monkeypatch):
 def test_seeds_make_other_samples_and_the_same_again():
     net = network()
     a, b, c = (
-        sd.entropy(sd.ensemble(net, samples=4, output="logits", seed=s)).at(X) for s in (0, 1, 0)
+        sd.entropy(sd.ensemble(net, samples=4, output="logits", random_state=s)).at(X)
+        for s in (0, 1, 0)
     )
     np.testing.assert_array_equal(a, c)
     assert np.abs(a - b).max() > 1e-3

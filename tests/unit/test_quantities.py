@@ -345,7 +345,7 @@ def test_names_and_units_reach_the_axes():
     two = fit(LogisticRegression(), TWO)
     assert sd.probability(two).name == "P(y = yes)"
     assert sd.logit(two, class_="no").name == "logit P(y = no)"
-    assert sd.probability(two, name="risk", unit="%").axis == "risk [%]"
+    assert sd.probability(two, name="likelihood", unit="%").axis == "likelihood [%]"
 
 
 def test_a_callables_probabilities_are_taken_by_column():

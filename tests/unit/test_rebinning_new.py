@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.build.rebin import rebinned
+from skedasis.results.build.rebin import rebin_effect
 from tests.helpers import Remembers, bent, bent_slope, refused, same_effect, table
 
 N = 240
@@ -62,11 +62,11 @@ def test_groups_of_levels_have_the_same_heterogeneity_score():
 @pytest.mark.parametrize("center", [None, "mean"])
 def test_an_m_plot_on_other_bins_is_the_m_plot_of_these_bins(bins, weights, center):
     model = Remembers(bent)
-    e = one(sd.MPlot(bins=20, center=center), model, weights=weights)
+    e = one(sd.MPlot(bins=20, center=center), model, sample_weight=weights)
     called = len(model.seen)
     got = e.rebin(bins)
     assert len(model.seen) == called
-    want = one(sd.MPlot(bins=bins, center=center), weights=weights)
+    want = one(sd.MPlot(bins=bins, center=center), sample_weight=weights)
     same_effect(got, want, 1e-12)
     np.testing.assert_array_equal(got.bins.left, want.bins.left)
     np.testing.assert_array_equal(got.bins.empty, want.bins.empty)
@@ -76,7 +76,7 @@ def test_an_m_plot_on_other_bins_is_the_m_plot_of_these_bins(bins, weights, cent
 
 
 def test_bins_of_an_m_plot_hold_the_means_of_their_rows():
-    got = one(sd.MPlot(bins=20), weights=WEIGHTS).rebin(sd.Edges([-1.0, 0.0, 1.5]))
+    got = one(sd.MPlot(bins=20), sample_weight=WEIGHTS).rebin(sd.Edges([-1.0, 0.0, 1.5]))
     for k, (low, high) in enumerate([(-1.0, 0.0), (0.0, 1.5)]):
         here = (X[:, 0] > low) & (X[:, 0] <= high)
         assert got.value[k] == pytest.approx(np.average(bent(X[here]), weights=WEIGHTS[here]))
@@ -111,7 +111,7 @@ def test_a_constant_m_plot_has_nothing_to_bin():
 @pytest.mark.parametrize("method", [sd.PDP(), sd.ICE(), sd.PDP(derivative=True)])
 def test_grids_are_still_refused(method):
     with refused(sd.UnsupportedError, "rebin of the", "without bins", "another grid"):
-        rebinned(one(method), 5)
+        rebin_effect(one(method), 5)
 
 
 # ------------------------------------------------------------- points of missing values
@@ -177,10 +177,10 @@ choosers = pytest.mark.parametrize(
 @pytest.mark.parametrize("kind", [sd.RHALE, sd.UALE])
 def test_steps_are_grouped_as_explaining_again_groups_them(bins, weights, kind):
     model = Remembers(staircase)
-    options = {**ORDINAL, "model": model, "weights": weights}
+    options = {**ORDINAL, "model": model, "sample_weight": weights}
     e = one(kind(), **options)
     called = len(model.seen)
-    got = rebinned(e, bins)
+    got = rebin_effect(e, bins)
     assert len(model.seen) == called
     want = one(kind(bins=bins), **{**options, "model": staircase})
     same_effect(got, want, 1e-12)
@@ -217,7 +217,7 @@ def test_groups_of_steps_are_the_best_of_all_groups():
     inner = range(1, last)
     cuts = [c for size in range(last) for c in itertools.combinations(inner, size)]
     best = min(((0, *c, last) for c in cuts), key=cost)
-    got = rebinned(one(sd.RHALE(), **ORDINAL), sd.Optimal(alpha=alpha, min_points=least))
+    got = rebin_effect(one(sd.RHALE(), **ORDINAL), sd.Optimal(alpha=alpha, min_points=least))
     assert got.bins.left.tolist() == list(best[:-1])
     assert got.bins.right.tolist() == list(best[1:])
     assert 1 < len(best) - 1 < last
@@ -226,13 +226,13 @@ def test_groups_of_steps_are_the_best_of_all_groups():
 def test_grouping_needs_no_rows():
     e = one(sd.RHALE(), **ORDINAL, keep=0)
     assert e.rows is None or not e.rows.exact
-    want = rebinned(one(sd.RHALE(), **ORDINAL), sd.Greedy(alpha=0.5))
-    np.testing.assert_array_equal(rebinned(e, sd.Greedy(alpha=0.5)).bins.left, want.bins.left)
+    want = rebin_effect(one(sd.RHALE(), **ORDINAL), sd.Greedy(alpha=0.5))
+    np.testing.assert_array_equal(rebin_effect(e, sd.Greedy(alpha=0.5)).bins.left, want.bins.left)
 
 
 def test_one_level_has_no_steps_to_group():
     e = one(sd.RHALE(top_levels=1), **ORDINAL)
-    assert len(rebinned(e, sd.Optimal()).x) == 1
+    assert len(rebin_effect(e, sd.Optimal()).x) == 1
 
 
 @pytest.mark.parametrize(
@@ -240,19 +240,19 @@ def test_one_level_has_no_steps_to_group():
 )
 def test_steps_lie_on_no_axis(bins):
     with refused(sd.UnsupportedError, "rebin of the RHALE of 'grade'", "which group levels"):
-        rebinned(one(sd.RHALE(), **ORDINAL), bins)
+        rebin_effect(one(sd.RHALE(), **ORDINAL), bins)
 
 
 def test_nominal_levels_have_no_bins():
     e = one(sd.ALE(), **{**ORDINAL, "schema": {"grade": "nominal"}})
     with refused(sd.UnsupportedError, "rebin of the ALE of 'grade'", "declare it", "ordinal"):
-        rebinned(e, sd.Optimal())
+        rebin_effect(e, sd.Optimal())
 
 
 @pytest.mark.parametrize("method", [sd.MPlot(), sd.PDP()])
 def test_levels_of_other_methods_have_no_bins(method):
     with refused(sd.UnsupportedError, "without bins", "Use the levels as they are"):
-        rebinned(one(method, **ORDINAL), sd.Optimal())
+        rebin_effect(one(method, **ORDINAL), sd.Optimal())
 
 
 # -------------------------------------------------------------------------------- surfaces
@@ -274,12 +274,12 @@ PAIRS: dict[str, Any] = {
 def test_a_surface_of_slopes_on_other_bins_is_the_surface_of_these_bins(bins, weights, empty):
     model = Remembers(bent)
     q = sd.prediction(model, slope=bent_slope)
-    shown = one(sd.DALE(bins=8, empty=empty), q, (0, 1), weights=weights)
+    shown = one(sd.DALE(bins=8, empty=empty), q, (0, 1), sample_weight=weights)
     called = len(model.seen)
     got = shown.rebin(bins)
     assert len(model.seen) == called
     by_name = dict(zip(("x0", "x1"), bins, strict=True)) if isinstance(bins, tuple) else bins
-    want = one(sd.DALE(bins=by_name, empty=empty), SLOPED, (0, 1), weights=weights)
+    want = one(sd.DALE(bins=by_name, empty=empty), SLOPED, (0, 1), sample_weight=weights)
     for axis in (0, 1):
         np.testing.assert_array_equal(got.x[axis], want.x[axis])
         np.testing.assert_allclose(got.main[axis], want.main[axis], rtol=1e-12, atol=1e-12)

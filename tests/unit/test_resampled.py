@@ -89,9 +89,9 @@ def test_rows_counted_otherwise_are_rows_repeated(name, kind):
     case, X, rng = CASES[name], data(), np.random.default_rng(9)
     options: dict[str, Any] = {}
     if kind == "frequency":
-        options = {"weights": np.ceil(WEIGHTS)}
+        options = {"sample_weight": np.ceil(WEIGHTS)}
     if kind == "sampling":
-        options = {"weights": WEIGHTS, "weight_kind": "sampling"}
+        options = {"sample_weight": WEIGHTS, "weight_kind": "sampling"}
     e = explain(case, X, **options)
     counts = rng.multinomial(N, np.full(N, 1 / N), size=3)
     figures = [f for f in FIGURES if f != "bins" or e.bins is not None]
@@ -99,12 +99,12 @@ def test_rows_counted_otherwise_are_rows_repeated(name, kind):
     for r, count in enumerate(counts):
         more = {}
         if kind == "sampling":
-            more = {"weights": np.repeat(WEIGHTS, count), "weight_kind": "sampling"}
+            more = {"sample_weight": np.repeat(WEIGHTS, count), "weight_kind": "sampling"}
         again = explain(case, np.repeat(X, count, axis=0), **more)
         for of in figures:
             want = figure(again, of)
             same(got[of][r], want, np.nanmax(np.abs(want)))
-    own = options["weights"] if kind == "frequency" else np.ones(N)
+    own = options["sample_weight"] if kind == "frequency" else np.ones(N)
     for of in figures:
         same(e.resampled(own, of), figure(e, of), np.nanmax(np.abs(figure(e, of))))
 
@@ -160,7 +160,7 @@ def bent() -> tuple[Any, np.ndarray]:
 def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     """Each replicate against a fit by hand, through the means of the fine cells."""
     q, X = bent()
-    method = sd.RHALE(bins=sd.Optimal(criterion="risk"), center="start")
+    method = sd.RHALE(bins=sd.Optimal(criterion="likelihood"), center="start")
     e = sd.explain(q, X, 0, method=method, progress=False)
     assert np.any(e.bins.trend)
     counts = np.random.default_rng(3).multinomial(900, np.full(900, 1 / 900), size=3)
@@ -209,7 +209,7 @@ def test_moments_and_rows_give_one_distribution(name):
     """Kolmogorov and Smirnov, at each point: 4,000 replicates of either kind."""
     from scipy.stats import ks_2samp
 
-    from skedasis.results.intervals.bootstrap import source_of
+    from skedasis.results.intervals.bootstrap import replicate_source
     from skedasis.stats.resampling import replicate
 
     what, method, feature, schema, _ = CASES[name]
@@ -218,9 +218,9 @@ def test_moments_and_rows_give_one_distribution(name):
         rng.choice(4, 6000, p=[0.4, 0.3, 0.2, 0.1]), rng.normal(size=6000), rng.uniform(-1, 1, 6000)
     ]
     e = sd.explain(what, X, feature, method=method, schema=schema, progress=False)
-    rows = source_of(e, "rows")
+    rows = replicate_source(e, "rows")
     by_rows = replicate(rows.draws, [rows.repeated("value")], 4000, 1)[0]
-    by_moments = source_of(e, "moments").replicates("value", 4000, 2)
+    by_moments = replicate_source(e, "moments").replicates("value", 4000, 2)
     moving = np.flatnonzero(by_rows.std(axis=0) > 0)
     least = min(ks_2samp(by_rows[:, k], by_moments[:, k]).pvalue for k in moving)
     print(f"\n{name}: least p {least:.3f}")  # noqa: T201

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import skedasis as sd
-from skedasis.results.checks.elevated_regions import Rise, rises
+from skedasis.results.checks.elevated_regions import ElevatedRegion, elevated_regions
 from tests.helpers import refused
 
 
@@ -30,7 +30,7 @@ class TestVerdicts:
         X = np.random.default_rng(seed).uniform(-1, 1, size=(400, 2))
         sigma = lambda X: np.where(X[:, 0] > 0.3, 3.0, 1.0) * np.exp(0.5 * X[:, 1])  # noqa: E731
         H = lambda X: 0.5 * np.log(2 * np.pi * np.e * sigma(X) ** 2)  # noqa: E731
-        (rise,) = sd.explain(H, X, 0, method=sd.ICE(grid=21)).rises()
+        (rise,) = sd.explain(H, X, 0, method=sd.ICE(grid=21)).elevated_regions()
         assert rise.verdict == "all"
         assert rise.text == "curves of rows here, too"
         assert rise.left == pytest.approx(0.3, abs=0.1)
@@ -40,7 +40,7 @@ class TestVerdicts:
     @pytest.mark.parametrize("seed", range(5))
     def test_the_empty_middle_surprises_only_rows_from_elsewhere(self, seed):
         X = border(400, seed)
-        (rise,) = sd.explain(inside, X, 0, method=sd.ICE(grid=31)).rises()
+        (rise,) = sd.explain(inside, X, 0, method=sd.ICE(grid=31)).elevated_regions()
         assert rise.verdict == "elsewhere"
         assert rise.left < -0.4
         assert rise.right > 0.4
@@ -53,7 +53,7 @@ class TestVerdicts:
         """Near the edges every row is 0.3 x0⁸ less certain, whatever its curve does in the middle."""
         X = border(400)
         q = lambda X: inside(X) + 0.3 * np.abs(X[:, 0]) ** 8  # noqa: E731
-        found = sd.explain(q, X, 0, method=sd.ICE(grid=41)).rises()
+        found = sd.explain(q, X, 0, method=sd.ICE(grid=41)).elevated_regions()
         assert [r.verdict for r in found] == ["all", "elsewhere", "all"]
 
     def test_a_logistic_model_knows_no_extrapolation(self):
@@ -63,7 +63,7 @@ class TestVerdicts:
             X = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=400)
             p = lambda X: 1 / (1 + np.exp(2 - 2 * X[:, 0] - 0.5 * X[:, 1]))  # noqa: E731
             H = lambda X, p=p: stats.bernoulli(p(X)).entropy()  # noqa: E731
-            (rise,) = sd.explain(H, X, 0, method=sd.ICE()).rises()
+            (rise,) = sd.explain(H, X, 0, method=sd.ICE()).elevated_regions()
             assert rise.left < 1 < rise.right
             assert rise.verdict == "all"
 
@@ -74,7 +74,7 @@ class TestVerdicts:
         def away(X):
             return np.sqrt(((X[:, None] - train[None]) ** 2).sum(axis=2).min(axis=1))
 
-        found = sd.explain(away, border(200, 8), 0, method=sd.ICE(grid=31)).rises()
+        found = sd.explain(away, border(200, 8), 0, method=sd.ICE(grid=31)).elevated_regions()
         middle = [r for r in found if r.left < 0 < r.right]
         assert [r.verdict for r in middle] == ["elsewhere"]
 
@@ -83,7 +83,7 @@ class TestVerdicts:
         x = np.random.default_rng(0).uniform(-1, 1, size=500)
         X = np.column_stack([x, x])
         q = lambda X: np.abs(X[:, 0] - X[:, 1])  # noqa: E731
-        found = sd.explain(q, X, 0, method=sd.ICE(grid=21)).rises()
+        found = sd.explain(q, X, 0, method=sd.ICE(grid=21)).elevated_regions()
         assert [r.verdict for r in found] == ["elsewhere", "elsewhere"]
         assert found[0].right < 0 < found[1].left
 
@@ -91,10 +91,10 @@ class TestVerdicts:
         rng = np.random.default_rng(0)
         X = rng.uniform(-1, 1, size=(300, 2))
         for q in (lambda X: X[:, 1], lambda X: np.full(len(X), 0.1), lambda X: np.zeros(len(X))):
-            assert sd.explain(q, X, 0, method=sd.ICE()).rises() == ()
+            assert sd.explain(q, X, 0, method=sd.ICE()).elevated_regions() == ()
         # Offsets leave rounding behind, which is no rise.
         q = lambda X: 1e9 + 1e-7 * np.sin(1e6 * X[:, 0])  # noqa: E731
-        assert sd.explain(q, X, 0, method=sd.ICE()).rises() == ()
+        assert sd.explain(q, X, 0, method=sd.ICE()).elevated_regions() == ()
 
     def test_chance_is_no_rise(self):
         """Curves that are noise about nothing: at 95 % for the whole grid, some 2.5 % of data sets show a rise."""
@@ -105,21 +105,21 @@ class TestVerdicts:
             X = np.column_stack([np.linspace(0, 1, 60), np.arange(60.0)])
             q = lambda X, v=values: v[X[:, 1].astype(int), np.round(19 * X[:, 0]).astype(int)]  # noqa: E731
             grid = np.arange(20) / 19
-            shown += bool(sd.explain(q, X, 0, method=sd.ICE(grid=grid)).rises())
+            shown += bool(sd.explain(q, X, 0, method=sd.ICE(grid=grid)).elevated_regions())
         assert shown <= stats.binom.ppf(0.9999, 200, 0.05)
 
     def test_too_few_rows_to_tell(self):
         X = np.random.default_rng(0).uniform(0, 1, size=(200, 2))
         X[:, 0] = np.where(np.arange(200) < 4, 2.0, X[:, 0])
         e = sd.explain(lambda X: 1.0 * (X[:, 0] > 1.5), X, 0, method=sd.ICE(grid=[0.0, 1, 2]))
-        (rise,) = e.rises()
+        (rise,) = e.elevated_regions()
         assert (rise.verdict, rise.near_rows, rise.elsewhere_rows) == ("unclear", 4, 196)
         assert rise.text == "unclear: 4 rows here"
 
     def test_where_no_row_lies(self):
         X = np.random.default_rng(0).uniform(0, 1, size=(200, 2))
         e = sd.explain(lambda X: 1.0 * (X[:, 0] > 3), X, 0, method=sd.ICE(grid=[0.0, 1, 3, 5, 6]))
-        (rise,) = e.rises()
+        (rise,) = e.elevated_regions()
         assert (rise.left, rise.right, rise.near_rows) == (4.0, 6.0, 0)
         assert np.isnan(rise.near)
         assert rise.elsewhere == 1
@@ -130,7 +130,7 @@ class TestVerdicts:
         x = np.random.default_rng(0).uniform(-1, 1, size=500)
         X = np.column_stack([x, x])
         q = lambda X: 1.0 * ((X[:, 0] > 0.5) & (X[:, 1] > 0.5))  # noqa: E731
-        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=21)).rises()
+        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=21)).elevated_regions()
         assert rise.verdict == "all"
         assert rise.text == "mainly curves of rows here"
 
@@ -140,7 +140,7 @@ class TestNumbers:
         X = border(150, 3)
         q = lambda X: inside(X) + 0.3 * X[:, 1] * X[:, 0]  # noqa: E731
         e = sd.explain(q, X, 0, method=sd.ICE(grid=15))
-        grid, rise = e.x, e.rises()[0]
+        grid, rise = e.x, e.elevated_regions()[0]
         own, away, points = [], [], []
         for x0, x1 in X:
             if rise.left <= x0 <= rise.right:
@@ -167,7 +167,7 @@ class TestNumbers:
         curves -= curves.mean(axis=1, keepdims=True)
         test = stats.ttest_1samp(curves, 0, axis=0)
         sure = (test.pvalue < 0.05 / 41) & (test.statistic > 0)
-        found = e.rises()
+        found = e.elevated_regions()
         covered = np.array([any(r.left < x < r.right for r in found) for x in e.x[1:-1]])
         assert not (sure[1:-1] & ~covered).any()
         assert (curves.mean(axis=0)[1:-1][covered] > 0).all()
@@ -178,8 +178,8 @@ class TestNumbers:
     @pytest.mark.parametrize("centre", ["mean", "start"])
     def test_centring_changes_nothing(self, centre):
         X = border(200)
-        a = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).rises()
-        b = sd.explain(inside, X, 0, method=sd.ICE(grid=15, center=centre)).rises()
+        a = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).elevated_regions()
+        b = sd.explain(inside, X, 0, method=sd.ICE(grid=15, center=centre)).elevated_regions()
         for r, s in zip(a, b, strict=True):
             assert (r.left, r.right, r.verdict) == (s.left, s.right, s.verdict)
             assert r.elsewhere == pytest.approx(s.elsewhere)
@@ -187,17 +187,19 @@ class TestNumbers:
     @pytest.mark.parametrize("factor", [1e-12, 1e12])
     def test_scale_changes_nothing(self, factor):
         X = border(200)
-        (a,) = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).rises()
-        (b,) = sd.explain(lambda X: factor * inside(X), X, 0, method=sd.ICE(grid=15)).rises()
+        (a,) = sd.explain(inside, X, 0, method=sd.ICE(grid=15)).elevated_regions()
+        (b,) = sd.explain(
+            lambda X: factor * inside(X), X, 0, method=sd.ICE(grid=15)
+        ).elevated_regions()
         assert (a.left, a.right, a.verdict) == (b.left, b.right, b.verdict)
         assert b.elsewhere == pytest.approx(factor * a.elsewhere)
 
     def test_weights_repeat_rows(self):
         X = border(200)
         w = np.random.default_rng(0).integers(0, 4, 200)
-        e = sd.explain(inside, X, 0, method=sd.ICE(grid=15), weights=w)
+        e = sd.explain(inside, X, 0, method=sd.ICE(grid=15), sample_weight=w)
         twice = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=e.x))
-        for a, b in zip(e.rises(), twice.rises(), strict=True):
+        for a, b in zip(e.elevated_regions(), twice.elevated_regions(), strict=True):
             assert (a.left, a.right, a.verdict) == (b.left, b.right, b.verdict)
             assert a.near == pytest.approx(b.near, abs=1e-12)
             assert a.near_error == pytest.approx(b.near_error)
@@ -206,7 +208,7 @@ class TestNumbers:
     def test_rows_beyond_the_grid_next_to_a_rise_count_as_neither(self):
         X = np.random.default_rng(0).uniform(0, 1, size=(300, 2))
         e = sd.explain(lambda X: X[:, 0] ** 4, X, 0, method=sd.ICE(grid=[0.2, 0.5, 0.8]))
-        (rise,) = e.rises()
+        (rise,) = e.elevated_regions()
         assert (rise.left, rise.right) == (0.65, 0.8)
         assert rise.near_rows == int(((X[:, 0] >= 0.65) & (X[:, 0] <= 0.8)).sum())
         assert rise.elsewhere_rows == int((X[:, 0] < 0.65).sum())
@@ -215,36 +217,38 @@ class TestNumbers:
         X = border(200)
         X[:7, 0] = np.nan
         q = lambda X: inside(np.nan_to_num(X))  # noqa: E731
-        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=15)).rises()
+        (rise,) = sd.explain(q, X, 0, method=sd.ICE(grid=15)).elevated_regions()
         here = np.sum((X[:, 0] >= rise.left) & (X[:, 0] <= rise.right))
         assert (rise.near_rows, rise.elsewhere_rows) == (here, 193 - here)
         assert rise.verdict == "elsewhere"
 
     def test_one_row_or_one_point(self):
         X = border(40)
-        assert sd.explain(inside, X[:1], 0, method=sd.ICE()).rises() == ()
-        assert sd.explain(inside, X, 0, method=sd.ICE(grid=[0.0])).rises() == ()
+        assert sd.explain(inside, X[:1], 0, method=sd.ICE()).elevated_regions() == ()
+        assert sd.explain(inside, X, 0, method=sd.ICE(grid=[0.0])).elevated_regions() == ()
 
 
 class TestRefused:
     def test_what_has_no_curves_over_numbers(self):
         X = border(60)
         with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
-            sd.explain(inside, X, 0, method=sd.ALE()).rises()
+            sd.explain(inside, X, 0, method=sd.ALE()).elevated_regions()
         with refused(sd.UnsupportedError, "elevated_regions", "PDP"):
-            sd.explain(inside, X, 0, method=sd.PDP(ice=0)).rises()
+            sd.explain(inside, X, 0, method=sd.PDP(ice=0)).elevated_regions()
         with refused(sd.UnsupportedError, "slopes"):
-            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).rises()
+            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).elevated_regions()
         with refused(sd.UnsupportedError, "categorical"):
-            sd.explain(inside, np.round(X), 0, method=sd.ICE(), schema={"x0": "ordinal"}).rises()
+            sd.explain(
+                inside, np.round(X), 0, method=sd.ICE(), schema={"x0": "ordinal"}
+            ).elevated_regions()
 
     @pytest.mark.parametrize("level", [0, 1, 2.0, True])
     def test_level(self, level):
         e = sd.explain(inside, border(60), 0, method=sd.ICE())
         with refused(sd.DataError, "elevated_regions(confidence_level)", repr(level)):
-            rises(e, level)
+            elevated_regions(e, level)
 
     def test_words_of_one_row(self):
-        one = Rise(0.0, 1.0, 0.5, np.nan, 1, 0.5, 0.1, 50, "unclear")
+        one = ElevatedRegion(0.0, 1.0, 0.5, np.nan, 1, 0.5, 0.1, 50, "unclear")
         assert one.text == "unclear: 1 row here"
-        assert Rise(0.0, 1.0, 0.5, 0.1, 40, 0.5, 0.1, 50, "unclear").text == "unclear"
+        assert ElevatedRegion(0.0, 1.0, 0.5, 0.1, 40, 0.5, 0.1, 50, "unclear").text == "unclear"

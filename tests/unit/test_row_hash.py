@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare, kstest
 
-from skedasis.stats.row_hash import row_hashes, uniform
+from skedasis.stats.row_hash import row_hashes, uniform_from_hash
 
 N = 100_000
 IDS = {
@@ -24,7 +24,11 @@ IDS = {
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
 def test_hashes_are_uniform_and_purposes_independent(ids):
-    drawn = {(seed, what): uniform(row_hashes(ids, seed, what)) for seed in (0, 1) for what in "ab"}
+    drawn = {
+        (seed, what): uniform_from_hash(row_hashes(ids, seed, what))
+        for seed in (0, 1)
+        for what in "ab"
+    }
     for u in drawn.values():
         assert kstest(u, "uniform").pvalue > 1e-4
         # The lower digits too.

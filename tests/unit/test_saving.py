@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 
 import skedasis as sd
-from skedasis.results.io import FORMAT, Packer, save, unpacked
+from skedasis.results.io import FORMAT, Packer, save, unpack
 from tests.helpers import bent, bent_slope, refused, table
 
 N = 60
@@ -109,14 +109,14 @@ def everything(method: Any, **options: Any) -> Any:
 RESULTS: dict[str, Any] = {
     "ale": lambda: everything(sd.ALE(bins=4)),
     "ale from the start, weighted": lambda: everything(
-        sd.ALE(bins=4, center="start"), weights=WEIGHTS
+        sd.ALE(bins=4, center="start"), sample_weight=WEIGHTS
     ),
     "rhale": lambda: everything(sd.RHALE()),
     "uale of a grade": lambda: everything(sd.UALE(), features="grade"),
     "grouped grades": lambda: everything(sd.RHALE(bins=sd.Greedy(min_points=50)), features="grade"),
-    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, weights=WEIGHTS),
+    "a sample of the rows": lambda: everything(sd.RHALE(), keep=2000, sample_weight=WEIGHTS),
     "no rows": lambda: everything(sd.ALE(), keep=0),
-    "sampling": lambda: everything(sd.ALE(), weights=WEIGHTS, weight_kind="sampling"),
+    "sampling": lambda: everything(sd.ALE(), sample_weight=WEIGHTS, weight_kind="sampling"),
     "pdp": lambda: everything(sd.PDP(grid=5)),
     "anchored": lambda: everything(sd.ICE(grid=5, anchor={"a": 0.0, "text": "z"})),
     "slopes of curves": lambda: everything(sd.ICE(grid=5, derivative=True), features=["a", "gaps"]),
@@ -129,7 +129,7 @@ RESULTS: dict[str, Any] = {
     "surface, rows a part": lambda: everything(sd.ALE(bins=3), features=("a", "gaps"), keep=900),
     "surface of levels": lambda: everything(sd.ALE(bins=3), features=("text", "a")),
     "surface of levels twice": lambda: everything(
-        sd.ALE(order="similarity"), features=("mixed", "flag"), weights=WEIGHTS
+        sd.ALE(order="similarity"), features=("mixed", "flag"), sample_weight=WEIGHTS
     ),
     "surface with holes": lambda: everything(
         sd.ALE(bins=sd.Uniform(9), empty=None), features=("a", "gaps")
@@ -248,7 +248,7 @@ PLAIN = st.recursive(
 def test_any_plain_value_survives_json(value):
     packer = Packer({})
     text = json.dumps(packer.packed(value, "v"), allow_nan=False)
-    same(unpacked(json.loads(text), packer.arrays.__getitem__, {}), value)
+    same(unpack(json.loads(text), packer.arrays.__getitem__, {}), value)
 
 
 def test_an_array_is_kept_once_and_is_one_again():
@@ -256,7 +256,7 @@ def test_an_array_is_kept_once_and_is_one_again():
     packer = Packer({})
     node = packer.packed([shared, {"again": shared}, np.arange(3.0)], "v")
     assert list(packer.arrays) == ["v.0", "v.2"]
-    first, second, third = unpacked(node, packer.arrays.__getitem__, {})
+    first, second, third = unpack(node, packer.arrays.__getitem__, {})
     assert first is second["again"]
     assert first is not third
 

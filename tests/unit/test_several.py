@@ -231,7 +231,7 @@ def test_weights_and_labels_go_with_their_rows() -> None:
     w = np.random.default_rng(0).integers(0, 4, 150)
     y = bent(X)
     losses = [sd.loss(m, "squared_error") for m in MODELS]
-    em = sd.explain(losses, X, 0, method=sd.PDP(grid=5), y=y, weights=w, cv=ROWS)
+    em = sd.explain(losses, X, 0, method=sd.PDP(grid=5), y=y, sample_weight=w, cv=ROWS)
     for e, m, r in zip(em.models, MODELS, ROWS, strict=True):
         for point, value in zip(em.x, e.value, strict=True):
             U = X[r].copy()
@@ -268,9 +268,9 @@ def test_surfaces() -> None:
 def test_importances() -> None:
     y = bent(X)
     losses = [sd.loss(m, "squared_error") for m in MODELS]
-    pf = sd.explain(losses, X, y=y, method=sd.PFI(repeats=5), cv=ROWS)
+    pf = sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=5), cv=ROWS)
     alone = [
-        sd.explain(q, X[r], y=y[r], method=sd.PFI(repeats=5))
+        sd.explain(q, X[r], y=y[r], method=sd.PFI(n_repeats=5))
         for q, r in zip(losses, ROWS, strict=True)
     ]
     np.testing.assert_allclose(pf.values, [a.mean for a in alone], rtol=1e-12)
@@ -364,7 +364,7 @@ def test_saving(kind: str, tmp_path: Any) -> None:
         "effect": lambda: sd.explain(MODELS, X, 0, cv=ROWS),
         "effects": lambda: sd.explain(MODELS, X, method="mplot", cv=ROWS),
         "surface": lambda: sd.explain(MODELS, X, (0, 1)),
-        "importance": lambda: sd.explain(MODELS, X, method=sd.PFI(repeats=3), correction=0.2),
+        "importance": lambda: sd.explain(MODELS, X, method=sd.PFI(n_repeats=3), correction=0.2),
         "outputs": lambda: {"a": sd.explain(MODELS, X, 0, method="pdp")},
     }[kind]()
     path = tmp_path / "several.npz"

@@ -122,7 +122,7 @@ def test_folds_that_cannot_be(cv: Any, words: tuple[str, ...]) -> None:
 def test_folds_without_weight() -> None:
     w = np.r_[np.zeros(30), np.ones(30)]
     with refused(sd.DataError, "weight 0 in fold 0"):
-        explained(cv=[A, B], weights=w)
+        explained(cv=[A, B], sample_weight=w)
 
 
 def test_a_feature_that_a_fold_does_not_have() -> None:
@@ -202,7 +202,7 @@ def test_intervals_that_are_not_known() -> None:
     with refused(sd.DataError, "interval(of)", "'models'"):
         em.interval(of="rows")
     for level in (0, 1, 95, "0.9", True, np.nan):
-        with refused(sd.DataError, "interval(level)"):
+        with refused(sd.DataError, "interval(confidence_level)"):
             em.interval(level)
     np.testing.assert_array_equal(em.interval(), em.interval(of="models"))
 
@@ -230,7 +230,7 @@ def test_tables_and_orders_that_there_are_not() -> None:
         es.ranking("score")
     with refused(sd.DataError, "feature"):
         es["nothing"]
-    pf = sd.explain(TWO, X, method=sd.PFI(repeats=3))
+    pf = sd.explain(TWO, X, method=sd.PFI(n_repeats=3))
     with refused(sd.DataError, "feature"):
         pf["nothing"]
     with refused(sd.DataError, "to_frame(of)"):
@@ -242,5 +242,5 @@ def test_a_mixture_is_not_meant() -> None:
     em = explained()
     one = sd.explain(sd.prediction(lambda X: (linear(X) + bent(X)) / 2), X, 0, method="ale")
     np.testing.assert_allclose(em.value, one.value, atol=1e-12)
-    assert isinstance(em, sd.EffectOfModels)
+    assert isinstance(em, sd.MultiModelEffect)
     assert isinstance(one, sd.Effect)

@@ -96,7 +96,7 @@ def test_datasets(folder):
         "effect --model m:o {} a",
         "effect m:o {} town a",
         "report m:o {} --target a",
-        "importance --data {} --weights a",
+        "importance --data {} --sample-weight a",
         "demo --data {} --target a",
     ],
 )

@@ -309,13 +309,18 @@ def test_weights_that_are_none(folder, weights):
         "endless": np.where(k == 3, np.inf, 1.0),
     }
     pd.DataFrame({"a": k, "b": k % 7, "c": k % 3, **columns}).to_csv("weights.csv", index=False)
-    call = "enemy:first", "weights.csv", "--features", "a,c", "--weights", weights
+    call = "enemy:first", "weights.csv", "--features", "a,c", "--sample-weight", weights
     assert "sample_weight" in refused("effect", *call)
     assert "sample_weight" in refused("importance", *call, "--target", "b")
 
 
 def test_numbers_that_are_out_of_range(folder):
-    for option in (["--sample", "0"], ["--sample", "-1"], ["--seed", "-1"], ["--sample", "x"]):
+    for option in (
+        ["--sample", "0"],
+        ["--sample", "-1"],
+        ["--random-state", "-1"],
+        ["--sample", "x"],
+    ):
         assert option[0] in refused("effect", "enemy:first", "d.csv", "a", *option)
 
 
@@ -372,10 +377,10 @@ def test_outputs_of_models_without_classes(folder):
 
 def test_importance_of_some_features(folder):
     clf = load_model("my:clf")
-    call = ["importance", "my:clf", "houses.csv", "--target", "sold", "--repeats", "3"]
-    said = document(*call, "age", "size", "--threads", "2")["results"][0]
+    call = ["importance", "my:clf", "houses.csv", "--target", "sold", "--n-repeats", "3"]
+    said = document(*call, "age", "size", "--n-jobs", "2")["results"][0]
     X, y = shop.houses()[list(clf.feature_names_in_)], shop.houses()["sold"]
-    want = sd.explain(sd.nll(clf), X, ["age", "size"], y=y, method=sd.PFI(repeats=3))
+    want = sd.explain(sd.nll(clf), X, ["age", "size"], y=y, method=sd.PFI(n_repeats=3))
     assert said["features"] == ["age", "size"]
     assert said["tables"]["importance"]["mean"] == list(want.table()["mean"])
     assert document(*call, "--features", "age,size")["results"][0]["tables"] == said["tables"]
@@ -394,7 +399,7 @@ def test_tables_fit_their_terminal(folder, columns):
             "houses.csv",
             "--target",
             "sold",
-            "--repeats",
+            "--n-repeats",
             "3",
             "--sample",
             "60",
@@ -426,13 +431,16 @@ def same(table, want, value):
     ("options", "keywords"),
     [
         ([], {}),
-        (["--weights", "visits"], {"weights": "visits"}),
-        (["--sample", "70", "--seed", "5"], {"rows": (70, 5)}),
-        (["--weights", "visits", "--sample", "70"], {"weights": "visits", "rows": (70, 0)}),
+        (["--sample-weight", "visits"], {"sample_weight": "visits"}),
+        (["--sample", "70", "--random-state", "5"], {"rows": (70, 5)}),
+        (
+            ["--sample-weight", "visits", "--sample", "70"],
+            {"sample_weight": "visits", "rows": (70, 0)},
+        ),
         (["--class", "no"], {"class_": "no"}),
         (["--group", "heat=gas,oil,wood"], {"groups": {"heat": ["gas", "oil", "wood"]}}),
         (["--categorical", "gas"], {"schema": {"gas": "nominal"}}),
-        (["--threads", "2"], {}),
+        (["--n-jobs", "2"], {}),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -446,8 +454,8 @@ def test_numbers_are_those_of_explain(folder, options, keywords):
     X = frame[list(clf.feature_names_in_)]
     feature = "heat" if "groups" in keywords else "gas" if "schema" in keywords else "age"
     said = {k: v for k, v in keywords.items() if k in ("schema", "groups")}
-    if "weights" in keywords:
-        said["weights"] = frame["visits"]
+    if "sample_weight" in keywords:
+        said["sample_weight"] = frame["visits"]
     method = sd.ALE() if feature != "age" else sd.RHALE()
     quantity = sd.probability(clf, class_=keywords.get("class_", "yes"))
     want = sd.explain(quantity, X, feature, method=method, **said)
@@ -465,8 +473,8 @@ def test_numbers_are_those_of_explain_in_every_file(folder, file):
     clf = load_model("my:clf")
     frame = shop.houses()
     X, visits = frame[list(clf.feature_names_in_)], frame["visits"]
-    want = sd.explain(sd.probability(clf, class_="yes"), X, "size", weights=visits)
-    (found,) = document("effect", "my:clf", file, "size", "--weights", "visits")["results"]
+    want = sd.explain(sd.probability(clf, class_="yes"), X, "size", sample_weight=visits)
+    (found,) = document("effect", "my:clf", file, "size", "--sample-weight", "visits")["results"]
     same(found["tables"]["effect"], want, found["importance"])
 
 
@@ -476,9 +484,15 @@ def test_numbers_of_importance_are_those_of_explain(folder):
     some = np.sort(np.random.default_rng(2).choice(len(frame), 90, replace=False))
     frame = frame.iloc[some].reset_index(drop=True)
     X = frame[list(clf.feature_names_in_)]
-    want = sd.explain(sd.entropy(clf), X, method=sd.PFI(repeats=4), weights=frame["visits"], seed=2)
-    call = "importance", "my:clf", "houses.csv", "--quantity", "entropy", "--repeats", "4"
-    said = document(*call, "--weights", "visits", "--sample", "90", "--seed", "2")
+    want = sd.explain(
+        sd.entropy(clf),
+        X,
+        method=sd.PFI(n_repeats=4),
+        sample_weight=frame["visits"],
+        random_state=2,
+    )
+    call = "importance", "my:clf", "houses.csv", "--quantity", "entropy", "--n-repeats", "4"
+    said = document(*call, "--sample-weight", "visits", "--sample", "90", "--random-state", "2")
     table = said["results"][0]["tables"]["importance"]
     for key in ("mean", "lower", "upper", "std"):
         assert table[key] == list(want.table()[key])

@@ -16,9 +16,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.cli import app as cli_app
 from skedasis.cli import explain
 from skedasis.cli.app import app
+from skedasis.cli.app import app as cli_app
 from skedasis.cli.output import jsonable
 from skedasis.quantities.base import Quantity
 from tests.unit import shop
@@ -167,11 +167,11 @@ def test_json_of_several(folder):
 
 
 def test_json_of_importances(folder):
-    said = document("skedasis importance my:clf houses.csv --quantity entropy --repeats 2")
+    said = document("skedasis importance my:clf houses.csv --quantity entropy --n-repeats 2")
     (result,) = said["results"]
     assert result["kind"] == "importance"
     assert result["tables"]["importance"]["lower"] == [None] * 5  # two repeats have no interval
-    said = document("skedasis importance my:clf houses.csv --target sold --repeats 3")
+    said = document("skedasis importance my:clf houses.csv --target sold --n-repeats 3")
     assert said["results"][0]["kind"] == "diagnosis"
     assert set(said["results"][0]["features"]) == {"age", "size", "gas", "oil", "wood"}
 
@@ -250,11 +250,15 @@ def table(name):
 
 def test_weights_count_rows(folder):
     frame = shop.houses()
-    run("skedasis effect my:clf houses.csv age --weights visits --method pdp --bins 5 -o w.csv")
+    run(
+        "skedasis effect my:clf houses.csv age --sample-weight visits --method pdp --bins 5 -o w.csv"
+    )
     from my import clf
 
     columns = list(clf.feature_names_in_)
-    want = sd.explain(clf, frame[columns], "age", method=sd.PDP(grid=5), weights=frame["visits"])
+    want = sd.explain(
+        clf, frame[columns], "age", method=sd.PDP(grid=5), sample_weight=frame["visits"]
+    )
     np.testing.assert_allclose(table("w.csv")["value"], want.value)
     repeated = frame.loc[frame.index.repeat(frame["visits"])].reset_index(drop=True)
     means = [
@@ -264,14 +268,14 @@ def test_weights_count_rows(folder):
 
 
 def test_weights_and_target_are_no_features(folder):
-    said = document("skedasis effect my:other houses.csv age --weights visits --target sold")
+    said = document("skedasis effect my:other houses.csv age --sample-weight visits --target sold")
     assert said["results"][0]["features"] == ["age"]
     for line, word in (
-        ("effect my:other houses.csv visits --weights visits", "visits"),
+        ("effect my:other houses.csv visits --sample-weight visits", "visits"),
         ("effect my:other houses.csv sold --target sold", "sold"),
-        ("effect my:other houses.csv age --target sold --weights sold", "--weights"),
-        ("effect my:other houses.csv age --weights town", "sample_weight"),
-        ("effect my:other houses.csv age --weights vists", "Did you mean 'visits'"),
+        ("effect my:other houses.csv age --target sold --sample-weight sold", "--sample-weight"),
+        ("effect my:other houses.csv age --sample-weight town", "sample_weight"),
+        ("effect my:other houses.csv age --sample-weight vists", "Did you mean 'visits'"),
     ):
         done = run(f"skedasis {line}")
         assert done.exit_code == 2, done.output
@@ -279,9 +283,9 @@ def test_weights_and_target_are_no_features(folder):
 
 
 def test_a_sample_is_seeded_and_said(folder):
-    first = document("skedasis effect my:clf houses.csv age --sample 50 --seed 3")
-    again = document("skedasis effect my:clf houses.csv age --sample 50 --seed 3")
-    other = document("skedasis effect my:clf houses.csv age --sample 50 --seed 4")
+    first = document("skedasis effect my:clf houses.csv age --sample 50 --random-state 3")
+    again = document("skedasis effect my:clf houses.csv age --sample 50 --random-state 3")
+    other = document("skedasis effect my:clf houses.csv age --sample 50 --random-state 4")
     everything = document("skedasis effect my:clf houses.csv age --sample 5000")
     assert first["rows"] == {"read": 160, "without_label": 0, "used": 50}
     assert first["results"][0]["tables"] == again["results"][0]["tables"]
@@ -418,7 +422,7 @@ def test_datasets_are_written(folder):
     want = sd.datasets.load_diabetes()
     assert list(frame) == [*want.feature_names, want.target]
     np.testing.assert_allclose(frame[want.target], want.y)
-    run("skedasis datasets running_example --sample 30 --seed 2 -o r.csv")
+    run("skedasis datasets running_example --sample 30 --random-state 2 -o r.csv")
     made = sd.datasets.SYNTHETIC["running_example"]
     X = made.sample(30, 2)
     # By Python's own reading: that of older pandas may miss the last bit.
@@ -458,7 +462,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "report", build)
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
-        "--target sold --weights visits --no-rows --pairs 2 --no-uncertainty --threads 2 --seed 5 "
+        "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "
         "--heterogeneity-rows 50"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
@@ -466,9 +470,9 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     frame = shop.houses()
     assert list(seen["X"]) == ["age", "size", "gas", "oil", "wood"]
     assert list(seen["y"]) == list(frame["sold"])
-    assert list(seen["weights"]) == list(frame["visits"])
+    assert list(seen["sample_weight"]) == list(frame["visits"])
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (False, 2, False)
-    assert (seen["threads"], seen["seed"], seen["title"]) == (2, 5, "T")
+    assert (seen["n_jobs"], seen["random_state"], seen["title"]) == (2, 5, "T")
     assert seen["heterogeneity_rows"] == 50
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
     assert seen["features"] == [0, 1, "heat"]

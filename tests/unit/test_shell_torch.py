@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import skedasis as sd
-from skedasis.models.files import opened
+from skedasis.models.files import load_model
 from tests.helpers import refused
 
 pytestmark = pytest.mark.torch
@@ -89,7 +89,7 @@ def said(change):
 
 
 def test_it_answers_as_its_module(torch, module, file):
-    np.testing.assert_array_equal(values(torch, opened(file)), values(torch, module))
+    np.testing.assert_array_equal(values(torch, load_model(file)), values(torch, module))
     e = sd.explain(file, X, 0, method=sd.RHALE(), progress=False)
     own = sd.explain(module, X, 0, method=sd.RHALE(), progress=False)
     np.testing.assert_allclose(e.value, own.value, atol=1e-6)
@@ -99,7 +99,7 @@ def test_it_answers_as_its_module(torch, module, file):
 @pytest.mark.parametrize("rows", [2, 5, 40])
 def test_any_number_of_rows(torch, module, file, rows):
     np.testing.assert_array_equal(
-        values(torch, opened(file), X[:rows]), values(torch, module, X[:rows])
+        values(torch, load_model(file), X[:rows]), values(torch, module, X[:rows])
     )
 
 
@@ -120,7 +120,7 @@ def test_its_sample_inputs_are_not_unpickled(torch, module, file):
         parts[name] = pickle.dumps(Hostile(mark))
 
     altered(file, poisoned)
-    np.testing.assert_array_equal(values(torch, opened(file)), values(torch, module))
+    np.testing.assert_array_equal(values(torch, load_model(file)), values(torch, module))
     assert not mark.exists()
 
 
@@ -209,7 +209,7 @@ def test_what_could_run_code_is_refused(file, change, word):
     mark = file.with_name("mark")
     altered(file, lambda parts: change(parts, mark))
     with refused(sd.DataError, word, "--trust-pickle"):
-        opened(file)
+        load_model(file)
     assert not mark.exists()
 
 
@@ -218,7 +218,7 @@ def test_torch_itself_would_run_it(torch, file):
     mark = file.with_name("mark")
     altered(file, lambda parts: poison_weight(parts, mark))
     with pytest.raises(sd.DataError):
-        opened(file, pickle=True)  # it holds no weight, but by then its code has run
+        load_model(file, pickle=True)  # it holds no weight, but by then its code has run
     assert mark.exists()
 
 
@@ -226,12 +226,14 @@ def test_a_guard_in_code_is_dropped(torch, module, file):
     mark = file.with_name("mark")
     code = f"__import__('pathlib').Path({str(mark)!r}).touch() or True"
     altered(file, said(lambda program: program.update(guards_code=[code])))
-    np.testing.assert_array_equal(values(torch, opened(file)), values(torch, module))
+    np.testing.assert_array_equal(values(torch, load_model(file)), values(torch, module))
     assert not mark.exists()
 
 
 def test_the_flag_reads_all_that_torch_reads(torch, module, file):
-    np.testing.assert_array_equal(values(torch, opened(file, pickle=True)), values(torch, module))
+    np.testing.assert_array_equal(
+        values(torch, load_model(file, pickle=True)), values(torch, module)
+    )
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.99])
@@ -239,7 +241,7 @@ def test_cut_off_programs(file, part):
     raw = file.read_bytes()
     file.write_bytes(raw[: int(part * len(raw))])
     with refused(sd.DataError, "cut off", "torch.export"):
-        opened(file)
+        load_model(file)
 
 
 def test_a_flipped_bit_is_noticed(file):
@@ -249,7 +251,7 @@ def test_a_flipped_bit_is_noticed(file):
     raw[raw.index(weight) + 5] ^= 0x10
     file.write_bytes(raw)
     with refused(sd.DataError, "cut off"):
-        opened(file)
+        load_model(file)
 
 
 def test_the_form_of_older_torch(file):
@@ -257,7 +259,7 @@ def test_the_form_of_older_torch(file):
         archive.writestr("version", "8.8")
         archive.writestr("serialized_exported_program.json", "{}")
     with refused(sd.DataError, "before version 2.8", "--trust-pickle"):
-        opened(file)
+        load_model(file)
 
 
 @pytest.mark.parametrize("drop", ["models/", "data/weights/", "archive_version"])
@@ -268,22 +270,22 @@ def test_programs_with_a_part_missing(file, drop):
 
     altered(file, change)
     with refused(sd.DataError, "torch.export"):
-        opened(file)
+        load_model(file)
 
 
 def test_whole_modules_only_with_the_flag(torch, module, file):
     torch.save(module, "model.pt")
     with refused(sd.DataError, "a pickle, which can run any code when it is loaded"):
-        opened("model.pt")
+        load_model("model.pt")
     np.testing.assert_array_equal(
-        values(torch, opened("model.pt", pickle=True)), values(torch, module)
+        values(torch, load_model("model.pt", pickle=True)), values(torch, module)
     )
     torch.save(module.state_dict(), "model.pth")
     with refused(sd.DataError, "holds parameters", "torch.export.save"):
-        opened("model.pth", pickle=True)
+        load_model("model.pth", pickle=True)
     Path("model.pth").write_bytes(b"PK\x03\x04 and no more")
     with refused(sd.DataError, "cut off"):
-        opened("model.pth", pickle=True)
+        load_model("model.pth", pickle=True)
 
 
 def test_a_hostile_pt_file(torch, file):
@@ -292,5 +294,5 @@ def test_a_hostile_pt_file(torch, file):
     for name in ("evil.pt", "evil.pt2"):
         Path(name).write_bytes(Path("evil.pt").read_bytes())
         with pytest.raises(sd.DataError):
-            opened(name)
+            load_model(name)
     assert not mark.exists()

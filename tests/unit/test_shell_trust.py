@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
-from skedasis.models.files import SUFFIXES, opened
+from skedasis.models.files import SUFFIXES, load_model
 from tests.helpers import PATTERN, refused
 
 skops_io = pytest.importorskip("skops.io")
@@ -96,7 +96,11 @@ def test_the_hostile_file_is_hostile(folder):
 def test_a_hostile_pickle_is_not_loaded_whatever_it_is_called(folder, kind, suffix):
     file, mark = folder / f"model{suffix}", folder / "mark"
     file.write_bytes(bytes_of(kind, mark))
-    for ask in (lambda: opened(file), lambda: sd.explain(file, X, 0), lambda: sd.prediction(file)):
+    for ask in (
+        lambda: load_model(file),
+        lambda: sd.explain(file, X, 0),
+        lambda: sd.prediction(file),
+    ):
         # Where a library is missing, that is said instead.
         with pytest.raises((sd.DataError, sd.UnsupportedError)):
             ask()
@@ -116,7 +120,7 @@ def test_the_flag_does_not_make_a_pickle_of_other_files(folder, suffix):
     file, mark = folder / f"model{suffix}", folder / "mark"
     file.write_bytes(bytes_of("pickle", mark))
     with pytest.raises((sd.DataError, sd.UnsupportedError)):
-        opened(file, pickle=True)
+        load_model(file, pickle=True)
     assert not mark.exists()
 
 
@@ -155,7 +159,7 @@ def test_a_hostile_table_in_a_skops_file(folder):
 def test_joblib_and_pickle_are_read_if_they_are_trusted(folder, compress):
     joblib.dump(LINEAR, "m.joblib", compress=compress)
     assert "a pickle, which can run any code when it is loaded" in refusal("m.joblib")
-    found = opened("m.joblib", pickle=True)
+    found = load_model("m.joblib", pickle=True)
     np.testing.assert_array_equal(found.predict(X), LINEAR.predict(X))
     Path("m.pkl").write_bytes(pickle.dumps(LINEAR))
     done = effect("m.pkl", "--trust-pickle")
@@ -171,7 +175,7 @@ def test_pickles_without_joblib(folder, monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda n, *a: None if n == "joblib" else found(n, *a)
     )
-    np.testing.assert_array_equal(opened("m.pkl", pickle=True).coef_, LINEAR.coef_)
+    np.testing.assert_array_equal(load_model("m.pkl", pickle=True).coef_, LINEAR.coef_)
 
 
 def test_a_pickle_of_what_is_not_here(folder):
@@ -227,10 +231,10 @@ def test_unknown_types_are_listed_and_refused_unless_named(folder):
     line = refusal("m.skops")
     assert f"--trust {TREES}" in line
     with refused(sd.DataError, "types that skops does not know", TREES):
-        opened("m.skops", trust=["other.Type"])
+        load_model("m.skops", trust=["other.Type"])
     # What is named beside it does no harm, and a file that needs nothing takes it, too.
     for trust in ([TREES], [TREES, "other.Type"]):
-        np.testing.assert_array_equal(opened("m.skops", trust).predict(X), BOOSTED.predict(X))
+        np.testing.assert_array_equal(load_model("m.skops", trust).predict(X), BOOSTED.predict(X))
     assert effect("m.skops", "--trust", TREES).exit_code == 0
     skops_io.dump(LINEAR, "l.skops")
     assert effect("l.skops", "--trust", TREES).exit_code == 0
@@ -265,7 +269,7 @@ def test_an_old_skops_is_not_trusted_itself(folder, monkeypatch):
     skops_io.dump(LINEAR, "m.skops")
     monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.11.0")
     with refused(sd.UnsupportedError, "skops 0.11.0", "pip install -U 'skedasis[skops]'"):
-        opened("m.skops")
+        load_model("m.skops")
 
 
 def test_without_skops_its_extra_is_named(folder, monkeypatch):
@@ -273,7 +277,7 @@ def test_without_skops_its_extra_is_named(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops", None)
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with refused(sd.UnsupportedError, "pip install 'skedasis[skops]'"):
-        opened("m.skops")
+        load_model("m.skops")
 
 
 def test_without_torch_its_extra_is_named(folder, monkeypatch):
@@ -282,7 +286,7 @@ def test_without_torch_its_extra_is_named(folder, monkeypatch):
     Path("m.pt2").write_bytes(b"PK\x03\x04")
     Path("m.pt").write_bytes(b"PK\x03\x04")
     with refused(sd.UnsupportedError, "pip install 'skedasis[torch]'"):
-        opened("m.pt2")
+        load_model("m.pt2")
     assert "a pickle" in refusal("m.pt")
     assert "skedasis[torch]" in refusal("m.pt", "--trust-pickle")
 
@@ -312,7 +316,7 @@ def test_files_that_cannot_be_read(folder, suffix, monkeypatch):
 
     monkeypatch.setattr(Path, "open", locked)
     with refused(sd.DataError, "cannot be read (Permission denied)", "Check its permissions"):
-        opened(file)
+        load_model(file)
 
 
 @pytest.mark.parametrize("suffix", [".pkl", ".joblib", ".skops", ".json", ".ubj", ".txt"])

@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from skedasis.data.category_order import Other, level_distances, similarity_order
+from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.errors import DataError
 from tests.helpers import refused
 
@@ -77,7 +77,11 @@ def small(seed, n=70, levels=5, width=4):
     smooth[codes == 0] = np.nan
     group = rng.integers(-1, 4, n) * (width // 4)
     group[codes == 1] = -1
-    return codes, [Other(rough, None), Other(smooth, None), Other(None, group, width)]
+    return codes, [
+        OtherFeature(rough, None),
+        OtherFeature(smooth, None),
+        OtherFeature(None, group, width),
+    ]
 
 
 @pytest.mark.parametrize("width", [4, 4000])
@@ -98,7 +102,7 @@ def test_quantiles_lie_exactly_where_rows_are(n, weighted):
     rows = n // 2 + 1 if weighted else n
     repeats = np.bincount(np.append(np.arange(rows), rng.integers(0, rows, n - rows)))
     codes = np.arange(rows) % 8
-    others = [Other(rng.permutation(rows) / 7, None)]
+    others = [OtherFeature(rng.permutation(rows) / 7, None)]
     got = level_distances(codes, 8, others, repeats.astype(float) if weighted else None)
     np.testing.assert_allclose(got, counted(codes, 8, others, repeats), rtol=1e-14)
 
@@ -109,7 +113,7 @@ def test_many_rows_agree_with_numpys_quantiles():
     points = np.quantile(x, np.linspace(0, 1, 100))
     share = np.array([[np.mean(x[codes == k] <= q) for q in points] for k in range(4)])
     expected = np.abs(share[:, None] - share[None]).max(axis=2)
-    got = level_distances(codes, 4, [Other(x, None)], None)
+    got = level_distances(codes, 4, [OtherFeature(x, None)], None)
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
@@ -121,9 +125,9 @@ def test_whole_weights_are_repetitions(seed, width):
     weighted = level_distances(codes, 5, others, repeats.astype(float))
     np.testing.assert_allclose(weighted, counted(codes, 5, others, repeats), rtol=1e-14, atol=1e-15)
     again = [
-        Other(np.repeat(o.x, repeats), None)
+        OtherFeature(np.repeat(o.x, repeats), None)
         if o.codes is None
-        else Other(None, np.repeat(o.codes, repeats), width)
+        else OtherFeature(None, np.repeat(o.codes, repeats), width)
         for o in others
     ]
     np.testing.assert_allclose(
@@ -154,7 +158,7 @@ def test_fractional_weights_have_quantiles_at_positions_of_cumulated_weight(seed
         for i, q in enumerate(points):
             share[k, i] = sum(w for v, w, c in rows if c == k and v <= q) / parts[codes == k].sum()
     expected = np.abs(share[:, None] - share[None]).max(axis=2)
-    got = level_distances(codes, 8, [Other(x, None)], parts / unit)
+    got = level_distances(codes, 8, [OtherFeature(x, None)], parts / unit)
     np.testing.assert_allclose(got, expected, rtol=1e-13)
 
 
@@ -162,8 +166,8 @@ def test_fractional_weights_have_quantiles_at_positions_of_cumulated_weight(seed
 def test_equal_weights_below_one_are_no_weights(share):
     rng = np.random.default_rng(3)
     x, codes = rng.normal(size=700), rng.integers(0, 5, 700)
-    got = level_distances(codes, 5, [Other(x, None)], np.full(700, share))
-    want = level_distances(codes, 5, [Other(x, None)], None)
+    got = level_distances(codes, 5, [OtherFeature(x, None)], np.full(700, share))
+    want = level_distances(codes, 5, [OtherFeature(x, None)], None)
     np.testing.assert_allclose(got, want, rtol=1e-12)
 
 
@@ -173,7 +177,7 @@ def test_fractional_weights_are_frequencies_of_categories(width):
     group = np.array([0, 1, 0, 2, 2])
     w = np.array([0.5, 1.5, 0.25, 0.5, 0.25])
     # Frequencies (1/4, 3/4, 0) and (1/4, 0, 3/4).
-    got = level_distances(codes, 2, [Other(None, group, width)], w)
+    got = level_distances(codes, 2, [OtherFeature(None, group, width)], w)
     np.testing.assert_allclose(got, [[0, 0.75], [0.75, 0]], rtol=1e-15)
 
 
@@ -194,9 +198,9 @@ def test_increasing_functions_and_the_order_of_rows_change_nothing():
     before = level_distances(codes, 5, [rough, smooth, group], None)
     mixed = np.random.default_rng(2).permutation(len(codes))
     others = [
-        Other(1e9 + 1e-3 * rough.x[mixed], None),
-        Other(1e-200 * np.cbrt(smooth.x[mixed]), None),
-        Other(None, group.codes[mixed], 4),
+        OtherFeature(1e9 + 1e-3 * rough.x[mixed], None),
+        OtherFeature(1e-200 * np.cbrt(smooth.x[mixed]), None),
+        OtherFeature(None, group.codes[mixed], 4),
     ]
     np.testing.assert_array_equal(level_distances(codes[mixed], 5, others, None), before)
 
@@ -207,8 +211,12 @@ def test_infinite_values_are_the_largest_and_smallest():
     near = np.clip(far, -5, 5)
     for some in (1, 1000):  # above some thousand rows, values are looked up in another way
         np.testing.assert_array_equal(
-            level_distances(np.tile(codes, some), 3, [Other(np.tile(far, some), None)], None),
-            level_distances(np.tile(codes, some), 3, [Other(np.tile(near, some), None)], None),
+            level_distances(
+                np.tile(codes, some), 3, [OtherFeature(np.tile(far, some), None)], None
+            ),
+            level_distances(
+                np.tile(codes, some), 3, [OtherFeature(np.tile(near, some), None)], None
+            ),
         )
 
 
@@ -216,7 +224,7 @@ def test_a_level_without_values_is_as_far_as_the_average():
     # Values of level 0 are 1 and 2, of level 1 are 3 and 4; level 2 has none: it counts as 1, 2, 3, 4.
     codes = np.array([0, 0, 1, 1, 2])
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan])
-    got = level_distances(codes, 3, [Other(x, None)], None)
+    got = level_distances(codes, 3, [OtherFeature(x, None)], None)
     np.testing.assert_array_equal(got, [[0, 1, 0.5], [1, 0, 0.5], [0.5, 0.5, 0]])
 
 
@@ -224,12 +232,12 @@ def test_nothing_to_compare_gives_no_distance():
     codes = np.array([0, 1, 2, -1])
     nothing = np.zeros((3, 3))
     empty = [
-        Other(np.full(4, np.nan), None),
-        Other(np.array([np.nan, np.nan, np.nan, 1.0]), None),
-        Other(np.full(4, 5.0), None),
-        Other(None, np.full(4, -1), 2),
-        Other(None, np.full(4, -1), 5000),
-        Other(None, np.zeros(4, dtype=int), 1),
+        OtherFeature(np.full(4, np.nan), None),
+        OtherFeature(np.array([np.nan, np.nan, np.nan, 1.0]), None),
+        OtherFeature(np.full(4, 5.0), None),
+        OtherFeature(None, np.full(4, -1), 2),
+        OtherFeature(None, np.full(4, -1), 5000),
+        OtherFeature(None, np.zeros(4, dtype=int), 1),
     ]
     for weights in (None, np.ones(4), np.zeros(4), np.full(4, 0.1)):
         np.testing.assert_array_equal(level_distances(codes, 3, [], weights), nothing)
@@ -247,9 +255,9 @@ def test_rows_of_weight_zero_are_not_there():
     there = w > 0
     for width in (4, 4000):
         group = others[2].codes
-        left = [Other(others[0].x[there], None), Other(None, group[there], width)]
+        left = [OtherFeature(others[0].x[there], None), OtherFeature(None, group[there], width)]
         np.testing.assert_array_equal(
-            level_distances(codes, 5, [others[0], Other(None, group, width)], w),
+            level_distances(codes, 5, [others[0], OtherFeature(None, group, width)], w),
             level_distances(codes[there], 5, left, None),
         )
 
@@ -263,7 +271,11 @@ def test_rounded_sums_are_no_distance(values, weight):
     mixed = rng.permutation(len(x))
     x, codes, times = x[mixed], codes[mixed], times[mixed]
     weights = None if weight is None else weight * (1 + times)
-    others = [Other(x * 1.0, None), Other(None, x, values), Other(None, x * 50, 3000)]
+    others = [
+        OtherFeature(x * 1.0, None),
+        OtherFeature(None, x, values),
+        OtherFeature(None, x * 50, 3000),
+    ]
     assert not level_distances(codes, 4, others, weights).any()
 
 
@@ -287,7 +299,7 @@ def test_others_are_held_one_at_a_time_and_left_as_they_are():
 
 def test_an_other_feature_needs_values():
     with refused(DataError, "other feature", "codes and levels"):
-        level_distances(np.array([0, 1]), 2, [Other(None, None)], None)
+        level_distances(np.array([0, 1]), 2, [OtherFeature(None, None)], None)
 
 
 # ------------------------------------------------------------ the order
@@ -380,10 +392,10 @@ def test_a_planted_order_of_thirty_levels_is_found(weighted):
     codes = rng.integers(0, 30, 30_000)
     latent = place[codes] / 30
     others = [
-        Other(latent + 0.2 * rng.normal(size=len(codes)), None),
-        Other(np.exp(-latent + 0.3 * rng.normal(size=len(codes))), None),
-        Other(None, (rng.random(len(codes)) < latent).astype(int), 2),
-        Other(rng.normal(size=len(codes)), None),
+        OtherFeature(latent + 0.2 * rng.normal(size=len(codes)), None),
+        OtherFeature(np.exp(-latent + 0.3 * rng.normal(size=len(codes))), None),
+        OtherFeature(None, (rng.random(len(codes)) < latent).astype(int), 2),
+        OtherFeature(rng.normal(size=len(codes)), None),
     ]
     weights = rng.uniform(0.5, 1.5, len(codes)) if weighted else None
     found = place[similarity_order(level_distances(codes, 30, others, weights))]

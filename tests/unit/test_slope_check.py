@@ -19,7 +19,7 @@ def bends(X):
 def test_slopes_are_not_blamed_for_what_bins_straighten(bins, method):
     e = sd.explain(bends, X, 0, method=method(bins=bins))
     assert e.spec.local == "differences"
-    assert "slope mismatch" not in {f.kind for f in e.trust()}
+    assert "slope_mismatch" not in {f.code for f in e.checks()}
 
 
 def test_the_check_compares_the_result_s_own_bins():
@@ -56,7 +56,7 @@ def test_several_models_say_what_the_check_found():
     wrong = sd.prediction(bends, slope=lambda X: np.c_[0 * X[:, 0] - 9, X[:, 0]])
     right = sd.prediction(bends, slope=lambda X: np.c_[6 * np.cos(6 * X[:, 0]) + X[:, 1], X[:, 0]])
     em = sd.explain([wrong, right], X, 0)
-    assert ["slope mismatch" in {f.kind for f in e.trust()} for e in em.models] == [True, False]
+    assert ["slope_mismatch" in {f.code for f in e.checks()} for e in em.models] == [True, False]
     alone = sd.explain(wrong, X, 0).provenance["slope_check"]
     assert em.models[0].provenance["slope_check"]["rows"] == alone["rows"]
 
@@ -70,4 +70,4 @@ def test_given_slopes_stay_although_those_of_another_model_do_not_match():
     assert sd.explain(ranks, Z, 0).spec.local == "steps"
     both = sd.explain([given, ranks], Z, 0)
     assert [e.spec.local for e in both.models] == ["slopes", "differences"]
-    assert "slope mismatch" in {f.kind for f in both.models[1].trust()}
+    assert "slope_mismatch" in {f.code for f in both.models[1].checks()}

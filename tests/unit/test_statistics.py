@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.results.ale_statistics import statistics
-from skedasis.results.ale_statistics_bootstrap import Percentiles, repeats
+from skedasis.results.ale_statistics_bootstrap import Percentiles, replicated_statistics
 from tests.helpers import frame, of_frame, refused
 
 EDGES = sd.Edges([-2.0, -0.7, 0.1, 0.9, 2.0])
@@ -58,7 +58,7 @@ def by_hand(curve: np.ndarray, w: np.ndarray) -> tuple[float, float, float]:
 def test_figures_are_those_of_the_curve_at_the_rows(method: Any, weighted: bool) -> None:
     X = data()
     w = np.random.default_rng(1).integers(1, 4, len(X)) if weighted else np.ones(len(X))
-    e = sd.explain(BENT, X, 0, method=method, weights=w if weighted else None)
+    e = sd.explain(BENT, X, 0, method=method, sample_weight=w if weighted else None)
     s = statistics(e, replicates=2)["x0"]
     assert (s.aled, *s.aler) == pytest.approx(by_hand(e(X[:, 0]), w), rel=1e-12)
     assert s.exact
@@ -90,9 +90,9 @@ def test_weights_are_repetitions() -> None:
     y = bent(X)
     w = np.random.default_rng(1).integers(0, 4, len(X))
     many = np.repeat(np.arange(len(X)), w)
-    one = sd.explain(BENT, X, method=sd.DALE(bins=EDGES), weights=w)
+    one = sd.explain(BENT, X, method=sd.DALE(bins=EDGES), sample_weight=w)
     two = sd.explain(BENT, X[many], method=sd.DALE(bins=EDGES))
-    for a, b in zip(one.statistics(y, weights=w), two.statistics(y[many]), strict=True):
+    for a, b in zip(one.statistics(y, sample_weight=w), two.statistics(y[many]), strict=True):
         assert (a.aled, *a.aler) == pytest.approx((b.aled, *b.aler), rel=1e-9)
         assert (a.naled, *a.naler, *a.okoli) == pytest.approx((b.naled, *b.naler, *b.okoli))
 
@@ -100,11 +100,11 @@ def test_weights_are_repetitions() -> None:
 def test_sampling_weights_weigh_rows_and_their_draws() -> None:
     X = data(100)
     w = np.random.default_rng(1).uniform(0.5, 2, 100)
-    e = sd.explain(BENT, X, 0, method=sd.DALE(bins=EDGES), weights=w, weight_kind="sampling")
+    e = sd.explain(BENT, X, 0, method=sd.DALE(bins=EDGES), sample_weight=w, weight_kind="sampling")
     counts = np.random.default_rng(4).multinomial(100, np.full(100, 0.01)).astype(float)
-    found = repeats(e, None)
+    found = replicated_statistics(e, None)
     assert found.base == pytest.approx(by_hand(e(X[:, 0]), w), rel=1e-12)
-    other = sd.explain(BENT, X, 0, method=sd.DALE(bins=EDGES), weights=w * counts)
+    other = sd.explain(BENT, X, 0, method=sd.DALE(bins=EDGES), sample_weight=w * counts)
     there = counts > 0
     expected = by_hand(other(X[there, 0]), (w * counts)[there])
     assert found(counts[:, None])[:3, 0] == pytest.approx(expected, rel=1e-10)
@@ -186,7 +186,9 @@ def test_percentiles_have_no_scale_and_no_offset() -> None:
 def test_replicates_are_the_method_on_resampled_rows(method: Any) -> None:
     X = data(200)
     counts = np.random.default_rng(4).multinomial(200, np.full(200, 1 / 200), size=3)
-    again = repeats(sd.explain(BENT, X, 0, method=method), None)(counts.T.astype(float))
+    again = replicated_statistics(sd.explain(BENT, X, 0, method=method), None)(
+        counts.T.astype(float)
+    )
     for k in range(3):
         rows = np.repeat(X, counts[k], axis=0)
         e = sd.explain(BENT, rows, 0, method=method)
@@ -204,7 +206,7 @@ def test_replicates_of_bent_bins_bend_anew() -> None:
     e = sd.explain(q, X, 0, method=sd.RHALE())
     assert np.any(e.bins.trend)
     counts = np.random.default_rng(4).multinomial(400, np.full(400, 1 / 400)).astype(float)
-    again = repeats(e, None)(counts[:, None])
+    again = replicated_statistics(e, None)(counts[:, None])
     # By hand, in each bin a line by least squares through the fine cells' means.
     edges = e.x
     curve, start = np.empty(400), 0.0
@@ -233,7 +235,7 @@ def test_levels_are_resampled_as_the_method_would_see_them() -> None:
     method = sd.ALE(order={"c": list("uvwx")})
     e = sd.explain(of_frame, X, "c", method=method)
     counts = np.random.default_rng(4).multinomial(150, np.full(150, 1 / 150))
-    again = repeats(e, None)(counts[:, None].astype(float))[:3, 0]
+    again = replicated_statistics(e, None)(counts[:, None].astype(float))[:3, 0]
     rows = X.iloc[np.repeat(np.arange(150), counts)].reset_index(drop=True)
     other = sd.explain(of_frame, rows, "c", method=method)
     expected = by_hand(np.asarray(other(rows["c"])), np.ones(150))
@@ -279,10 +281,10 @@ def test_a_flat_effect_with_scatter_is_told_to_be_noise() -> None:
 def test_features_have_alone_what_they_have_together() -> None:
     X = data()
     es = sd.explain(BENT, X, method=sd.ALE(bins=5))
-    together = es.statistics(replicates=100, threads=2)
+    together = es.statistics(replicates=100, n_jobs=2)
     alone = statistics(es["x1"], replicates=100)[0]
     assert alone == together["x1"]
-    assert es.statistics(replicates=100, seed=1)["x1"].aled_interval != alone.aled_interval
+    assert es.statistics(replicates=100, random_state=1)["x1"].aled_interval != alone.aled_interval
 
 
 def test_many_rows_are_grouped_for_the_intervals_only() -> None:
@@ -290,7 +292,7 @@ def test_many_rows_are_grouped_for_the_intervals_only() -> None:
     e = sd.explain(BENT, X, 0, method=sd.DALE(bins=12))
     s = statistics(e, replicates=50)["x0"]
     assert (s.aled, *s.aler) == pytest.approx(by_hand(e(X[:, 0]), np.ones(20_000)), rel=1e-12)
-    assert repeats(e, None).base == pytest.approx([s.aled, *s.aler], rel=2e-3)
+    assert replicated_statistics(e, None).base == pytest.approx([s.aled, *s.aler], rel=2e-3)
     width = s.aled_interval[1] - s.aled_interval[0]
     assert 0 < width < 0.1 * s.aled
 
@@ -336,7 +338,7 @@ def test_statistics_are_tables_and_files(tmp_path: Any) -> None:
     again = sd.load(tmp_path / "st.npz")
     assert repr(again) == repr(st)
     assert again["x0"] == st["x0"]
-    assert again.level == 0.95
+    assert again.confidence_level == 0.95
     table = st.to_frame("pandas")
     assert table["aled"].tolist() == [s.aled for s in st]
     assert table["aler_low_upper"].tolist() == [s.aler_interval[0][1] for s in st]
@@ -371,19 +373,25 @@ def test_only_accumulated_effects_have_statistics(method: Any) -> None:
         ({"y": ["a"] * 60}, ["statistics(y)", "0 or 1"]),
         ({"y": np.array(["a"] * 60, dtype=object)}, ["statistics(y)", "no numbers"]),
         ({"y": np.full(60, np.nan)}, ["statistics(y)", "60 values"]),
-        ({"y": np.ones(60), "weights": np.ones(59)}, ["statistics(y, sample_weight)", "(59,)"]),
-        ({"y": np.ones(60), "weights": -np.ones(60)}, ["statistics(sample_weight)", "negative"]),
-        ({"level": 1.0}, ["level", "1.0"]),
-        ({"level": "0.9"}, ["level"]),
+        (
+            {"y": np.ones(60), "sample_weight": np.ones(59)},
+            ["statistics(y, sample_weight)", "(59,)"],
+        ),
+        (
+            {"y": np.ones(60), "sample_weight": -np.ones(60)},
+            ["statistics(sample_weight)", "negative"],
+        ),
+        ({"confidence_level": 1.0}, ["level", "1.0"]),
+        ({"confidence_level": "0.9"}, ["level"]),
         ({"replicates": 0}, ["replicates", "0"]),
         ({"replicates": 1}, ["replicates", "1"]),
-        ({"seed": -1}, ["random_state", "-1"]),
-        ({"threads": 0}, ["n_jobs", "0"]),
+        ({"random_state": -1}, ["random_state", "-1"]),
+        ({"n_jobs": 0}, ["n_jobs", "0"]),
         ({"null": ["x0", "nobody"]}, ["statistics(null)", "nobody", "x1"]),
         ({"null": []}, ["statistics(null)", "[]"]),
         ({"null": 3}, ["statistics(null)", "3"]),
         ({"null": [1]}, ["statistics(null)", "[1]"]),
-        ({"null": sd.Chance({}, {})}, ["statistics(null)", "an empty null distribution"]),
+        ({"null": sd.NullDistribution({}, {})}, ["statistics(null)", "an empty null distribution"]),
     ],
     ids=lambda v: "-".join(v) if isinstance(v, dict) else "",
 )
@@ -395,10 +403,10 @@ def test_what_cannot_be_used_is_refused(given: dict[str, Any], words: list[str])
 
 def test_weighted_effects_want_the_weights_of_the_outcomes() -> None:
     X = data(60)
-    es = sd.explain(bent, X, method=sd.ALE(bins=4), weights=np.arange(60.0))
+    es = sd.explain(bent, X, method=sd.ALE(bins=4), sample_weight=np.arange(60.0))
     with refused(sd.DataError, "statistics(sample_weight)", "one weight per row"):
         es.statistics(bent(X))
-    assert es.statistics(bent(X), weights=np.arange(60.0), replicates=2)["x0"].naled > 0
+    assert es.statistics(bent(X), sample_weight=np.arange(60.0), replicates=2)["x0"].naled > 0
 
 
 def test_the_callers_outcomes_stay_as_they_are() -> None:

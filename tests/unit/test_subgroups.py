@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
 from skedasis.methods.permutation_plan import subgroups
 
@@ -25,17 +25,19 @@ def forgets(y, values):
     return values
 
 
-def donors(X, j, repeats=6, model=lambda X: X[:, 0], seed=0, **settings):
+def donors(X, j, n_repeats=6, model=lambda X: X[:, 0], random_state=0, **settings):
     """Return what the model answered for each row in each repeat, (n, repeats)."""
-    method = sd.PFI(repeats=repeats, conditional=True, local="all", **settings)
+    method = sd.PFI(n_repeats=n_repeats, conditional=True, local="all", **settings)
     y = np.zeros(len(X))
-    pf = sd.explain(sd.loss(model, forgets), X, j, y=y, method=method, seed=seed, progress=False)
+    pf = sd.explain(
+        sd.loss(model, forgets), X, j, y=y, method=method, random_state=random_state, progress=False
+    )
     return pf.local.after[0], next(iter(pf.provenance["subgroups"].values()))
 
 
 def found(X, name, rows=30, weights=None, schema=None, groups=None, keys=None):
     """Return the subgroups themselves."""
-    source = as_source(X, None, weights, schema, keys)
+    source = as_dataset(X, None, weights, schema, keys)
     if groups is None:
         feature = next(f for f in source.features if f.name == name)
     else:
@@ -86,8 +88,8 @@ def test_donors_are_near_in_what_the_feature_depends_on(weighted, rng):
     place = np.argsort(np.argsort(X[:, 0]))
     y, w = np.zeros(n), rng.uniform(0.2, 3, n) if weighted else None
     q = sd.loss(lambda X: X[:, 0], forgets)
-    method = sd.PFI(repeats=5, conditional=True, local="all")
-    pf = sd.explain(q, X, 0, y=y, weights=w, method=method, progress=False)
+    method = sd.PFI(n_repeats=5, conditional=True, local="all")
+    pf = sd.explain(q, X, 0, y=y, sample_weight=w, method=method, progress=False)
     donor = np.argsort(X[:, 0])[np.searchsorted(np.sort(X[:, 0]), pf.local.after[0])]
     np.testing.assert_array_equal(X[donor, 0], pf.local.after[0])
     apart = np.abs(X[donor, 1] - X[:, 1:2])
@@ -99,7 +101,7 @@ def test_all_pairs_of_a_subgroup_are_equally_likely():
     X = numbered(12, levels=3)
     counts = np.zeros((12, 12))
     for r in range(6):
-        lent = donors(X[:, :2], 0, repeats=200, subgroup_rows=4, seed=r)[0]
+        lent = donors(X[:, :2], 0, n_repeats=200, subgroup_rows=4, random_state=r)[0]
         for column in lent.astype(int).T:
             counts[np.arange(12), column] += 1
     inside = X[:, 1:2] == X[:, 1]
@@ -113,9 +115,15 @@ def test_all_pairs_of_a_subgroup_are_equally_likely():
 def test_weighted_rows_lend_in_proportion_within_a_subgroup(rng):
     X = numbered(12, levels=3)[:, :2]
     w = rng.uniform(0.5, 4, 12)
-    method = sd.PFI(repeats=3000, conditional=True, local="all", subgroup_rows=4)
+    method = sd.PFI(n_repeats=3000, conditional=True, local="all", subgroup_rows=4)
     pf = sd.explain(
-        sd.loss(lambda X: X[:, 0], forgets), X, 0, y=w, weights=w, method=method, progress=False
+        sd.loss(lambda X: X[:, 0], forgets),
+        X,
+        0,
+        y=w,
+        sample_weight=w,
+        method=method,
+        progress=False,
     )
     lent = pf.local.after[0].astype(int)
     for i in range(12):
@@ -169,8 +177,8 @@ def test_it_is_the_variance_within_what_the_others_tell(rng):
     n = 3000
     c = rng.integers(0, 6, n).astype(float)
     X = np.stack([2 * c + 0.5 * rng.normal(size=n), c], axis=1)
-    given = importances(X, X[:, 0], lambda X: X[:, 0], conditional=True, repeats=20)
-    alone = importances(X, X[:, 0], lambda X: X[:, 0], repeats=20)
+    given = importances(X, X[:, 0], lambda X: X[:, 0], conditional=True, n_repeats=20)
+    alone = importances(X, X[:, 0], lambda X: X[:, 0], n_repeats=20)
     assert given.mean[0] == pytest.approx(2 * 0.25, rel=0.05)
     assert alone.mean[0] == pytest.approx(2 * (4 * 35 / 12 + 0.25), rel=0.05)
 
@@ -213,7 +221,7 @@ def test_without_other_features_there_is_one_subgroup(rng):
     X = rng.normal(size=(50, 1))
     np.testing.assert_array_equal(found(X, "x0"), 0)
     y = rng.normal(size=50)
-    given = importances(X, y, lambda X: X[:, 0], conditional=True, repeats=500)
+    given = importances(X, y, lambda X: X[:, 0], conditional=True, n_repeats=500)
     alone = importances(X, y, lambda X: X[:, 0], exact=True)
     assert abs(given.mean[0] - alone.mean[0]) < 4 * given.std[0] / np.sqrt(500)
 
@@ -267,7 +275,7 @@ def test_a_group_is_told_by_the_columns_outside(rng):
     group = found(X, "two", groups=("x0", "x1"))
     assert len(np.unique(group)) == 3
     q = sd.loss(lambda X: X[:, 0] + X[:, 1], "squared_error")
-    method = sd.PFI(groups={"two": [0, 1]}, conditional=True, local="all", repeats=4)
+    method = sd.PFI(groups={"two": [0, 1]}, conditional=True, local="all", n_repeats=4)
     pf = sd.explain(q, X, "two", y=X[:, 0] + X[:, 1], method=method)
     assert pf.provenance["subgroups"] == {"two": 3}
     assert pf.mean[0] == pytest.approx(2 * 2, rel=0.2)

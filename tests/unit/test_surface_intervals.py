@@ -106,7 +106,7 @@ def times(counts: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
 def test_resampled_rows_are_the_method_on_these_rows(kind, weighted):
     X, rng = frame(), np.random.default_rng(3)
     weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
-    s = explained(kind, X, weights=weights)
+    s = explained(kind, X, sample_weight=weights)
     counts = rng.multinomial(len(X), np.full(len(X), 1 / len(X)), size=3)
     found = s.resampled(counts)
     assert found.shape == (3, *s.value.shape)
@@ -154,7 +154,7 @@ def test_a_surface_on_other_bins_is_resampled_there():
 def test_frequencies_are_repetitions(kind):
     X = frame(200)
     weights = np.random.default_rng(1).integers(1, 4, len(X))
-    weighted = explained(kind, X, weights=weights.astype(float))
+    weighted = explained(kind, X, sample_weight=weights.astype(float))
     repeated = explained(kind, times(weights, X))
     np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-9)
     np.testing.assert_allclose(weighted.freedom, repeated.freedom, rtol=1e-9)
@@ -168,7 +168,7 @@ def test_frequencies_are_repetitions(kind):
 def test_sampling_weights_that_are_all_alike_are_none(kind):
     X = frame(200)
     plain = explained(kind, X)
-    alike = explained(kind, X, weights=np.full(len(X), 0.3), weight_kind="sampling")
+    alike = explained(kind, X, sample_weight=np.full(len(X), 0.3), weight_kind="sampling")
     np.testing.assert_allclose(alike.std_error, plain.std_error, rtol=1e-9)
     np.testing.assert_allclose(alike.freedom, plain.freedom, rtol=1e-9)
 
@@ -337,7 +337,7 @@ def test_intervals_are_the_same_for_the_same_seed(kind):
         for method in ("analytic", "bootstrap"):
             one, two = (s.interval(0.9, method, replicates=30, **options) for _ in range(2))
             np.testing.assert_array_equal(one, two)
-    one, two = (s.interval(0.9, "bootstrap", replicates=30, seed=k) for k in (1, 2))
+    one, two = (s.interval(0.9, "bootstrap", replicates=30, random_state=k) for k in (1, 2))
     assert (one[0] != two[0]).any()
 
 
@@ -345,7 +345,7 @@ def test_sampling_weights_count_in_the_bootstrap():
     X = frame(1500, dependence=0.0)
     weights = np.random.default_rng(8).exponential(size=len(X)) + 0.1
     for kind in ("numbers", "level, number", "levels", "pdp"):
-        s = explained(kind, X, weights=weights, weight_kind="sampling")
+        s = explained(kind, X, sample_weight=weights, weight_kind="sampling")
         for shown in (s, replace(s, rows=None)):
             lower, upper = shown.interval(method="bootstrap")
             ratio = (upper - lower) / 2 / s.std_error

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import skedasis as sd
-from skedasis.results.frames import table_of
+from skedasis.results.frames import effect_table
 from tests.helpers import bent, refused, table
 
 N = 90
@@ -57,7 +57,7 @@ def columns(native: Any) -> dict[str, list[Any]]:
 
 
 def test_levels_stand_beside_their_rows():
-    e = explain(sd.ALE(order={SCRIPT: ["z", "<b>", "ä"]}), SCRIPT, weights=WEIGHTS)
+    e = explain(sd.ALE(order={SCRIPT: ["z", "<b>", "ä"]}), SCRIPT, sample_weight=WEIGHTS)
     shown = e.to_frame()
     assert list(shown) == [
         *("feature", "level", "value", "heterogeneity", "std_error", "count", "weight")
@@ -140,7 +140,7 @@ def test_all_points_of_missing_values_together():
 
 @backends
 def test_numbers_and_levels_in_one_table(backend):
-    es = explain(sd.ALE(bins=4), weights=WEIGHTS)
+    es = explain(sd.ALE(bins=4), sample_weight=WEIGHTS)
     shown = columns(es.to_frame(backend))
     assert list(shown) == [
         *("feature", "x", "level", "value", "heterogeneity", "std_error", "count", "weight")
@@ -255,7 +255,7 @@ def test_points_of_a_surface(backend):
 
 @backends
 def test_cells_of_a_surface(backend):
-    s = explain(sd.ALE(bins=sd.Uniform(6)), ("a", SCRIPT), weights=WEIGHTS)
+    s = explain(sd.ALE(bins=sd.Uniform(6)), ("a", SCRIPT), sample_weight=WEIGHTS)
     shown = columns(s.to_frame(backend, of="cells"))
     ends = ["left0", "right0", "left1", "right1"]
     assert list(shown) == [
@@ -300,7 +300,7 @@ def test_columns_are_of_one_length():
         for e in explain(method).values():
             for of in ("effect", "bins", "curves", "missing"):
                 try:
-                    lengths = {len(column) for column in table_of(e, of).values()}
+                    lengths = {len(column) for column in effect_table(e, of).values()}
                 except sd.UnsupportedError:
                     continue
                 assert len(lengths) == 1

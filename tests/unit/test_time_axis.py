@@ -14,7 +14,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.data import times
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from tests.helpers import refused
@@ -181,7 +181,7 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(X, method):
 
 @pytest.mark.parametrize("X", FRAMES)
 def test_times_are_continuous(X):
-    feature = as_source(X).features[0]
+    feature = as_dataset(X).features[0]
     assert feature.kind == "continuous"
     assert feature.time is not None
     assert feature.per == "day"
@@ -189,7 +189,7 @@ def test_times_are_continuous(X):
 
 @pytest.mark.parametrize("X", FRAMES)
 def test_observed_values_come_back_exactly(X):
-    source = as_source(X)
+    source = as_dataset(X)
     buffer = next(source.batches(N)).tile(1)
     days = source.table.column(0)
     back = buffer.swept({0: days[None, :]}, 1)
@@ -232,7 +232,7 @@ def test_objects_of_which_some_are_missing_are_times(name, missing, frame):
         seen.update(type(v) for v in column)
         return np.array([v is missing for v in column], dtype=float)
 
-    feature = as_source(X).features[0]
+    feature = as_dataset(X).features[0]
     assert feature.kind == "continuous"
     assert feature.time is not None
     # A batch may hold missing values alone.
@@ -247,7 +247,7 @@ def test_objects_of_which_some_are_missing_are_times(name, missing, frame):
 def test_objects_with_a_zone_are_made_again_in_it(name):
     own = OBJECTS[name]
     X = pd.DataFrame({"t": own}, dtype=object)
-    source = as_source(X)
+    source = as_dataset(X)
     zone = {"Berlin": "Europe/Berlin", "India": "+05:30", "UTC": "UTC"}[name.split()[-1]]
     assert source.features[0].time.zone == zone
     days = source.table.column(0)
@@ -257,14 +257,14 @@ def test_objects_with_a_zone_are_made_again_in_it(name):
     assert {type(v) for v in made} == {type(v) for v in own}
     # Columns without objects have the same axis.
     plain = pd.DataFrame({"t": pd.to_datetime(pd.Series(own), utc=True).astype("M8[us, UTC]")})
-    np.testing.assert_array_equal(as_source(plain).table.column(0), days)
+    np.testing.assert_array_equal(as_dataset(plain).table.column(0), days)
 
 
 def test_objects_of_pytz_have_one_zone_in_winter_and_in_summer():
     tz = pytest.importorskip("pytz").timezone("Europe/Berlin")
     own = zoned_moments(tz)
     assert len({id(v.tzinfo) for v in own}) == 2
-    feature = as_source(pd.DataFrame({"t": own}, dtype=object)).features[0]
+    feature = as_dataset(pd.DataFrame({"t": own}, dtype=object)).features[0]
     assert (feature.kind, feature.time.zone) == ("continuous", "Europe/Berlin")
 
 
@@ -280,7 +280,7 @@ def test_objects_of_pytz_have_one_zone_in_winter_and_in_summer():
 )
 def test_objects_that_are_no_single_axis_are_levels(values):
     X = pd.DataFrame({"t": pd.Series(values, dtype=object)})
-    assert as_source(X).features[0].kind == "nominal"
+    assert as_dataset(X).features[0].kind == "nominal"
 
 
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])
@@ -320,7 +320,7 @@ def test_nanoseconds_over_decades_come_back_exactly():
 
     sd.explain(model, X, "t", method=sd.ALE(bins=7))
     assert set(np.concatenate(asked).tolist()) <= known
-    assert as_source(X).features[0].time.exact is False
+    assert as_dataset(X).features[0].time.exact is False
 
 
 def test_ticks_that_are_whole_in_a_coarser_unit_lose_nothing():
@@ -391,7 +391,7 @@ def test_an_effect_is_evaluated_at_times():
     e = sd.explain(model, X, "t", method="ale")
     first = X["t"].min()
     np.testing.assert_allclose(e(e.x), e.value)
-    np.testing.assert_allclose(e(X["t"]), e.at(as_source(X).table.column(0)))
+    np.testing.assert_allclose(e(X["t"]), e.at(as_dataset(X).table.column(0)))
     ways = [
         first,
         first.to_pydatetime(),
@@ -487,7 +487,7 @@ def test_permutation_lends_times_as_they_are():
         assert X["t"].dtype == kind
         return model(X)
 
-    pf = sd.explain(watching, X, y=model(X), method=sd.PFI(repeats=3))
+    pf = sd.explain(watching, X, y=model(X), method=sd.PFI(n_repeats=3))
     assert pf.features == ("t", "z")
 
 
@@ -502,7 +502,7 @@ def test_effects_of_other_rows_are_compared_on_one_axis():
     shown = overlay([whole, part], None, "mean", 0.95)
     first = (late["t"].min() - X["t"].min()) / pd.Timedelta(1, "D")
     np.testing.assert_allclose(shown.strands[1].x[0] - shown.strands[0].x[0], first)
-    assert "disagree" not in str(whole.trust(beside=part))
+    assert "disagree" not in str(whole.checks(beside=part))
 
 
 # --------------------------------------------------------------------------------------- words
@@ -561,15 +561,15 @@ def test_midnights_are_local_midnights():
 
 
 def test_labels_say_per_day():
-    from skedasis.plots.figures.effect import picture
+    from skedasis.plots.figures.effect import effect_spec
 
     X, model = zoned()
     e = sd.explain(model, X, "t", method="ale")
-    shown = picture(e)
+    shown = effect_spec(e)
     assert shown.slopes.y.label == "slope [prediction per day]"
     assert shown.main.x.label == "t [Europe/Berlin]"
     d = sd.explain(model, X, "t", method=sd.PDP(derivative=True, grid=5))
-    assert picture(d).main.y.label == "slope of prediction per day"
+    assert effect_spec(d).main.y.label == "slope of prediction per day"
     page = e.explore().html
     assert "per day" in page
     assert "2020-0" in page
@@ -581,6 +581,6 @@ def test_labels_say_per_day():
                 X,
                 "t",
                 method=sd.ALE(bins=sd.Edges(["2020-02-20", "2020-02-25", "2020-04-01"])),
-            ).trust()
+            ).checks()
         ).lower()
     )

@@ -115,7 +115,7 @@ def test_every_row_is_answered_where_parts_do_not_divide_them(monkeypatch):
     q = sd.prediction(net)
     whole, slopes, mixed = q.at(X), q.slopes(X), q.mixed(X, 0, 1)
     for rows in (2, 7, 299):
-        monkeypatch.setattr("skedasis.models.adapters.ROWS", rows)
+        monkeypatch.setattr("skedasis.models.adapters.ROWS_PER_PASS", rows)
         np.testing.assert_allclose(q.at(X), whole, rtol=1e-12)
         np.testing.assert_allclose(q.slopes(X), slopes, rtol=1e-12, atol=1e-15)
         np.testing.assert_allclose(q.mixed(X, 0, 1), mixed, rtol=1e-12, atol=1e-15)
@@ -201,9 +201,9 @@ def test_outputs_that_ask_out_of_turn_get_their_own_slopes():
 
 
 def _source(X):
-    from skedasis.data.dataset import as_source
+    from skedasis.data.dataset import as_dataset
 
-    return as_source(X)
+    return as_dataset(X)
 
 
 def test_several_outputs_want_one_named():
@@ -398,7 +398,7 @@ def test_two_threads_at_once():
         np.testing.assert_array_equal(at, at2)
         np.testing.assert_array_equal(slopes, slopes2)
     one = sd.explain(q, X, 0, memory="20KB")
-    two = sd.explain(q, X, 0, memory="20KB", threads=2)
+    two = sd.explain(q, X, 0, memory="20KB", n_jobs=2)
     np.testing.assert_array_equal(one.value, two.value)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skedasis.trees import bitset, bitset_kernels, compilation, layout, traversal
-from skedasis.trees.ensemble import Ensemble, Nodes, Reading, assemble, raw_scores
+from skedasis.trees.ensemble import Ensemble, ModelInfo, Nodes, assemble, raw_scores
 from skedasis.trees.evaluator import _rounded
 
 # x0 <= 1 ? (x1 in {2, 5} ? 10 : (x0 <= 0 ? 20 : 40)) : (x2 <= 3 ? 80 : 160), and then x2 <= 3 ? 1 : (x2 <= 4 ? 2 : 4).
@@ -24,7 +24,7 @@ NODES = Nodes(
     category=np.array([-1, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1]),
     sets=[np.array([2, 5])],
 )
-TREES = assemble(NODES, Reading(3, np.array([1000.0]), "by hand", known={1: np.array([2, 3, 5])}))
+TREES = assemble(NODES, ModelInfo(3, np.array([1000.0]), "by hand", known={1: np.array([2, 3, 5])}))
 NAN = np.nan
 ROWS = np.array(
     [
@@ -55,12 +55,14 @@ def form(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def made(way: str, ensemble: Ensemble = TREES, rows: np.ndarray = ROWS) -> Any:
     """Return the trees on the rows."""
-    whole = layout.shape_of(ensemble)
+    whole = layout.layout_of(ensemble)
     codes = [t.codes(rows[:, j]) for j, t in zip(whole.columns, whole.tests, strict=True)]
     if way == "walked":
-        return traversal.Walked(whole, len(rows), np.array(codes, np.int32))
+        return traversal.TraversalEvaluator(whole, len(rows), np.array(codes, np.int32))
     mark, kind = (
-        (bitset.marked, bitset.Marked) if way == "marked" else (bitset.passing, bitset.Counted)
+        (bitset.pack_tests, bitset.BitsetEvaluator)
+        if way == "marked"
+        else (bitset.pack_tests_numpy, bitset.CountingEvaluator)
     )
     sets = [mark(t, c) for t, c in zip(whole.tests, codes, strict=True)]
     return kind(whole, len(rows), np.concatenate(sets))
@@ -147,7 +149,7 @@ def test_trees_of_one_leaf(way: str) -> None:
         np.zeros(4),
         np.array([5.0, 0, 1, 2]),
     )
-    part = made(way, assemble(leaf, Reading(3, np.zeros(1), "leaf")))
+    part = made(way, assemble(leaf, ModelInfo(3, np.zeros(1), "leaf")))
     assert part.own().tolist() == [6.0, 7, 6, 7, 7, 7, 7, 7]
     assert part.changed(0, part.shape.tests[0].codes(np.full(8, -1.0))).tolist() == [
         0.0, -1, 0, -1, -1, -1, -1, -1,
@@ -170,7 +172,7 @@ def test_bits() -> None:
 
 def test_who_is_packed() -> None:
     passes = np.random.default_rng(0).uniform(size=(3, 130)) < 0.5
-    words = bitset.packed(passes)
+    words = bitset.pack_bits(passes)
     assert words.shape == (3, 3)
     for r in range(3):
         for i in range(130):
@@ -180,12 +182,12 @@ def test_who_is_packed() -> None:
 
 @pytest.mark.parametrize("many", [10, 300, 70_000])
 def test_more_thresholds_than_small_numbers_can_count(many: int) -> None:
-    tests = layout.Tests(
+    tests = layout.ColumnTests(
         np.arange(many, dtype=float), np.array([3, many - 1], np.int32), np.zeros(2, bool)
     )
     x = np.array([0.0, 3.0, 4.0, many / 2, many - 1.0, many, 259.0, 65539.0, 65540.0])
     for given in (x, np.append(x, NAN)):
-        words = bitset.passing(tests, tests.codes(given))
+        words = bitset.pack_tests_numpy(tests, tests.codes(given))
         for r, cut in enumerate((3.0, many - 1.0)):
             passed = [bool(int(words[r, 0]) >> i & 1) for i in range(len(given))]
             assert passed == (given <= cut).tolist()
@@ -195,7 +197,7 @@ def test_more_thresholds_than_small_numbers_can_count(many: int) -> None:
 
 
 def test_codes_of_numbers() -> None:
-    tests = layout.Tests(
+    tests = layout.ColumnTests(
         np.array([-1.0, 0.1, 2.0]), np.array([0, 1, 1, 2], np.int32), np.array([0, 1, 0, 1]) > 0
     )
     x = np.array([-np.inf, -1.0, np.nextafter(-1.0, 0), 0.1, 0.2, 2.0, 3.0, np.inf, NAN])
@@ -204,7 +206,9 @@ def test_codes_of_numbers() -> None:
     wanted = x[None, :] <= np.array([-1.0, 0.1, 0.1, 2.0])[:, None]
     wanted[:, -1] = [False, True, False, True]
     np.testing.assert_array_equal(tests.passes(tests.codes(x)), wanted)
-    single = layout.Tests(np.array([0.1]), np.array([0], np.int32), np.array([False]), single=True)
+    single = layout.ColumnTests(
+        np.array([0.1]), np.array([0], np.int32), np.array([False]), single=True
+    )
     close = np.array([0.1, float(np.float32(0.1)), 0.09999999, 1e300, -1e300])
     assert single.codes(close).tolist() == [1, 1, 0, 1, 0]
     assert tests.codes(np.zeros((2, 3))).shape == (2, 3)
@@ -217,7 +221,7 @@ def test_codes_of_categories() -> None:
     x = np.array([2.0, 3, 5, 4, -1, -0.5, 2.9, NAN, np.inf, 1e300, -np.inf])
     assert found[1].codes(x).tolist() == [0, 1, 2, 3, 3, 3, 0, 3, 3, 3, 3]
     assert found[1].passes(np.arange(4)).tolist() == [[True, False, True, False]]
-    zero = layout.Tests(
+    zero = layout.ColumnTests(
         np.zeros(0),
         np.zeros(1, np.int32),
         np.array([False]),
@@ -226,7 +230,7 @@ def test_codes_of_categories() -> None:
     )
     # A fraction is cut down towards zero.
     assert zero.codes(np.array([-0.5, -1.0, 0.9, 1.9, 2.0])).tolist() == [0, 2, 0, 1, 2]
-    nothing = layout.Tests(
+    nothing = layout.ColumnTests(
         np.zeros(0),
         np.zeros(1, np.int32),
         np.array([True]),
@@ -277,7 +281,7 @@ def test_nodes_in_the_order_of_visits(compiled: bool, monkeypatch: pytest.Monkey
         np.zeros(7),
         np.array([0.0, 0, 1, 2, 0, 4, 8]),
     )
-    s = layout.shape_of(assemble(nodes, Reading(2, np.zeros(1), "wide")))
+    s = layout.layout_of(assemble(nodes, ModelInfo(2, np.zeros(1), "wide")))
     assert s.value.tolist() == [0.0, 0, 2, 0, 4, 8, 1]
     assert s.parent.tolist() == [-1, 0, 1, 1, 3, 3, 0]
     assert s.depth.tolist() == [0, 1, 2, 2, 3, 3, 1]
@@ -300,8 +304,8 @@ def test_sums_of_leaves_are_exact_in_any_order() -> None:
         np.zeros(200),
         rng.normal(size=200) * 10.0 ** rng.integers(-6, 3, 200),
     )
-    e = assemble(nodes, Reading(1, np.zeros(1), "leaves"))
-    value = layout.shape_of(e).value
+    e = assemble(nodes, ModelInfo(1, np.zeros(1), "leaves"))
+    value = layout.layout_of(e).value
     there = float(np.cumsum(value)[-1])
     back = float(np.cumsum(value[::-1])[-1])
     assert there == back

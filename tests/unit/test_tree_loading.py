@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 
 from skedasis.errors import UnsupportedError
-from skedasis.models.files import document
+from skedasis.models.files import parse_xgboost_json
 from skedasis.trees.ensemble import (
     Ensemble,
+    ModelInfo,
     Nodes,
-    NoTrees,
-    Reading,
-    answer,
-    answers,
+    TreesUnreadable,
+    apply_link,
     as_codes,
     assemble,
+    method_response,
     raw_scores,
 )
 from skedasis.trees.readers import is_candidate, load
@@ -54,7 +54,7 @@ def scikit(name: str, **options: Any) -> Any:
 def same(model: Any, rows: Any, expected: Any, rtol: float = 1e-10) -> Ensemble:
     """Assert that a model's trees answer as expected."""
     ensemble = load(model)
-    found = answer(ensemble, raw_scores(ensemble, as_codes(ensemble, rows)))
+    found = method_response(ensemble, raw_scores(ensemble, as_codes(ensemble, rows)))
     expected = np.asarray(expected)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * np.abs(expected).max())
@@ -63,7 +63,7 @@ def same(model: Any, rows: Any, expected: Any, rtol: float = 1e-10) -> Ensemble:
 
 def reason(model: Any) -> str:
     """Return why a model is not read."""
-    with pytest.raises(NoTrees) as caught:
+    with pytest.raises(TreesUnreadable) as caught:
         load(model)
     return caught.value.reason
 
@@ -170,7 +170,7 @@ def test_categories_of_xgboost_are_seen_in_its_nodes() -> None:
 
 
 def test_leaves_of_an_older_xgboost_are_refused() -> None:
-    with pytest.raises(NoTrees, match="several values in another form"):
+    with pytest.raises(TreesUnreadable, match="several values in another form"):
         _vectors([{"left_children": [-1], "right_children": [0]}])
 
 
@@ -227,7 +227,7 @@ SHUFFLED = Nodes(
 
 
 def test_nodes_are_put_in_order_and_lost_ones_left_out() -> None:
-    e = assemble(SHUFFLED, Reading(2, np.array([100.0]), "by hand"))
+    e = assemble(SHUFFLED, ModelInfo(2, np.array([100.0]), "by hand"))
     assert e.roots.tolist() == [0, 5, 6]
     assert e.feature.tolist() == [0, 1, -1, -1, -1, -1]
     assert e.value.tolist() == [0.0, 0.0, 30.0, 10.0, 20.0, 0.5]
@@ -245,8 +245,8 @@ def test_nodes_in_a_circle_are_refused() -> None:
         np.zeros(3),
         np.zeros(3),
     )
-    with pytest.raises(NoTrees, match="do not form trees"):
-        assemble(circle, Reading(1, np.zeros(1), "by hand"))
+    with pytest.raises(TreesUnreadable, match="do not form trees"):
+        assemble(circle, ModelInfo(1, np.zeros(1), "by hand"))
 
 
 def test_nodes_pruned_by_xgboost_are_left_out() -> None:
@@ -443,29 +443,29 @@ def test_numbered_categories_of_histograms() -> None:
 def test_links_are_their_formulas() -> None:
     raw = np.array([[[0.3, -1.2, 2.0]], [[800.0, 0.0, -800.0]]])
     e = np.exp([0.3, -1.2, 2.0])
-    np.testing.assert_allclose(answers("softmax", 1.0, raw)[0, 0], e / e.sum(), rtol=1e-14)
-    np.testing.assert_allclose(answers("softmax", 1.0, raw)[1, 0], [1, 0, 0], atol=1e-300)
-    np.testing.assert_allclose(answers("exp", 1.0, raw)[0, 0], e, rtol=1e-14)
+    np.testing.assert_allclose(apply_link("softmax", 1.0, raw)[0, 0], e / e.sum(), rtol=1e-14)
+    np.testing.assert_allclose(apply_link("softmax", 1.0, raw)[1, 0], [1, 0, 0], atol=1e-300)
+    np.testing.assert_allclose(apply_link("exp", 1.0, raw)[0, 0], e, rtol=1e-14)
     odds = np.exp(2.0 * raw[0, 0])
     for link in ("sigmoid", "one_vs_rest"):
-        np.testing.assert_allclose(answers(link, 2.0, raw)[0, 0], odds / (1 + odds), rtol=1e-14)
-    shares = answers("normalised", 1.0, np.array([[1.0, 3.0], [2.0, 0.0]]))
+        np.testing.assert_allclose(apply_link(link, 2.0, raw)[0, 0], odds / (1 + odds), rtol=1e-14)
+    shares = apply_link("normalised", 1.0, np.array([[1.0, 3.0], [2.0, 0.0]]))
     assert shares.tolist() == [[0.25, 0.75], [1.0, 0.0]]
-    assert answers("path", 4.0, np.array([[8.0]])).tolist() == [[-0.25]]
-    assert answers("path", 0.0, np.array([[0.0]])).tolist() == [[-0.5]]
-    assert answers("identity", 1.0, raw) is raw
+    assert apply_link("path", 4.0, np.array([[8.0]])).tolist() == [[-0.25]]
+    assert apply_link("path", 0.0, np.array([[0.0]])).tolist() == [[-0.5]]
+    assert apply_link("identity", 1.0, raw) is raw
 
 
 def test_labels_and_unknown_methods_are_refused() -> None:
     e = load(scikit("RandomForestClassifier", n_estimators=2).fit(X, TWO))
     with refused(UnsupportedError, "predict", "predict_proba", "RandomForestClassifier"):
-        answer(e, np.zeros((3, 2)), "predict")
+        method_response(e, np.zeros((3, 2)), "predict")
     isolation = load(scikit("IsolationForest", n_estimators=2).fit(X))
     with refused(UnsupportedError, "a question for predict", "score_samples"):
-        answer(isolation, np.zeros((3, 1)), "predict")
+        method_response(isolation, np.zeros((3, 1)), "predict")
     regressor = load(scikit("RandomForestRegressor", n_estimators=2).fit(X, Y))
     with refused(UnsupportedError, "apply"):
-        answer(regressor, np.zeros((3, 1)), "apply")
+        method_response(regressor, np.zeros((3, 1)), "apply")
 
 
 # -------------------------------------------------------------------------------- XGBoost's JSON
@@ -526,7 +526,7 @@ def test_names_of_features_and_attributes_are_in_nobodys_way(name: str) -> None:
 def test_what_is_no_json_is_refused() -> None:
     for text in (b"", b'{"learner": {', rb'{"learner": "\q"}'):
         with pytest.raises(ValueError, match=r"Expecting|Invalid"):
-            document(text)
+            parse_xgboost_json(text)
 
 
 def test_nothing_of_the_model_is_changed() -> None:

@@ -11,11 +11,11 @@ import pytest
 import skedasis as sd
 from skedasis._types import Floats
 from skedasis.trees import compilation, evaluator, traversal, traversal_kernels
-from skedasis.trees.bitset import Marked, marked
+from skedasis.trees.bitset import BitsetEvaluator, pack_tests
 from skedasis.trees.ensemble import Ensemble, raw_scores
-from skedasis.trees.layout import Shape, parts_of, shape_of
+from skedasis.trees.layout import TreeLayout, layout_of, layouts_by_output
 from skedasis.trees.readers import load
-from skedasis.trees.traversal import Walked
+from skedasis.trees.traversal import TraversalEvaluator
 
 pytest.importorskip("numba")
 EDGES = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])
@@ -81,8 +81,8 @@ class Both:
 
     def __init__(self, ensemble: Ensemble, X: Floats, output: int = 0) -> None:
         self.ensemble, self.X, self.output = ensemble, X, output
-        self.shape: Shape = parts_of(ensemble, shape_of(ensemble))[output]
-        self.walked = Walked(self.shape, len(X), self.codes(X))
+        self.shape: TreeLayout = layouts_by_output(ensemble, layout_of(ensemble))[output]
+        self.walked = TraversalEvaluator(self.shape, len(X), self.codes(X))
 
     def codes(self, X: Floats) -> Any:
         """Return the codes of the columns that are tested, (columns, n)."""
@@ -275,8 +275,8 @@ def test_models_of_rows_with_gaps(fit: Callable[[Floats, Floats], Any]) -> None:
     model = fit(X, y)
     both = Both(load(model), X[:150])
     base, rng = both.ensemble.base[0], np.random.default_rng(5)
-    words = [marked(t, c) for t, c in zip(both.shape.tests, both.codes(both.X), strict=True)]
-    sets = Marked(both.shape, 150, np.concatenate(words))
+    words = [pack_tests(t, c) for t, c in zip(both.shape.tests, both.codes(both.X), strict=True)]
+    sets = BitsetEvaluator(both.shape, 150, np.concatenate(words))
     np.testing.assert_allclose(both.walked.own() + base, model.predict(X[:150]), rtol=1e-12)
     for k, j in enumerate(both.shape.columns):
         new, codes = X[rng.permutation(len(X))[:150], j], both.codes(both.X)[k]
@@ -299,7 +299,7 @@ def test_outputs_share_the_leaves_that_rows_reach() -> None:
     X, y = _with_gaps()
     model = RandomForestClassifier(3, random_state=0).fit(X, np.digitize(y, [-0.5, 0.5]))
     ensemble = load(model)
-    parts = parts_of(ensemble, shape_of(ensemble))
+    parts = layouts_by_output(ensemble, layout_of(ensemble))
     first = Both(ensemble, X, 0)
     for output, shape in enumerate(parts):
         like = first.walked.like(shape)
@@ -308,13 +308,13 @@ def test_outputs_share_the_leaves_that_rows_reach() -> None:
         np.testing.assert_allclose(like.own(), expected, rtol=1e-12, atol=1e-15)
 
 
-METHODS = [sd.ALE(bins=6), sd.PDP(grid=6), sd.PDP(grid=6, heterogeneity=False), sd.PFI(repeats=2)]
+METHODS = [sd.ALE(bins=6), sd.PDP(grid=6), sd.PDP(grid=6, heterogeneity=False), sd.PFI(n_repeats=2)]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_explained_as_the_model_is(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """All trees count as large here, and batches are small."""
-    monkeypatch.setattr(evaluator, "MOST_LEAVES", 1)
+    monkeypatch.setattr(evaluator, "MAX_BITSET_LEAVES", 1)
     monkeypatch.setattr(traversal, "_PARTIAL_SUMS", 20)
     X, y = _with_gaps()
     X = np.where(np.isnan(X), 0.5, X)
@@ -353,9 +353,9 @@ def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_visits_without_a_compiler(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ensemble = drawn(seed, trees=8)
-    compiled = shape_of(ensemble)
+    compiled = layout_of(ensemble)
     monkeypatch.setattr(compilation, "has_numba", lambda: False)
-    plain = shape_of(ensemble)
+    plain = layout_of(ensemble)
     for name in ("parent", "depth", "size", "is_left", "column", "test", "value"):
         np.testing.assert_array_equal(getattr(plain, name), getattr(compiled, name), err_msg=name)
     inner = np.flatnonzero(plain.test >= 0)

@@ -36,7 +36,7 @@ class Counted:
 # --------------------------------------------------------------------------------------- accounts
 
 
-@pytest.mark.parametrize("method", [*METHODS, sd.PFI(repeats=2), sd.MPlot(bins=5)])
+@pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2), sd.MPlot(bins=5)])
 @pytest.mark.parametrize("memory", ["1GB", "20KB"])
 def test_the_model_sees_no_more_than_two_checks(
     method: Any, memory: str, monkeypatch: pytest.MonkeyPatch
@@ -70,7 +70,7 @@ def test_rows_that_are_walked_are_counted_as_the_methods_say() -> None:
         "ale": (sd.ALE(bins=5), 2 * n),
         "pdp": (sd.PDP(grid=7), 7 * n),
         "alone": (sd.PDP(grid=7, heterogeneity=False), 7 * n),
-        "pfi": (sd.PFI(repeats=3, groups=None), n * (1 + 3 * X.shape[1])),
+        "pfi": (sd.PFI(n_repeats=3, groups=None), n * (1 + 3 * X.shape[1])),
     }
     for method, cost in rows_of.values():
         features = None if isinstance(method, sd.PFI) else 0
@@ -106,7 +106,7 @@ def test_another_wish_is_refused(wish: Any) -> None:
 # ------------------------------------------------------------------------------------- batches
 
 
-@pytest.mark.parametrize("method", [*METHODS, sd.PFI(repeats=2)])
+@pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2)])
 @pytest.mark.parametrize("case", ["boosting", "histograms 2", "two outputs"])
 def test_small_batches_give_the_same(case: str, method: Any) -> None:
     model, few, y = grown(case)
@@ -118,12 +118,12 @@ def test_small_batches_give_the_same(case: str, method: Any) -> None:
         same(sd.explain(about, many, method=method, tree="force", memory=memory), whole, 1e-12)
 
 
-@pytest.mark.parametrize("method", [*METHODS, sd.PFI(repeats=2)])
+@pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2)])
 def test_threads_give_the_same_bits(method: Any) -> None:
     model, few, _ = grown("histograms")
     many = np.repeat(few, 4, axis=0)
     one, two = (
-        sd.explain(model, many, method=method, tree="force", memory="100KB", threads=threads)
+        sd.explain(model, many, method=method, tree="force", memory="100KB", n_jobs=threads)
         for threads in (1, 2)
     )
     same(two, one, 0.0)
@@ -163,7 +163,7 @@ def test_what_the_caller_gave_is_not_changed() -> None:
     model, few, _ = grown("histograms")
     Z, kept = few.copy(), few.copy()
     state = pickle.dumps(model)
-    for method in (*METHODS, sd.PFI(repeats=2)):
+    for method in (*METHODS, sd.PFI(n_repeats=2)):
         sd.explain(model, Z, method=method, tree="force")
     np.testing.assert_array_equal(Z, kept)
     assert pickle.dumps(model) == state

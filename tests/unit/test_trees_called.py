@@ -13,7 +13,7 @@ import pytest
 import skedasis as sd
 from skedasis.quantities import tree_evaluator
 from skedasis.trees import readers
-from skedasis.trees.ensemble import NoTrees
+from skedasis.trees.ensemble import TreesUnreadable
 from tests.helpers import refused
 from tests.reference.growing import categories, grown, plain, rows, same
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_walked_is_called_and_said_once(
 
 
 def _refusing(model: Any) -> Any:
-    raise NoTrees("it is of another kind")
+    raise TreesUnreadable("it is of another kind")
 
 
 _load = readers.load

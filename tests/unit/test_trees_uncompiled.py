@@ -94,8 +94,11 @@ def test_without_numba_weighted_means_and_probabilities_of_sums_are_the_models()
     alone = sd.PDP(grid=5, heterogeneity=False)
     weights = np.arange(len(X)) % 3 + 1.0
     with pytest.warns(sd.TreeWarning, match="numba"):
-        found = sd.explain(grown("boosting")[0], X, 0, method=alone, weights=weights)
-    same(found, sd.explain(grown("boosting")[0], X, 0, method=alone, weights=weights, tree="off"))
+        found = sd.explain(grown("boosting")[0], X, 0, method=alone, sample_weight=weights)
+    same(
+        found,
+        sd.explain(grown("boosting")[0], X, 0, method=alone, sample_weight=weights, tree="off"),
+    )
     with pytest.warns(sd.TreeWarning, match="numba"):
         found = sd.explain(grown("boosting 2")[0], X, 0, method=alone)
     assert found.provenance["model_rows"] == 5 * len(X)

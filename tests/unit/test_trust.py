@@ -10,72 +10,72 @@ import pytest
 
 import skedasis as sd
 from skedasis.errors import DataError
-from skedasis.results.checks.check import Flag, Trust
-from skedasis.results.checks.reliability import trust
+from skedasis.results.checks.check import Check, Checks
+from skedasis.results.checks.reliability import check_effect
 from tests.helpers import every_method, frame, linear, of_frame, refused, table
 from tests.unit.test_trust_split import of_slopes
 
 
 def kinds(flags):
-    return [(f.kind, f.severity) for f in flags]
+    return [(f.code, f.severity) for f in flags]
 
 
 def test_a_clean_curve_has_nothing_against_it():
     X = np.random.default_rng(0).uniform(-1, 1, size=(1000, 3))
     for method in (sd.ALE(), sd.DALE(), sd.RHALE()):
-        flags = sd.explain(linear, X, 0, method=method).trust(X=X)
+        flags = sd.explain(linear, X, 0, method=method).checks(X=X)
         assert flags == ()
         assert str(flags) == "No warnings."
-    assert sd.explain(linear, X, 0, method=sd.PDP()).trust(X=X) == ()
+    assert sd.explain(linear, X, 0, method=sd.PDP()).checks(X=X) == ()
 
 
 def test_bins_of_few_rows_are_named_with_their_ends():
     x = np.concatenate([np.linspace(0, 1, 50), np.linspace(1.05, 1.9, 5), np.linspace(2, 3, 50)])
     X = np.column_stack([x, x])
     e = sd.explain(linear, X, 0, method=sd.DALE(bins=sd.Edges([0, 1.0001, 1.95, 3])))
-    (flag,) = e.trust().of("few rows")
-    assert (flag.kind, flag.severity, flag.feature) == ("few rows", "warning", "x0")
+    (flag,) = e.checks().of("few_rows")
+    assert (flag.code, flag.severity, flag.feature) == ("few_rows", "warning", "x0")
     assert flag.where == (1.0001, 1.95)
     assert flag.numbers["rows"] == [5]
-    assert "5 rows" in flag.text
-    assert "fewer bins" in flag.text
+    assert "5 rows" in flag.message
+    assert "fewer bins" in flag.message
 
 
 def test_neighbouring_bins_of_few_rows_are_one_flag():
     X = np.column_stack([np.linspace(0, 1, 30)] * 2)
-    flag, copy = sd.explain(linear, X, 0, method=sd.ALE(bins=6)).trust()
-    assert copy.kind == "collinear"
+    flag, copy = sd.explain(linear, X, 0, method=sd.ALE(bins=6)).checks()
+    assert copy.code == "collinear"
     assert flag.where == (0.0, 1.0)
     assert len(flag.numbers["rows"]) == 6
-    assert "6 bins have fewer than 10 rows" in flag.text
+    assert "6 bins have fewer than 10 rows" in flag.message
 
 
 def test_a_bin_of_one_row_has_no_variance_and_says_so():
     x = np.append(np.linspace(0, 1, 40), 1.5)
     e = of_slopes(np.cos(99 * x), x, sd.DALE(bins=sd.Edges([0, 1.0001, 2])))
-    (flag,) = e.trust().of("one row")
+    (flag,) = e.checks().of("one_row")
     assert flag.where == (1.0001, 2.0)
-    assert "no variance" in flag.text
+    assert "no variance" in flag.message
 
 
 def test_slopes_that_depend_on_x_inside_a_bin_are_told_with_what_is_left():
     rng = np.random.default_rng(1)
     x = rng.uniform(size=2000)
     e = of_slopes(np.where(x < 0.5, 8 * x, 4) + rng.normal(0, 0.5, 2000), x, sd.DALE(bins=2))
-    (flag,) = e.trust()
-    assert (flag.kind, flag.severity) == ("slope changes", "warning")
+    (flag,) = e.checks()
+    assert (flag.code, flag.severity) == ("slope_changes", "warning")
     assert flag.where == pytest.approx((0, 0.5), abs=0.01)
     assert flag.numbers["share"] == pytest.approx(16 / 12 / (16 / 12 + 0.25), rel=0.05)
     assert flag.numbers["within"] == pytest.approx(0.5, rel=0.1)
-    assert "sd.RHALE()" in flag.text
-    assert e.rebin(sd.Quantile(40)).trust().warnings.of("slope changes") == ()
+    assert "sd.RHALE()" in flag.message
+    assert e.rebin(sd.Quantile(40)).checks().warnings.of("slope_changes") == ()
 
 
 def test_what_is_sure_but_small_is_a_note():
     rng = np.random.default_rng(2)
     x = rng.uniform(size=20_000)
-    (flag,) = of_slopes(0.3 * x + rng.normal(size=20_000), x, sd.DALE(bins=1)).trust()
-    assert (flag.kind, flag.severity) == ("slope changes", "note")
+    (flag,) = of_slopes(0.3 * x + rng.normal(size=20_000), x, sd.DALE(bins=1)).checks()
+    assert (flag.code, flag.severity) == ("slope_changes", "note")
     assert flag.numbers["share"] < 0.05
 
 
@@ -84,7 +84,7 @@ def test_empty_bins_and_gaps_are_told_once():
     x = np.concatenate([rng.uniform(0, 0.3, 300), rng.uniform(0.7, 1, 300)])
     X = np.column_stack([x, rng.uniform(size=600)])
     for method in (sd.DALE(bins=10), sd.ALE(), sd.RHALE(), sd.PDP(), sd.MPlot()):
-        flags = sd.explain(linear, X, 0, method=method).trust().of("no rows")
+        flags = sd.explain(linear, X, 0, method=method).checks().of("no_rows")
         assert len(flags) == 1, method
         left, right = flags[0].where
         assert 0.25 <= left < 0.35 < 0.65 < right <= 0.75
@@ -94,16 +94,16 @@ def test_empty_bins_and_gaps_are_told_once():
 def test_a_gap_beyond_the_grid_is_none_of_the_curves():
     rng = np.random.default_rng(4)
     X = np.column_stack([np.append(rng.uniform(size=500), np.full(12, 9.0)), rng.uniform(size=512)])
-    flags = sd.explain(linear, X, 0, method=sd.PDP(grid=np.linspace(0, 0.9, 10))).trust()
-    assert not flags.of("no rows")
+    flags = sd.explain(linear, X, 0, method=sd.PDP(grid=np.linspace(0, 0.9, 10))).checks()
+    assert not flags.of("no_rows")
 
 
 def test_an_end_that_one_row_carries_is_noted():
     rng = np.random.default_rng(5)
     X = np.column_stack([np.append(rng.uniform(size=500), 3.0), rng.uniform(size=501)])
-    (flag,) = sd.explain(linear, X, 0, method=sd.ALE()).trust().of("no rows")
+    (flag,) = sd.explain(linear, X, 0, method=sd.ALE()).checks().of("no_rows")
     assert flag.severity == "note"
-    assert "1 row beyond" in flag.text
+    assert "1 row beyond" in flag.message
 
 
 @pytest.mark.parametrize("draw", ["normal", "exponential", "integers", "binary"])
@@ -118,7 +118,7 @@ def test_usual_distributions_have_no_gaps(draw):
             "binary": lambda: rng.integers(2, size=300).astype(float),
         }[draw]()
         e = sd.explain(linear, np.column_stack([x, x]), 0, method=sd.ALE(bins=10))
-        found += len(e.trust().of("no rows").warnings)
+        found += len(e.checks().of("no_rows").warnings)
     assert found == 0
 
 
@@ -126,10 +126,10 @@ def test_rare_levels_are_named():
     X = frame(300)
     X.loc[:3, "c"] = "rare"
     e = sd.explain(of_frame, X, "c", method=sd.ALE())
-    (flag,) = e.trust().of("few rows")
+    (flag,) = e.checks().of("few_rows")
     assert (flag.where, flag.severity, flag.numbers["rows"]) == ("rare", "warning", 4)
-    swept = sd.explain(of_frame, X, "c", method=sd.PDP()).trust().of("few rows")
-    assert kinds(swept) == [("few rows", "note")]
+    swept = sd.explain(of_frame, X, "c", method=sd.PDP()).checks().of("few_rows")
+    assert kinds(swept) == [("few_rows", "note")]
 
 
 def test_a_step_that_depends_on_where_rows_come_from_is_noted():
@@ -137,7 +137,7 @@ def test_a_step_that_depends_on_where_rows_come_from_is_noted():
     X = frame(400)
     X["a"] = np.where(X["c"].isin(["u", "v"]), 5.0, 0.0) + rng.normal(size=400)
     e = sd.explain(of_frame, X, "c", method=sd.ALE(order=["u", "w", "v", "x"]))
-    flags = e.trust().of("slope changes")
+    flags = e.checks().of("slope_changes")
     assert flags
     assert all(f.severity == "note" for f in flags)
     assert flags[0].where[0] in "uwvx"
@@ -151,17 +151,17 @@ def test_swept_rows_of_correlated_features_are_extrapolations():
     x = rng.normal(size=800)
     X = np.column_stack([x, x + 0.05 * rng.normal(size=800), *rng.normal(size=(6, 800))])
     pdp = sd.explain(linear, X, 0, method=sd.PDP())
-    flag, near = pdp.trust(X=X)
-    assert (near.kind, near.severity) == ("collinear", "note")
-    assert (flag.kind, flag.severity) == ("extrapolation", "warning")
+    flag, near = pdp.checks(X=X)
+    assert (near.code, near.severity) == ("collinear", "note")
+    assert (flag.code, flag.severity) == ("extrapolation", "warning")
     assert flag.numbers["share"] > 0.6
     assert flag.numbers["others"] == ("x1",)
     assert max(flag.numbers["at"]) >= flag.numbers["share"]
     assert len(flag.numbers["at"]) == len(pdp.x)
     assert flag.numbers["rows"] <= 2000
-    ale = sd.explain(linear, X, 0, method=sd.ALE(bins=80)).trust(X=X).of("extrapolation")
+    ale = sd.explain(linear, X, 0, method=sd.ALE(bins=80)).checks(X=X).of("extrapolation")
     assert not ale.warnings
-    assert not sd.explain(linear, X, 2, method=sd.PDP()).trust(X=X)
+    assert not sd.explain(linear, X, 2, method=sd.PDP()).checks(X=X)
 
 
 def test_of_few_values_no_finer_bins_are_proposed():
@@ -169,11 +169,11 @@ def test_of_few_values_no_finer_bins_are_proposed():
     month = rng.integers(0, 12, 800)
     X = np.column_stack([month // 3, month, rng.normal(size=(800, 2))]).astype(float)
     for method in (sd.ALE(), sd.RHALE()):
-        (flag,) = sd.explain(linear, X, 0, method=method).trust(X=X).of("extrapolation")
-        assert flag.text.endswith("narrower bins are not possible.")
-        assert "% at " in flag.text
+        (flag,) = sd.explain(linear, X, 0, method=method).checks(X=X).of("extrapolation")
+        assert flag.message.endswith("narrower bins are not possible.")
+        assert "% at " in flag.message
     wide = sd.explain(linear, X, 1, method=sd.ALE(bins=sd.Edges([0, 6, 11])))
-    assert wide.trust(X=X).of("extrapolation")[0].text.endswith("Use more bins.")
+    assert wide.checks(X=X).of("extrapolation")[0].message.endswith("Use more bins.")
 
 
 @pytest.mark.parametrize("d", [2, 4, 12])
@@ -189,7 +189,7 @@ def test_of_independent_features_one_in_a_hundred_is_far(d):
 
 
 def test_nearest_is_brute_force():
-    from skedasis.results.checks.extrapolation import nearest
+    from skedasis.results.checks.extrapolation import nearest_distance
 
     rng = np.random.default_rng(9)
     for d in (2, 15):
@@ -200,15 +200,15 @@ def test_nearest_is_brute_force():
         distance = np.sqrt(((made[:, None] - reference[None]) ** 2).sum(axis=2))
         distance[np.arange(20), np.arange(20)] = np.inf
         np.testing.assert_allclose(
-            nearest(made, reference, without), distance.min(axis=1), rtol=1e-9, atol=1e-12
+            nearest_distance(made, reference, without), distance.min(axis=1), rtol=1e-9, atol=1e-12
         )
 
 
 def test_without_x_a_pdp_says_what_would_be_needed():
     X = table(100)
-    (flag,) = sd.explain(linear, X, 0, method=sd.PDP()).trust()
+    (flag,) = sd.explain(linear, X, 0, method=sd.PDP()).checks()
     assert kinds([flag]) == [("extrapolation", "note")]
-    assert "checks(X=X)" in flag.text
+    assert "checks(X=X)" in flag.message
 
 
 def test_levels_that_go_with_another_feature_are_extrapolated():
@@ -216,10 +216,10 @@ def test_levels_that_go_with_another_feature_are_extrapolated():
     X = frame(600)
     X["a"] = X["c"].map({"u": 0.0, "v": 10.0, "w": 20.0, "x": 30.0}) + rng.normal(size=600)
     for method in (sd.PDP(), sd.ALE()):
-        (flag,) = sd.explain(of_frame, X, "c", method=method).trust(X=X).of("extrapolation")
+        (flag,) = sd.explain(of_frame, X, "c", method=method).checks(X=X).of("extrapolation")
         assert flag.numbers["share"] > 0.5
         assert flag.numbers["others"] == ("a",)
-    assert not sd.explain(of_frame, X, "d", method=sd.PDP()).trust(X=X).of("extrapolation")
+    assert not sd.explain(of_frame, X, "d", method=sd.PDP()).checks(X=X).of("extrapolation")
 
 
 def test_missing_values_are_places_of_their_own():
@@ -231,7 +231,7 @@ def test_missing_values_are_places_of_their_own():
         return X[:, 0] + np.nan_to_num(X[:, 1])
 
     effects = sd.explain(model, X, method=sd.PDP(ice="all"))
-    assert not effects.trust(X=X).warnings
+    assert not effects.checks(X=X).warnings
 
 
 def test_another_table_is_refused():
@@ -239,16 +239,16 @@ def test_another_table_is_refused():
     e = sd.explain(linear, X, 0, method=sd.PDP(ice="all"))
     for other in (X[:50], X + 1, X[:, :0], X[:, 1:]):
         with pytest.raises(DataError):
-            e.trust(X=other)
+            e.checks(X=other)
     with refused(DataError, "checks(X)", "another table"):
-        e.trust(X=X + 1)
+        e.checks(X=X + 1)
 
 
 def test_the_same_call_gives_the_same_flags():
     X = table(300)
     X[:, 1] += X[:, 0]
     e = sd.explain(linear, X, 0, method=sd.PDP())
-    assert e.trust(X=X) == e.trust(X=X)
+    assert e.checks(X=X) == e.checks(X=X)
 
 
 # ------------------------------------------------------------------------------------------- beside another effect
@@ -264,15 +264,15 @@ def two(rho, n=2000, model=lambda X: X[:, 0] * X[:, 1]):
 def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted():
     # E[X1] = 0: the PDP is flat. The ALE of x0 x1 where E[x1 | x0] = rho x0 is rho x0² / 2.
     X, ale, pdp = two(0.95)
-    (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
+    (flag,) = ale.checks(X=X, beside=pdp).of("disagreement")
     assert flag.severity == "warning"
-    assert "Use ALE" in flag.text
+    assert "Use ALE" in flag.message
     at = flag.numbers["at"]
     expected = abs(0.95 * (at**2 - 1) / 2)
     assert flag.numbers["difference"] == pytest.approx(expected, rel=0.35)
     assert flag.numbers["errors"] > 3
-    assert "Use ALE" in pdp.trust(X=X, beside=ale).of("disagreement")[0].text
-    assert "checks(X=X)" in ale.trust(beside=pdp).of("disagreement")[0].text
+    assert "Use ALE" in pdp.checks(X=X, beside=ale).of("disagreement")[0].message
+    assert "checks(X=X)" in ale.checks(beside=pdp).of("disagreement")[0].message
 
 
 def test_a_disagreement_at_one_value_is_said_to_be_there():
@@ -284,37 +284,37 @@ def test_a_disagreement_at_one_value_is_said_to_be_there():
         return 5 * (X[:, 0] == 3) * (X[:, 1] > 2.5) + X[:, 0]
 
     ale, pdp = (sd.explain(last, X, 0, method=m) for m in ("ale", "pdp"))
-    (flag,) = ale.trust(X=X, beside=pdp).of("disagreement")
+    (flag,) = ale.checks(X=X, beside=pdp).of("disagreement")
     assert flag.where == (3, 3)
-    assert "differ at 3 by" in flag.text
+    assert "differ at 3 by" in flag.message
 
 
 def test_independent_features_agree():
     X, ale, pdp = two(0.0)
-    assert not ale.trust(X=X, beside=pdp).of("disagreement")
+    assert not ale.checks(X=X, beside=pdp).of("disagreement")
     X, ale, pdp = two(0.95, model=lambda X: X[:, 0] ** 3 + X[:, 1])
-    assert not ale.trust(beside=pdp).of("disagreement")
+    assert not ale.checks(beside=pdp).of("disagreement")
 
 
 def test_an_effect_agrees_with_itself():
     _, ale, pdp = two(0.5)
-    assert not ale.trust(beside=ale).of("disagreement")
-    assert not pdp.trust(beside=pdp).of("disagreement")
+    assert not ale.checks(beside=ale).of("disagreement")
+    assert not pdp.checks(beside=pdp).of("disagreement")
 
 
 def test_an_mplot_holds_the_other_features():
     X, _, pdp = two(0.9, model=lambda X: X[:, 0] + 3 * X[:, 1])
     mean = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, 0, method=sd.MPlot())
-    assert "use PDP" in mean.trust(beside=pdp).of("disagreement")[0].text
+    assert "use PDP" in mean.checks(beside=pdp).of("disagreement")[0].message
 
 
 def test_levels_are_compared_by_their_names():
     X = frame(500)
     ale = sd.explain(of_frame, X, "c", method=sd.ALE(order=["x", "v", "u", "w"]))
     pdp = sd.explain(of_frame, X, "c", method=sd.PDP())
-    assert not ale.trust(beside=pdp).of("disagreement")
+    assert not ale.checks(beside=pdp).of("disagreement")
     other = sd.explain(lambda F: -5 * of_frame(F), X, "c", method=sd.PDP())
-    (flag,) = ale.trust(beside=other).of("disagreement")
+    (flag,) = ale.checks(beside=other).of("disagreement")
     assert flag.where in list("uvwx")
 
 
@@ -322,9 +322,9 @@ def test_other_features_and_quantities_are_refused():
     X = table(100)
     e = sd.explain(linear, X, 0, method=sd.ALE())
     with refused(DataError, "beside", "'x1'"):
-        e.trust(beside=sd.explain(linear, X, 1, method=sd.PDP()))
+        e.checks(beside=sd.explain(linear, X, 1, method=sd.PDP()))
     with refused(DataError, "beside"):
-        e.trust(beside=sd.explain(linear, X, 0, method=sd.PDP(derivative=True)))
+        e.checks(beside=sd.explain(linear, X, 0, method=sd.PDP(derivative=True)))
 
 
 # ------------------------------------------------------------------------------------------- all together
@@ -334,11 +334,11 @@ def test_effects_tell_of_all_features_and_know_where():
     X = frame(300)
     X.loc[:3, "c"] = "rare"
     ales, pdps = (sd.explain(of_frame, X, method=m) for m in (sd.ALE(), sd.PDP()))
-    flags = ales.trust(X=X, beside=pdps)
-    assert isinstance(flags, Trust)
+    flags = ales.checks(X=X, beside=pdps)
+    assert isinstance(flags, Checks)
     assert {f.feature for f in flags} <= set(X.columns)
     assert "rare" in [f.where for f in flags]
-    assert ales["c"].trust(X=X, beside=pdps["c"]) == tuple(f for f in flags if f.feature == "c")
+    assert ales["c"].checks(X=X, beside=pdps["c"]) == tuple(f for f in flags if f.feature == "c")
 
 
 def test_flags_become_a_table():
@@ -346,22 +346,34 @@ def test_flags_become_a_table():
     X = frame(300)
     X.loc[:3, "c"] = "rare"
     X.loc[0, "a"] = 50.0
-    flags = sd.explain(of_frame, X, method=sd.ALE(bins=40)).trust(X=X)
+    flags = sd.explain(of_frame, X, method=sd.ALE(bins=40)).checks(X=X)
     shown = flags.to_frame("pandas")
-    assert list(shown.columns) == ["feature", "kind", "severity", "left", "right", "level", "text"]
+    assert list(shown.columns) == [
+        "feature",
+        "code",
+        "severity",
+        "left",
+        "right",
+        "level",
+        "rows",
+        "message",
+    ]
     assert len(shown) == len(flags) > 2
-    assert shown["text"].tolist() == [f.text for f in flags]
+    assert shown["message"].tolist() == [f.message for f in flags]
     assert "rare" in shown["level"].tolist()
     assert shown["left"].notna().any()
-    assert len(Trust().to_frame("pandas")) == 0
+    assert len(Checks().to_frame("pandas")) == 0
 
 
 def test_flags_print_as_sentences():
-    flags = Trust(
-        [Flag("few rows", "note", "Three rows.", "x"), Flag("no rows", "warning", "No.", "x")]
+    flags = Checks(
+        [
+            Check("few_rows", "note", "Three rows.", 3, "x"),
+            Check("no_rows", "warning", "No.", 0, "x"),
+        ]
     )
     assert str(flags) == "note: Three rows.\nwarning: No."
-    assert repr(flags).startswith("<Trust: 1 warning, 2 flags>")
+    assert repr(flags).startswith("<Checks: 2 findings, 1 warning>")
     assert flags.warnings == (flags[1],)
 
 
@@ -386,11 +398,11 @@ def test_hostile_columns_are_judged_without_a_warning_of_numpy(method, x):
         return np.nan_to_num(X[:, 0]) * X[:, 1]
 
     e = sd.explain(model, X, 0, method=METHODS[method]())
-    for flag in e.trust(X=X):
+    for flag in e.checks(X=X):
         assert re.match(
-            r"^('x0'|No row has|Each row|The heterogeneity score|\d+%).*\.$", flag.text
-        ), flag.text
-        assert "nan" not in flag.text
+            r"^('x0'|No row has|Each row|The heterogeneity score|\d+%).*\.$", flag.message
+        ), flag.message
+        assert "nan" not in flag.message
     e.heterogeneity_test()
 
 
@@ -400,7 +412,7 @@ def test_two_rows_are_judged(method):
 
     X = np.array([[0.0, 1.0], [1.0, 2.0]])
     e = sd.explain(linear, X, 0, method=METHODS[method]())
-    assert isinstance(e.trust(X=X), Trust)
+    assert isinstance(e.checks(X=X), Checks)
     assert e.heterogeneity_test().verdict in ("unclear", "none")
 
 
@@ -414,10 +426,12 @@ def test_rows_of_weight_zero_do_not_exist():
         lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
     )
     edges = sd.DALE(bins=sd.Edges([0.0, 0.5, 1.0]))
-    with_zeros = sd.explain(q, X, 0, weights=weights, method=edges)
+    with_zeros = sd.explain(q, X, 0, sample_weight=weights, method=edges)
     without = sd.explain(q, X[:200], 0, method=edges)
-    np.testing.assert_allclose(with_zeros.split().p_value, without.split().p_value)
-    assert kinds(with_zeros.trust()) == kinds(without.trust())
+    np.testing.assert_allclose(
+        with_zeros.variance_decomposition().p_value, without.variance_decomposition().p_value
+    )
+    assert kinds(with_zeros.checks()) == kinds(without.checks())
 
 
 def test_what_was_saved_is_judged_alike(tmp_path):
@@ -427,7 +441,7 @@ def test_what_was_saved_is_judged_alike(tmp_path):
         e = sd.explain(lambda X: X[:, 0] ** 2 * X[:, 1], X, 0, method=method)
         e.save(tmp_path / "e.npz")
         loaded = sd.load(tmp_path / "e.npz")
-        assert loaded.trust(X=X) == e.trust(X=X)
+        assert loaded.checks(X=X) == e.checks(X=X)
         assert loaded.heterogeneity_test() == e.heterogeneity_test()
 
 
@@ -436,17 +450,17 @@ def test_weights_too_small_for_a_variance_are_not_called_one_row():
     q = sd.prediction(
         lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0], X[:, 2]])
     )
-    e = sd.explain(q, X, 0, weights=np.full(100, 1e-3), method=sd.DALE(bins=2))
-    (flag,) = e.trust().of("one row")
-    assert "a weight of 1 at most" in flag.text
+    e = sd.explain(q, X, 0, sample_weight=np.full(100, 1e-3), method=sd.DALE(bins=2))
+    (flag,) = e.checks().of("one_row")
+    assert "a weight of 1 at most" in flag.message
 
 
 def test_all_weight_on_one_row_is_judged():
     X = table(50)
-    e = sd.explain(linear, X, 0, weights=np.eye(50)[3], method=sd.DALE())
+    e = sd.explain(linear, X, 0, sample_weight=np.eye(50)[3], method=sd.DALE())
     assert e.heterogeneity_test().verdict == "none"
     assert "nan" not in e.heterogeneity_test().text
-    assert e.trust(X=X) == ()
+    assert e.checks(X=X) == ()
 
 
 def test_groups_and_dates_have_places_too():
@@ -462,7 +476,7 @@ def test_groups_and_dates_have_places_too():
         return X["a"] * X["d_1"]
 
     e = sd.explain(model, X, "d", method=sd.PDP(), groups={"d": ["d_0", "d_1", "d_2"]})
-    (flag,) = e.trust(X=X).of("extrapolation")
+    (flag,) = e.checks(X=X).of("extrapolation")
     assert flag.numbers["others"] == ("twin",)
     assert flag.numbers["share"] == pytest.approx(2 / 3, abs=0.05)
 
@@ -471,7 +485,7 @@ def test_groups_and_dates_have_places_too():
 def test_levels_outside_are_refused(level):
     e = sd.explain(linear, table(), 0, method=sd.ALE())
     with refused(DataError, "checks(confidence_level)"):
-        trust(e, level)
+        check_effect(e, level)
 
 
 # ------------------------------------------------------------------------------------------- surfaces
@@ -484,28 +498,28 @@ def test_a_surface_says_how_much_of_it_has_no_rows():
         [x, np.clip(x + rng.uniform(-0.05, 0.05, 2000), 0, 1), rng.normal(size=2000)]
     )
     surface = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=10))
-    (flag,) = surface.trust().of("no rows")
+    (flag,) = surface.checks().of("no_rows")
     widths = [np.diff(v) for v in surface.x]
     area = np.outer(*widths)[surface.cells.count == 0].sum() / np.outer(*widths).sum()
     assert flag.numbers["share"] == pytest.approx(area)
     assert (flag.feature, flag.severity) == ("x0 × x1", "warning")
     swept = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.PDP(grid=8))
-    assert kinds(swept.trust()) == [("no rows", "warning")]
-    assert ("extrapolation", "warning") in kinds(swept.trust(X=X))
+    assert kinds(swept.checks()) == [("no_rows", "warning")]
+    assert ("extrapolation", "warning") in kinds(swept.checks(X=X))
 
 
 def test_a_clean_surface_has_nothing_against_it():
     X = np.random.default_rng(16).uniform(size=(3000, 3))
     model = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
     for method in (sd.ALE(bins=6), sd.PDP(grid=6)):
-        assert sd.explain(model, X, (0, 1), method=method).trust(X=X) == ()
+        assert sd.explain(model, X, (0, 1), method=method).checks(X=X) == ()
 
 
 def test_surfaces_of_levels_are_judged():
     X = frame(500)
     for method in (sd.ALE(bins=5), sd.PDP(grid=5)):
         for pair in (("a", "c"), ("c", "d"))[: 1 if method.name == "ALE" else 2]:
-            flags = sd.explain(of_frame, X, pair, method=method).trust(X=X)
+            flags = sd.explain(of_frame, X, pair, method=method).checks(X=X)
             assert all(f.feature == " × ".join(pair) for f in flags)
             assert not flags.warnings
 
@@ -516,14 +530,14 @@ def test_a_jump_between_two_points_of_a_grid_is_no_disagreement():
     f = sd.prediction(lambda X: np.where(X[:, 0] > 0.0123, 5.0, 0.0) + X[:, 1])
     ale = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, -0.5, 0, 0.02, 0.5, 1])))
     pdp = sd.explain(f, X, 0, method=sd.PDP(grid=[-0.99, -0.5, -0.05, 0.06, 0.5, 0.99]))
-    assert not ale.trust(beside=pdp).of("disagreement")
+    assert not ale.checks(beside=pdp).of("disagreement")
     # Half the axis is no place of a jump: a straight line across it is another curve.
     wide = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, 1])))
-    (flag,) = wide.trust(beside=pdp).of("disagreement")
+    (flag,) = wide.checks(beside=pdp).of("disagreement")
     assert flag.numbers["difference"] == pytest.approx(2.5, abs=0.3)
     # Elsewhere than the jump the stretch excuses nothing.
     moved = sd.prediction(lambda X: np.where(X[:, 0] > 0.3, 5.0, 0.0) + X[:, 1])
-    (flag,) = ale.trust(beside=sd.explain(moved, X, 0, method=sd.PDP())).of("disagreement")
+    (flag,) = ale.checks(beside=sd.explain(moved, X, 0, method=sd.PDP())).of("disagreement")
     assert 0 < flag.where[0] < flag.where[1] <= 0.5
 
 
@@ -532,18 +546,18 @@ def test_many_rare_levels_are_objected_to_at_once(rare, flags):
     names = np.repeat([f"l{k:02}" for k in range(rare + 2)], [3] * rare + [60, 60])
     X = pd.DataFrame({"a": np.arange(len(names), dtype=float), "town": names})
     e = sd.explain(lambda X: X["a"] * (X["town"] == "l00"), X, "town", method=sd.ALE())
-    found = e.trust().of("few rows")
+    found = e.checks().of("few_rows")
     assert len(found) == flags
     assert sum(len(np.atleast_1d(f.numbers["rows"])) for f in found) == rare
     if flags == 1:
-        assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].text
+        assert f"{rare} levels of 'town' have fewer than 10 rows (the rarest 3)" in found[0].message
 
 
 def test_nobody_is_advised_to_use_what_they_use():
     X = np.random.default_rng(0).normal(size=(40, 2))
     f = sd.prediction(lambda X: np.sin(3 * X[:, 0]))
     by = {m: sd.explain(f, X, 0, method=m(bins=sd.Uniform(20))) for m in (sd.RHALE, sd.ALE)}
-    said = {m: " ".join(flag.text for flag in e.trust().of("few rows")) for m, e in by.items()}
+    said = {m: " ".join(flag.message for flag in e.checks().of("few_rows")) for m, e in by.items()}
     assert "fewer bins" in said[sd.RHALE]
     assert "sd.RHALE()" not in said[sd.RHALE]
     assert "sd.RHALE()" in said[sd.ALE]

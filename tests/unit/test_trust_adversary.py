@@ -11,7 +11,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures.compare import models_panel
-from skedasis.stats.resampling import Blocks, sup_band, sup_t
+from skedasis.stats.resampling import ErrorBlocks, sup_band, sup_t
 from tests.helpers import bent, refused, table
 
 X = table(120)
@@ -33,9 +33,9 @@ def _surface(method: Any = None, **more: Any) -> sd.Surface:
     "ask",
     [
         lambda level: _surface().interval(level),
-        lambda level: _effect().trust(level),
+        lambda level: _effect().checks(level),
         lambda level: _effect().heterogeneity_test(level),
-        lambda level: _effect("ice").rises(level),
+        lambda level: _effect("ice").elevated_regions(level),
     ],
     ids=["surface", "trust", "heterogeneity", "rises"],
 )
@@ -44,15 +44,17 @@ def test_levels_are_numbers_between_zero_and_one(ask: Callable[[Any], Any], leve
         ask(level)
 
 
-@pytest.mark.parametrize("seed", [-1, 1.5, None, "x", True], ids=repr)
+@pytest.mark.parametrize("seed", [-1, 1.5, "x", True], ids=repr)
 @pytest.mark.parametrize(
     "ask",
     [
-        lambda seed: _surface().interval(0.9, "bootstrap", replicates=3, seed=seed),
-        lambda seed: _surface().trust(seed=seed),
-        lambda seed: _effect().trust(seed=seed),
-        lambda seed: _effect().split(seed=seed),
-        lambda seed: sd.chance(lambda X, y: bent, X, X[:, 0], repeats=1, seed=seed),
+        lambda seed: _surface().interval(0.9, "bootstrap", replicates=3, random_state=seed),
+        lambda seed: _surface().checks(random_state=seed),
+        lambda seed: _effect().checks(random_state=seed),
+        lambda seed: _effect().variance_decomposition(random_state=seed),
+        lambda seed: sd.null_distribution(
+            lambda X, y: bent, X, X[:, 0], n_repeats=1, random_state=seed
+        ),
     ],
     ids=["surface", "trust of a surface", "trust", "split", "chance"],
 )
@@ -64,13 +66,13 @@ def test_seeds_are_whole_numbers_from_zero(ask: Callable[[Any], Any], seed: Any)
 @pytest.mark.parametrize("beside", [5, "x", {}, [1]], ids=repr)
 def test_only_effects_stand_beside_an_effect(beside: Any) -> None:
     with refused(sd.DataError, "beside"):
-        _effect().trust(beside=beside)
+        _effect().checks(beside=beside)
 
 
 def test_only_effects_by_feature_stand_beside_effects() -> None:
     both = sd.explain(bent, X, [0, 1], method="ale", progress=False)
     with refused(sd.DataError, "beside", "by feature"):
-        both.trust(beside=_effect("pdp"))
+        both.checks(beside=_effect("pdp"))
 
 
 def test_counts_of_a_surface_are_numbers() -> None:
@@ -83,9 +85,9 @@ def test_a_surface_is_not_compared_with_columns_in_another_order() -> None:
     s = sd.explain(
         lambda t: t["a"] * t["b"], named, ("a", "b"), method=sd.PDP(grid=5), progress=False
     )
-    s.trust(X=named)
+    s.checks(X=named)
     with refused(sd.DataError, "checks(X)", "another table"):
-        s.trust(X=named[["c", "b", "a"]])
+        s.checks(X=named[["c", "b", "a"]])
 
 
 # -------------------------------------------------------------------------------- no variance
@@ -95,7 +97,7 @@ ALONE = np.r_[1.0, np.zeros(len(X) - 1)]
 
 
 def test_whether_rows_differ_is_not_known_of_one_row() -> None:
-    e = _effect("pdp", weights=ALONE)
+    e = _effect("pdp", sample_weight=ALONE)
     # Nobody is there to swap values with: no pair, no score, and no claim.
     assert (e.swap_score.pairs, e.heterogeneity_score) == (0, 0)
     assert e.heterogeneity_test().verdict == "none"
@@ -104,7 +106,7 @@ def test_whether_rows_differ_is_not_known_of_one_row() -> None:
 
 @pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(), sd.PDP()], ids=lambda m: m.name)
 def test_the_surface_of_one_row_has_a_bootstrap(method: Any) -> None:
-    s = _surface(method, weights=ALONE)
+    s = _surface(method, sample_weight=ALONE)
     lower, upper = s.interval(method="bootstrap", replicates=5)
     assert lower.shape == upper.shape == s.value.shape
 
@@ -177,5 +179,5 @@ def test_the_scale_of_several_models_holds_their_parabolas() -> None:
 def test_the_critical_value_of_a_band_has_no_units(size: float) -> None:
     factor = np.array([[1.0, 0.0], [1.0, 1.0], [0.5, 2.0]])
     block, freedom = np.array([0, 1]), np.array([20.0, 30.0])
-    plain = sup_t(Blocks(factor, block, freedom), 0.95)
-    assert sup_t(Blocks(size * factor, block, freedom), 0.95) == pytest.approx(plain, rel=1e-9)
+    plain = sup_t(ErrorBlocks(factor, block, freedom), 0.95)
+    assert sup_t(ErrorBlocks(size * factor, block, freedom), 0.95) == pytest.approx(plain, rel=1e-9)

@@ -23,67 +23,67 @@ def normal(n=4000, d=3):
 
 def test_ordinary_data_raise_neither():
     es = explained(normal(), None)
-    assert not es.trust().of("collinear")
-    assert not es.trust().of("few pairs")
+    assert not es.checks().of("collinear")
+    assert not es.checks().of("few_pairs")
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_a_copy_is_collinear(noise):
     X = normal()
     X[:, 2] = X[:, 0] + noise * X[:, 2]
-    found = explained(X, None).trust().of("collinear")
+    found = explained(X, None).checks().of("collinear")
     assert [f.feature for f in found] == ["x0", "x2"]
     for flag in found:
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
         assert flag.numbers["vif"] > 10
-        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.text
-        assert "remove such a column" in flag.text
+        assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.message
+        assert "remove such a column" in flag.message
     # What the sentence says: without the copy the score is what it was.
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])
     assert alone.heterogeneity_score == pytest.approx(1, abs=0.1)
-    assert not alone.trust().of("collinear")
+    assert not alone.checks().of("collinear")
     group = explained(X.round(), "both", groups={"both": [0, 2]})
-    assert not group.trust().of("collinear")
+    assert not group.checks().of("collinear")
 
 
 def test_a_score_that_few_pairs_carry_is_said():
     X = normal()
     rare = explained(X, 0, lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 2.9))
-    (flag,) = rare.trust().of("few pairs")
+    (flag,) = rare.checks().of("few_pairs")
     # All rows took part: there are no more to ask for. Of a sample it is a warning.
     assert (flag.severity, flag.code) == ("note", "few_pairs")
     score = rare.swap_score
     assert flag.numbers == {"pairs": 2000, "effective_pairs": score.effective_pairs}
     assert 0 < score.effective_pairs < 50
-    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.text
-    assert "Use more rows" in flag.text
-    assert "heterogeneity_rows" not in flag.text  # all rows took part
+    assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.message
+    assert "Use more rows" in flag.message
+    assert "heterogeneity_rows" not in flag.message  # all rows took part
 
 
 def test_what_is_said_to_be_done_can_be_done():
     X = normal()
     few = explained(X, heterogeneity_rows=200)
-    (flag,) = few.trust().of("few pairs")
-    assert "Raise heterogeneity_rows" in flag.text
-    assert not explained(X, heterogeneity_rows=4000).trust().of("few pairs")
+    (flag,) = few.checks().of("few_pairs")
+    assert "Raise heterogeneity_rows" in flag.message
+    assert not explained(X, heterogeneity_rows=4000).checks().of("few_pairs")
 
 
 @pytest.mark.parametrize("rows", [2, 40])
 def test_of_few_rows_it_is_a_note(rows):
-    (flag,) = explained(normal(rows)).trust().of("few pairs")
+    (flag,) = explained(normal(rows)).checks().of("few_pairs")
     assert flag.severity == "note"
-    assert f"pairs of {rows // 2}; 50" in flag.text
+    assert f"pairs of {rows // 2}; 50" in flag.message
 
 
 def test_no_score_raises_neither():
     X = normal(60)
     X[:, 2] = X[:, 0]
-    assert not explained(X, heterogeneity_rows=0).trust().of("collinear")
+    assert not explained(X, heterogeneity_rows=0).checks().of("collinear")
     additive = explained(X[:, :2], model=lambda X: X[:, 0] + X[:, 1])
-    assert not additive.trust().of("few pairs")  # a score of zero is exact
+    assert not additive.checks().of("few_pairs")  # a score of zero is exact
     plot = sd.explain(product, X, 0, method=sd.MPlot(bins=3))
-    assert not plot.trust().of("few pairs")
+    assert not plot.checks().of("few_pairs")
 
 
 def test_checks_outlive_saving(tmp_path):
@@ -91,8 +91,8 @@ def test_checks_outlive_saving(tmp_path):
     X[:, 2] = X[:, 0]
     e = explained(X)
     e.save(tmp_path / "e.npz")
-    assert sd.load(tmp_path / "e.npz").trust() == e.trust()
-    assert {"collinear", "few_pairs"} <= {f.code for f in e.trust()}
+    assert sd.load(tmp_path / "e.npz").checks() == e.checks()
+    assert {"collinear", "few_pairs"} <= {f.code for f in e.checks()}
 
 
 def test_a_single_row_is_no_pair():

@@ -8,7 +8,11 @@ import pytest
 import skedasis as sd
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.checks.heterogeneity_test import heterogeneity_test
-from skedasis.results.checks.variance_decomposition import dependence, split, split_variance
+from skedasis.results.checks.variance_decomposition import (
+    dependence_p_value,
+    split_variance,
+    variance_decomposition,
+)
 from tests.helpers import frame, of_frame, refused
 
 
@@ -107,7 +111,7 @@ def test_equal_weights_are_no_weights_and_the_unit_does_not_matter():
 def test_dependence_of_any_shape_is_found(shape, n):
     rng = np.random.default_rng(5)
     x = rng.uniform(size=n)
-    assert dependence(x, shape(x) + 0.2 * rng.normal(size=n)) < 0.01
+    assert dependence_p_value(x, shape(x) + 0.2 * rng.normal(size=n)) < 0.01
 
 
 def test_a_spread_that_changes_with_x_is_no_dependence():
@@ -115,7 +119,7 @@ def test_a_spread_that_changes_with_x_is_no_dependence():
     found = []
     for seed in range(100):
         x = rng.uniform(size=400)
-        found.append(dependence(x, rng.normal(size=400) * (0.1 + 3 * x), seed=seed))
+        found.append(dependence_p_value(x, rng.normal(size=400) * (0.1 + 3 * x), seed=seed))
     assert np.mean(np.array(found) < 0.05) <= 0.11  # at most 11 of 100 with a chance of 0.5 %
     assert np.mean(found) == pytest.approx(0.5, abs=0.12)
 
@@ -124,17 +128,17 @@ def test_the_order_of_rows_does_not_matter():
     rng = np.random.default_rng(7)
     x, d, w = np.round(rng.uniform(size=60), 1), rng.normal(size=60), rng.uniform(1, 2, 60)
     turn = rng.permutation(60)
-    assert dependence(x, d, w) == dependence(x[turn], d[turn], w[turn])
+    assert dependence_p_value(x, d, w) == dependence_p_value(x[turn], d[turn], w[turn])
 
 
 def test_units_and_offsets_do_not_matter():
     rng = np.random.default_rng(8)
     x, d = rng.uniform(size=60), rng.normal(size=60)
-    p = dependence(x, d)
-    assert dependence(1e-12 * x, d) == p
-    assert dependence(x, 1e-12 * d) == p
-    assert dependence(1e7 + x, 1e7 + d) == pytest.approx(p, abs=0.01)
-    assert dependence(x, 1e200 * d) == p
+    p = dependence_p_value(x, d)
+    assert dependence_p_value(1e-12 * x, d) == p
+    assert dependence_p_value(x, 1e-12 * d) == p
+    assert dependence_p_value(1e7 + x, 1e7 + d) == pytest.approx(p, abs=0.01)
+    assert dependence_p_value(x, 1e200 * d) == p
 
 
 @pytest.mark.parametrize(
@@ -145,17 +149,17 @@ def test_units_and_offsets_do_not_matter():
         (np.arange(50.0), np.ones(50)),
         (np.zeros(0), np.zeros(0)),
     ],
-    ids=["four rows", "one x", "one slope", "no rows"],
+    ids=["four rows", "one x", "one slope", "no_rows"],
 )
 def test_where_there_is_nothing_to_test_there_is_no_p_value(x, d):
-    assert np.isnan(dependence(x, d))
+    assert np.isnan(dependence_p_value(x, d))
 
 
 def test_two_values_of_x_are_enough():
     rng = np.random.default_rng(9)
     x = np.repeat([0.0, 1.0], 40)
-    assert dependence(x, x + 0.3 * rng.normal(size=80)) < 0.01
-    assert dependence(np.repeat([0.0, 1.0], 400), np.tile([0.0, 1.0], 400)) > 0.5
+    assert dependence_p_value(x, x + 0.3 * rng.normal(size=80)) < 0.01
+    assert dependence_p_value(np.repeat([0.0, 1.0], 400), np.tile([0.0, 1.0], 400)) > 0.5
 
 
 # ------------------------------------------------------------------------------------------- the split of an effect
@@ -165,7 +169,7 @@ def test_the_total_is_the_variance_that_bins_report():
     rng = np.random.default_rng(10)
     x = rng.uniform(size=500)
     e = of_slopes(np.sin(5 * x) + rng.normal(size=500), x, sd.DALE(bins=4))
-    parts = e.split()
+    parts = e.variance_decomposition()
     np.testing.assert_allclose(np.sqrt(parts.total), e.bins.std, rtol=1e-12)
     np.testing.assert_allclose(parts.within + parts.residual, parts.total, rtol=1e-12)
     assert (parts.residual >= 0).all()
@@ -175,7 +179,9 @@ def test_the_total_is_the_variance_that_bins_report():
 def test_holm_counts_bins_as_by_hand():
     rng = np.random.default_rng(11)
     x = rng.uniform(size=600)
-    parts = of_slopes(3 * x * (x < 0.5) + rng.normal(size=600), x, sd.DALE(bins=6)).split()
+    parts = of_slopes(
+        3 * x * (x < 0.5) + rng.normal(size=600), x, sd.DALE(bins=6)
+    ).variance_decomposition()
     order = np.argsort(parts.p_value)
     expected, running = np.zeros(6), 0.0
     for k, place in enumerate(order):
@@ -191,7 +197,7 @@ def test_without_rows_fine_cells_tell():
     q, X = sloped(d, x)
     e = sd.explain(q, X, 0, method=sd.DALE(bins=sd.Edges([0, 0.5, 1])), keep=0)
     assert e.rows is None or len(e.rows) == 0
-    parts = e.split()
+    parts = e.variance_decomposition()
     np.testing.assert_allclose(np.sqrt(parts.total), e.bins.std, rtol=1e-9)
     assert parts.p_value[0] < 1e-9 < 0.001 < parts.p_value[1]
     assert parts.within == pytest.approx([0.25, 0.25], rel=0.05)
@@ -200,22 +206,22 @@ def test_without_rows_fine_cells_tell():
 
 def test_steps_between_levels_have_a_split():
     X = frame(400)
-    parts = sd.explain(of_frame, X, "c", method=sd.ALE()).split()
+    parts = sd.explain(of_frame, X, "c", method=sd.ALE()).variance_decomposition()
     assert len(parts) == 3
     assert (parts.total >= parts.within).all()
 
 
 def test_a_constant_feature_has_no_bins_to_split():
     e = sd.explain(lambda X: X[:, 0], np.ones((30, 2)), 0, method=sd.ALE())
-    assert len(e.split()) == 0
-    assert len(e.split().adjusted()) == 0
-    assert not e.trust()
+    assert len(e.variance_decomposition()) == 0
+    assert len(e.variance_decomposition().adjusted()) == 0
+    assert not e.checks()
 
 
 def test_curves_have_no_bins():
     e = sd.explain(lambda X: X[:, 0], np.arange(20.0)[:, None], 0, method=sd.PDP())
     with refused(UnsupportedError, "PDP", "no bins"):
-        split(e)
+        variance_decomposition(e)
 
 
 # ------------------------------------------------------------------------------------------- heterogeneity
@@ -274,7 +280,7 @@ def test_the_test_is_one_sided_on_the_logarithm_of_the_score():
     for above in (0.5, 0.9, 1.1):
         z = np.log(score / above) * score / error
         assert e.heterogeneity_test(above=above).p_value == pytest.approx(norm.sf(z), rel=1e-9)
-    lower = e.heterogeneity_test(level=0.95).lower
+    lower = e.heterogeneity_test(confidence_level=0.95).lower
     assert np.log(score / lower) * score / error == pytest.approx(norm.ppf(0.95), rel=1e-9)
     assert e.heterogeneity_test(above=lower).p_value == pytest.approx(0.05, rel=1e-6)
 

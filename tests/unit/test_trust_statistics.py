@@ -62,7 +62,9 @@ def test_a_p_value_of_permutations_is_their_share():
     expected = np.mean(
         variance_decomposition._smallest_p_value(rows, orders, with_neighbours=True) <= observed
     )
-    found = np.mean([variance_decomposition.dependence(x, d, seed=seed) for seed in range(30)])
+    found = np.mean(
+        [variance_decomposition.dependence_p_value(x, d, seed=seed) for seed in range(30)]
+    )
     assert found == pytest.approx(expected, abs=0.03)
 
 

@@ -597,7 +597,7 @@ def test_weights_and_frames_and_objects():
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     model = LogisticRegression().fit(frame, TWO)
     w = np.arange(len(X)) % 3
-    e = sd.explain(sd.nll(model), frame, "a", y=pd.Series(TWO), weights=w, method="pdp")
+    e = sd.explain(sd.nll(model), frame, "a", y=pd.Series(TWO), sample_weight=w, method="pdp")
     repeated = frame.loc[np.repeat(frame.index, w)].reset_index(drop=True)
     r = sd.explain(sd.nll(model), repeated, "a", y=np.repeat(TWO, w), method=sd.PDP(grid=e.x))
     np.testing.assert_allclose(e.value, r.value, rtol=1e-12)

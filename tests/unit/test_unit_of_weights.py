@@ -19,7 +19,7 @@ def explained(X, method, unit):
         X,
         0,
         method=method,
-        weights=WEIGHTS * unit,
+        sample_weight=WEIGHTS * unit,
         weight_kind="sampling",
     )
 
@@ -29,7 +29,7 @@ def explained(X, method, unit):
     "method",
     [
         sd.RHALE(),
-        sd.RHALE(sd.Optimal(criterion="risk", grid="quantile")),
+        sd.RHALE(sd.Optimal(criterion="likelihood", grid="quantile")),
         sd.RHALE(6),
         sd.RHALE(local_effects="steps"),
         sd.ALE(),
@@ -57,7 +57,7 @@ def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
         X,
         0,
         method=sd.DALE(bins=5),
-        weights=WEIGHTS * unit,
+        sample_weight=WEIGHTS * unit,
         weight_kind="sampling",
     )
     assert e.spec.local == "integer_steps"

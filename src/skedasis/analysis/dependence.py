@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.categories import in_order
-from skedasis.data.dataset import Source
-from skedasis.data.factorize import ascending, coded_objects, dense
+from skedasis.data.categories import ordered_levels
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import argsort_values, coded_objects, dense_codes
 from skedasis.data.features import Feature
 from skedasis.engine import run
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 # --- encoding of columns for random forests -------------------------------------------------------
 
@@ -59,15 +59,15 @@ class Coded:
     total: int
 
 
-def coded(source: Source, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
+def coded(source: Dataset, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
     """Encode the rows of a data set for random forests.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
         With labels.
     features : sequence of Feature
-        From `skedasis.data.categories.grouped`.
+        From `skedasis.data.categories.apply_groups`.
     rows : int, optional
         Maximum number of rows; if there are more, a random sample with a fixed seed. None uses all rows.
     seed : int
@@ -119,7 +119,7 @@ class _Column:
     binary: bool
 
 
-def _column(source: Source, feature: Feature, rows: Ints) -> _Column:
+def _column(source: Dataset, feature: Feature, rows: Ints) -> _Column:
     """Read one column."""
     j = feature.position
     x = None
@@ -129,10 +129,10 @@ def _column(source: Source, feature: Feature, rows: Ints) -> _Column:
         except (ValueError, TypeError):  # declared as numeric, but not convertible to numbers
             x = None
     if x is not None:
-        codes, _ = dense(x, ~np.isnan(x))
+        codes, _ = dense_codes(x, ~np.isnan(x))
         return _Column(codes, np.where(np.isfinite(x), x, np.nan), bool(np.isin(x, (0, 1)).all()))
     codes, values = source.table.coded(j, rows)
-    ordered = in_order(feature, codes, values)
+    ordered = ordered_levels(feature, codes, values)
     binary = set(values) <= {0, 1} and not (codes < 0).any()
     if feature.kind == "nominal" and not binary:
         return _Column(ordered.codes, None, binary=False)
@@ -142,7 +142,7 @@ def _column(source: Source, feature: Feature, rows: Ints) -> _Column:
 def _ranks(codes: Ints, values: list[Any]) -> Ints:
     """Return the rank of each row's value among the distinct values, -1 for missing values."""
     rank = np.full(len(values) + 1, -1)
-    rank[ascending(values)] = np.arange(len(values))
+    rank[argsort_values(values)] = np.arange(len(values))
     return rank[codes]
 
 
@@ -258,7 +258,7 @@ def nothing(features: int, *notes: str) -> Dependence:
 
 
 def dependence(
-    data: Coded, *, seed: int = 0, threads: int = 1, progress: bool | None = None
+    data: Coded, *, seed: int = 0, n_jobs: int = 1, progress: bool | None = None
 ) -> Dependence:
     """Measure by random forests how well the other features predict each feature, without and with the label y.
 
@@ -267,7 +267,7 @@ def dependence(
     data : Coded
     seed : int
         Seed of each forest.
-    threads : int
+    n_jobs : int
         Number of trees that are fitted at the same time.
     progress : bool, optional
         As in `skedasis.explain`.
@@ -290,10 +290,10 @@ def dependence(
     split_weight = np.log2([len(np.unique(column)) for column in data.places.T])
     with run.Progress(2 * d, "features predicted by the others", progress) as bar:
         for k in range(d):
-            r2[0, k], importances[k] = _fit_feature(data, k, seed, threads, label=False)
+            r2[0, k], importances[k] = _fit_feature(data, k, seed, n_jobs, label=False)
             excess[k] = importances[k] - _noise_importance(data.owner, split_weight, k, r2[0, k])
             bar.advance()
-            r2[1, k], _ = _fit_feature(data, k, seed, threads, label=True)
+            r2[1, k], _ = _fit_feature(data, k, seed, n_jobs, label=True)
             bar.advance()
     names = tuple(f.name for f in data.features)
     importances[excess < BEYOND] = 0.0  # forests split by noise features, too
@@ -310,7 +310,7 @@ def _notes(data: Coded) -> tuple[str, ...]:
 
 
 def _fit_feature(
-    data: Coded, k: int, seed: int, threads: int, *, label: bool
+    data: Coded, k: int, seed: int, n_jobs: int, *, label: bool
 ) -> tuple[float, Floats]:
     """Return the out-of-bag R² of feature k, NaN if it cannot be predicted, and the importances of the features."""
     target, others = data.targets[k], data.owner != k
@@ -322,7 +322,7 @@ def _fit_feature(
     y, w = target[observed], data.weights[observed]
     if inputs.shape[1] == 0 or len(y) < LEAST_ROWS or (y == y[0]).all():
         return float("nan"), importances
-    predicted, by_column = out_of_bag(inputs[observed], y, w, seed, threads)
+    predicted, by_column = out_of_bag(inputs[observed], y, w, seed, n_jobs)
     out = np.isfinite(predicted[:, 0])
     _, variance = moments(y[out], w[out])
     if not variance.sum() > 0:
@@ -344,7 +344,7 @@ def _noise_importance(owner: Ints, split_weight: Floats, k: int, r2: float) -> F
 
 
 def out_of_bag(
-    X: Floats, y: Floats, weights: Floats, seed: int, threads: int
+    X: Floats, y: Floats, weights: Floats, seed: int, n_jobs: int
 ) -> tuple[Floats, Floats]:
     """Fit a random forest, and return its out-of-bag predictions and its impurity importances.
 
@@ -353,7 +353,7 @@ def out_of_bag(
     X : ndarray of float, shape (n, d)
     y : ndarray of float, shape (n, k)
     weights : ndarray of float, shape (n,)
-    seed, threads : int
+    seed, n_jobs : int
 
     Returns
     -------
@@ -391,7 +391,7 @@ def out_of_bag(
 
     seeds = check_random_state(int(seed) % 2**32).randint(np.iinfo(np.int32).max, size=TREES)
     total, count, importances = np.zeros(y.shape), np.zeros(n), np.zeros(X.shape[1])
-    for of_tree, out, predicted in run.in_order(fit_tree, seeds.tolist(), threads):
+    for of_tree, out, predicted in run.map_in_order(fit_tree, seeds.tolist(), n_jobs):
         total[out] += predicted
         count[out] += 1
         importances += of_tree
@@ -438,7 +438,7 @@ def check_rows(rows: Any) -> None:
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
     if rows is not None and (not whole or rows < LEAST_ROWS):
         raise DataError(
-            explained(
+            format_error(
                 "diagnose(dependence_rows)",
                 repr(rows),
                 f"an integer of at least {LEAST_ROWS}, or None for all rows",

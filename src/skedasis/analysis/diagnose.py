@@ -15,19 +15,20 @@ import numpy as np
 from skedasis._types import Json
 from skedasis.analysis.dependence import TREES, Dependence, check_rows, coded, dependence, nothing
 from skedasis.analysis.verdicts import same_everywhere, verdicts
-from skedasis.data.categories import grouped
-from skedasis.data.dataset import as_source
+from skedasis.data.categories import apply_groups
+from skedasis.data.dataset import as_dataset
 from skedasis.engine.explain import explain
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.methods.permutation import LEAST_ROWS, PFI
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import Several
-from skedasis.quantities.tree_evaluator import Wish
+from skedasis.quantities.outputs import MultiOutput
+from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.display import given_level
+from skedasis.results.display import check_confidence_level
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind
+from skedasis.stats.random_state import RandomState, as_seed
 
 LEAST_REPEATS = 3
 """Minimum repeats for an interval; verdicts are based on intervals."""
@@ -44,19 +45,19 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     X: Any,
     y: Any,
     *,
-    repeats: int = 10,
-    level: float = 0.95,
+    n_repeats: int = 10,
+    confidence_level: float = 0.95,
     groups: Mapping[str, Any] | None = None,
-    weights: Any = None,
+    sample_weight: Any = None,
     weight_kind: WeightKind = "frequency",
     schema: Any = None,
-    seed: int = 0,
+    random_state: RandomState = 0,
     memory: int | str = "1GB",
     keep: int | str = "256MB",
-    threads: int = 1,
+    n_jobs: int = 1,
     progress: bool | None = None,
     row_id: Any = None,
-    tree: Wish = "auto",
+    tree: TreeMode = "auto",
     dependence: bool = True,
     dependence_rows: int | None = 2000,
     max_samples: int | float | None = None,
@@ -76,13 +77,13 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     X : array or data frame, n rows
         Rows that the model was not trained on. It is not modified.
     y : array of n labels
-    repeats : int
+    n_repeats : int
         Number of permutations of each feature, at least 3.
-    level : float
+    confidence_level : float
         Confidence level of the intervals that the verdicts are based on.
     groups : mapping of str to list of columns, optional
         Groups of columns that are permuted together, by group name.
-    weights, weight_kind, schema, seed, memory, keep, threads, progress, row_id, tree
+    sample_weight, weight_kind, schema, random_state, memory, keep, n_jobs, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
@@ -110,7 +111,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     -----
     The cost is n (1 + repeats · features) model rows, or none for trees that are evaluated from their structure; both
     measures come from one pass. The random forests need no model rows. With 2,000 rows and ten features they take about
-    20 seconds on one core; pass `threads`, fewer rows, or ``dependence=False`` to reduce that.
+    20 seconds on one core; pass `n_jobs`, fewer rows, or ``dependence=False`` to reduce that.
 
     Use rows that were held out from training. On its training rows an overfitted model is certain of memorised labels.
     There other values of any feature, even of pure noise, make it worse and less certain, so that every feature looks
@@ -145,8 +146,8 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     predict the feature with an R² of at least 0.1, or it helps to predict another feature. (An entropy that is additive
     in the features has Entropy-PFI 0 at any dependence.) Without R² independence is concluded from the entropy only,
     which the sentence of the verdict mentions. A nonzero Entropy-PFI is not supported if forests find no link at all;
-    then check whether the model was trained on these rows. Each verdict is about a single feature at `level`: among
-    many features some differ significantly from 0 by chance.
+    then check whether the model was trained on these rows. Each verdict is about a single feature at
+    `confidence_level`: among many features some differ significantly from 0 by chance.
 
     References
     ----------
@@ -171,38 +172,43 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     """
     started = time.perf_counter()
     check_rows(dependence_rows)
-    _check(repeats, level, y)
+    _check(n_repeats, confidence_level, y)
     quantity = _both(model)
-    source = as_source(X, y, weights, schema, row_id)
-    features = grouped(source, groups)
+    seed = as_seed("diagnose(random_state)", random_state)
+    source = as_dataset(X, y, sample_weight, schema, row_id)
+    features = apply_groups(source, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(source, features, dependence_rows, seed) if dependence else None
-    options: Json = {"y": y, "weights": weights, "weight_kind": weight_kind}
+    options: Json = {"y": y, "sample_weight": sample_weight, "weight_kind": weight_kind}
     options |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
-    options |= {"memory": memory, "keep": keep, "threads": threads, "progress": progress}
+    options |= {"memory": memory, "keep": keep, "n_jobs": n_jobs, "progress": progress}
     importances = explain(
-        quantity, X, method=PFI(repeats=repeats, max_samples=max_samples), seed=seed, **options
+        quantity,
+        X,
+        method=PFI(n_repeats=n_repeats, max_samples=max_samples),
+        random_state=seed,
+        **options,
     )
     _check_intervals(importances["likelihood"])
-    links = _dependence(data, len(features), seed, threads, progress)
+    links = _dependence(data, len(features), seed, n_jobs, progress)
     record: Json = {"source_rows": len(source), "seconds": time.perf_counter() - started}
-    return _diagnosis(importances, links, level, record)
+    return _diagnosis(importances, links, confidence_level, record)
 
 
 def _dependence(
-    data: Any, features: int, seed: int, threads: int, progress: bool | None
+    data: Any, features: int, seed: int, n_jobs: int, progress: bool | None
 ) -> Dependence:
     """Return the dependence between the features; NaN if there is no data for forests."""
     if data is None:
         return nothing(features)
-    return dependence(data, seed=seed, threads=threads, progress=progress)
+    return dependence(data, seed=seed, n_jobs=n_jobs, progress=progress)
 
 
-def _both(model: Any) -> Several:
+def _both(model: Any) -> MultiOutput:
     """Return both quantities of a model, computed from the same predictions."""
     if isinstance(model, Quantity):
         raise DataError(
-            explained(
+            format_error(
                 "diagnose(model)",
                 f"a quantity ({model.name})",
                 "the model itself",
@@ -211,25 +217,25 @@ def _both(model: Any) -> Several:
         )
     likelihood = nll(model)
     both: dict[Any, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
-    return Several(likelihood, both, "likelihood and entropy")
+    return MultiOutput(likelihood, both, "likelihood and entropy")
 
 
-def _check(repeats: Any, level: Any, y: Any) -> None:
+def _check(n_repeats: Any, confidence_level: Any, y: Any) -> None:
     """Raise for settings with which verdicts are impossible."""
-    whole = isinstance(repeats, (int, np.integer)) and not isinstance(repeats, bool)
-    if not whole or repeats < LEAST_REPEATS:
+    whole = isinstance(n_repeats, (int, np.integer)) and not isinstance(n_repeats, bool)
+    if not whole or n_repeats < LEAST_REPEATS:
         raise DataError(
-            explained(
-                "diagnose(repeats)",
-                repr(repeats),
+            format_error(
+                "diagnose(n_repeats)",
+                repr(n_repeats),
                 f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
                 "Pass for example repeats=10",
             )
         )
-    given_level("diagnose(level)", level)
+    check_confidence_level("diagnose(confidence_level)", confidence_level)
     if y is None:
         raise DataError(
-            explained("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
+            format_error("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
         )
 
 
@@ -243,18 +249,21 @@ def _check_intervals(likelihood: Importance) -> None:
         repeats = likelihood.values.shape[1]
         got = f"{repeats} repeats of {likelihood.rows:,} rows that are too similar for an interval"
         expected, fix = "rows and repeats with a standard error", "Use more repeats or rows"
-    raise DataError(explained("diagnose", got, expected, fix))
+    raise DataError(format_error("diagnose", got, expected, fix))
 
 
 def _diagnosis(
-    importances: Mapping[str, Importance], links: Dependence, level: float, more: Json
+    importances: Mapping[str, Importance], links: Dependence, confidence_level: float, more: Json
 ) -> Diagnosis:
     """Combine the measures and derive the verdicts."""
     likelihood, uncertainty = importances["likelihood"], importances["entropy"]
     record: Json = {
         **likelihood.provenance,
         "method": "diagnose",
-        "settings": {**likelihood.provenance["settings"], "level": float(level)},
+        "settings": {
+            **likelihood.provenance["settings"],
+            "confidence_level": float(confidence_level),
+        },
         "dependence": _forest_record(links),
         **more,
     }
@@ -264,8 +273,8 @@ def _diagnosis(
         links.others,
         links.with_target,
         links.partners,
-        verdicts(likelihood, uncertainty, links, level),
-        float(level),
+        verdicts(likelihood, uncertainty, links, confidence_level),
+        float(confidence_level),
         (*_notes(record, uncertainty), *links.notes),
         record,
     )

@@ -1,4 +1,4 @@
-"""`chance`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
+"""`null_distribution`: the null distribution of ALE statistics, from refits of the learner with permuted columns.
 
 A permuted column is independent of the label and of all other columns. The effects that a learner finds in such columns
 show which effects of real features can be due to chance (after Okoli 2023). `results.ale_statistics` derives p-values
@@ -18,16 +18,16 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Ints, Json
-from skedasis.data.dataset import as_source
-from skedasis.data.features import Feature, find
+from skedasis.data.dataset import as_dataset
+from skedasis.data.features import Feature, find_feature
 from skedasis.engine.explain import explain
 from skedasis.engine.run import Progress
 from skedasis.engine.select import as_method
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.methods.ale import ALE
-from skedasis.results.ale_statistics import Chance, point_figures, way_of
-from skedasis.results.display import given_seed
+from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
+from skedasis.stats.random_state import RandomState, as_seed
 
 # --- data with permuted columns -------------------------------------------------------------------
 
@@ -131,19 +131,19 @@ FALLBACK = ALE()
 Fit = Callable[[Any, Any], Any]
 
 
-def chance(
+def null_distribution(
     fit: Any,
     X: Any,
     y: Any,
     *,
     method: Any = None,
-    repeats: int = 100,
+    n_repeats: int = 100,
     columns: Any = None,
     how: How = "replaced",
-    seed: int = 0,
+    random_state: RandomState = 0,
     progress: bool | None = None,
     **options: Any,
-) -> Chance:
+) -> NullDistribution:
     """Return the null distribution of ALE statistics, from refits of a learner with permuted columns.
 
     Parameters
@@ -157,7 +157,7 @@ def chance(
         Passed to `fit` unchanged.
     method : method or str, optional
         The method of the effects under test, as in `explain`.
-    repeats : int
+    n_repeats : int
         Number of random features per column.
     columns : str, int or list, optional
         Columns to permute, by default all. A feature without random copies of itself is compared with those of all
@@ -169,15 +169,15 @@ def chance(
         "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete.
         A learner that selects features, such as a tree, uses each of them less, and p-values are too small (for three
         features with boosted stumps 8 to 10 % were below 0.05; with least squares they are uniform).
-    seed : int
+    random_state : int, numpy.random.Generator or None
     progress : bool, optional
         As in `explain`.
     **options
-        Options of `explain`: weights, schema, memory, threads, ... Groups and several models are not supported.
+        Options of `explain`: sample_weight, schema, memory, n_jobs, ... Groups and several models are not supported.
 
     Returns
     -------
-    Chance
+    NullDistribution
         The null distribution, for ``Effects.statistics(null=...)``.
 
     Raises
@@ -190,7 +190,7 @@ def chance(
 
     Notes
     -----
-    **Cost.** "replaced" fits ``repeats * columns`` models and explains one feature of each; "added" fits ``repeats``
+    **Cost.** "replaced" fits ``repeats * columns`` models and explains one feature of each; "added" fits ``n_repeats``
     models and explains as many features as there are columns. Both need the method's model rows for
     ``repeats * columns`` features (ALE: 2 n each), and at most 128 rows for the check of each fitted model.
 
@@ -220,22 +220,25 @@ def chance(
     ...     slopes = np.linalg.lstsq(X, y, rcond=None)[0]
     ...     return lambda X: X @ slopes
     >>> es = sd.explain(fit(X, y), X, method=sd.ALE(bins=5))
-    >>> null = sd.chance(fit, X, y, method=sd.ALE(bins=5), repeats=39)
+    >>> null = sd.null_distribution(fit, X, y, method=sd.ALE(bins=5), n_repeats=39)
     >>> [s.p_value < 0.05 for s in es.statistics(null=null)]
     [True, False]
     """
     started = time.perf_counter()
-    _check(repeats, how, seed, options)
-    source = as_source(X, None, options.get("weights"), options.get("schema"))
+    seed = as_seed("null_distribution(random_state)", random_state)
+    _check(n_repeats, how, options)
+    source = as_dataset(X, None, options.get("sample_weight"), options.get("schema"))
     _check_labels(y, len(X))
     selected = _columns(source.features, columns)
-    learn = _learner(fit, options.get("weights"))
+    learn = _learner(fit, options.get("sample_weight"))
     requested = as_method(method)
     methods = {f.name: _method_for(requested, f) for f in selected}
     # ALE statistics do not use the heterogeneity score.
-    common = {**options, "seed": seed, "progress": False, "heterogeneity_rows": 0}
+    common = {**options, "random_state": seed, "progress": False, "heterogeneity_rows": 0}
     refits = (
-        [selected] * repeats if how == "added" else [[f] for f in selected for _ in range(repeats)]
+        [selected] * n_repeats
+        if how == "added"
+        else [[f] for f in selected for _ in range(n_repeats)]
     )
     draws = _Draws({f.name: [] for f in selected})
     permute = added if how == "added" else replaced
@@ -250,11 +253,16 @@ def chance(
                 draws.add([features[k].name for k in group], effects)
             bar.advance()
     _check_used(draws.values, how)
-    record: Json = {"how": how, "repeats": int(repeats), "fits": len(refits), "seed": seed}
+    record: Json = {
+        "how": how,
+        "n_repeats": int(n_repeats),
+        "fits": len(refits),
+        "random_state": seed,
+    }
     record |= {"model_rows": draws.model_rows, "rows": len(X)}
     record["seconds"] = time.perf_counter() - started
     values = {name: np.array(v) for name, v in draws.values.items()}
-    return Chance(values, draws.settings, record)
+    return NullDistribution(values, draws.settings, record)
 
 
 @dataclass
@@ -269,15 +277,15 @@ class _Draws:
         """Add the effects of random features that are permutations of the named columns."""
         self.model_rows += int(effects.provenance.get("model_rows", 0))
         for name, effect in zip(names, effects.values(), strict=True):
-            self.values[name].append(point_figures(effect))
-            self.settings.setdefault(name, way_of(effect))
+            self.values[name].append(point_statistics(effect))
+            self.settings.setdefault(name, null_key(effect))
 
 
 def _fitted(learn: Fit, X: Any, y: Any) -> Any:
     model = learn(X, y)
     if model is None:
         fix = "Return the fitted model from fit(X, y)"
-        raise DataError(explained("chance(fit)", "None", "a fitted model", fix))
+        raise DataError(format_error("chance(fit)", "None", "a fitted model", fix))
     return model
 
 
@@ -287,7 +295,7 @@ def _effects(model: Any, X: Any, features: list[Any], keywords: Mapping[str, Any
     if not isinstance(effects, Effects):
         got = f"a result of type {type(effects).__name__}"
         fix = "Return one quantity, such as sd.probability(model, class_=...), and use an ALE"
-        raise UnsupportedError(explained("chance", got, "effects of one output", fix))
+        raise UnsupportedError(format_error("chance", got, "effects of one output", fix))
     return effects
 
 
@@ -320,7 +328,7 @@ def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
     if how == "added" and not any(np.any(d) for d in draws.values()):
         fix = "Use how='replaced', because a pipeline that selects columns by name drops added ones"
         expected = "models that use them"
-        raise DataError(explained("chance", "models that use no added column", expected, fix))
+        raise DataError(format_error("chance", "models that use no added column", expected, fix))
 
 
 def _learner(fit: Any, weights: Any) -> Fit:
@@ -330,7 +338,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
         if isinstance(fit, type):
             got, fix = f"the class {fit.__name__}", f"Pass an instance: {fit.__name__}()"
         expected = "an estimator, or a callable fit(X, y) that returns a model"
-        raise DataError(explained("chance(fit)", got, expected, fix))
+        raise DataError(format_error("chance(fit)", got, expected, fix))
     if not hasattr(fit, "fit"):
         return fit
     estimator: Any = fit
@@ -340,7 +348,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
             got = f"{type(estimator).__name__}, whose fit has no parameter sample_weight"
             fix = "Pass a callable fit(X, y) that applies the weights"
             expected = "an estimator with sample_weight"
-            raise DataError(explained("chance(weights)", got, expected, fix))
+            raise DataError(format_error("null_distribution(sample_weight)", got, expected, fix))
         extra["sample_weight"] = np.asarray(weights, dtype=float)
 
     def learn(X: Any, y: Any) -> Any:
@@ -363,24 +371,27 @@ def _fresh(estimator: Any) -> Any:
     return copy.deepcopy(estimator)
 
 
-def _check(repeats: Any, how: Any, seed: Any, options: Mapping[str, Any]) -> None:
-    given_seed("chance(seed)", seed)
-    whole = isinstance(repeats, Integral) and not isinstance(repeats, (bool, np.bool_))
-    if not whole or repeats < 1:
-        got, fix = repr(repeats), "Pass for example 100"
-        raise DataError(explained("chance(repeats)", got, "an integer of at least 1", fix))
+def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
+    whole = isinstance(n_repeats, Integral) and not isinstance(n_repeats, (bool, np.bool_))
+    if not whole or n_repeats < 1:
+        got, fix = repr(n_repeats), "Pass for example 100"
+        raise DataError(
+            format_error("null_distribution(n_repeats)", got, "an integer of at least 1", fix)
+        )
     if how not in ("replaced", "added"):
         known = "'replaced' or 'added'"
-        raise DataError(explained("chance(how)", repr(how), known, "Pass one of these"))
+        raise DataError(
+            format_error("null_distribution(how)", repr(how), known, "Pass one of these")
+        )
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError(explained("chance", got, expected, f"Remove {name}"))
+            raise UnsupportedError(format_error("chance", got, expected, f"Remove {name}"))
     if "features" in options or "y" in options:
         name = "features" if "features" in options else "y"
         fix = "Select columns by columns=" if name == "features" else "Pass y only once"
         expected = "options of explain except features and y"
-        raise DataError(explained("chance", f"the option {name}", expected, fix))
+        raise DataError(format_error("chance", f"the option {name}", expected, fix))
 
 
 def _check_labels(y: Any, rows: int) -> None:
@@ -388,15 +399,17 @@ def _check_labels(y: Any, rows: int) -> None:
     if length != rows:
         got = f"an object of type {type(y).__name__}" if length is None else f"length {length}"
         fix = "Pass the labels of the same rows as X"
-        raise DataError(explained("chance(y)", got, f"length {rows} (one per row)", fix))
+        raise DataError(format_error("chance(y)", got, f"length {rows} (one per row)", fix))
 
 
 def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
     if columns is None:
         return list(features)
     several = isinstance(columns, (list, np.ndarray))
-    positions = [find(features, c) for c in (columns if several else [columns])]
+    positions = [find_feature(features, c) for c in (columns if several else [columns])]
     if not positions:
         fix = "Pass None for all columns"
-        raise DataError(explained("chance(columns)", "an empty list", "at least one column", fix))
+        raise DataError(
+            format_error("chance(columns)", "an empty list", "at least one column", fix)
+        )
     return [features[k] for k in dict.fromkeys(positions)]

@@ -49,7 +49,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats
 from skedasis.analysis.dependence import Dependence
-from skedasis.results.diagnosis import Kind, Verdict, in_hundredths, written
+from skedasis.results.diagnosis import Kind, Verdict, format_number, format_r2
 from skedasis.results.importance import Importance
 
 # --- limits ---------------------------------------------------------------------------------------
@@ -127,8 +127,8 @@ class Measure:
     def __str__(self) -> str:
         if self.kind == "zero":
             return f"{self.name} 0"  # the interval has width zero
-        interval = f"{written(self.lower)} to {written(self.upper)}"
-        return f"{self.name} {written(self.mean)} ({interval})"
+        interval = f"{format_number(self.lower)} to {format_number(self.upper)}"
+        return f"{self.name} {format_number(self.mean)} ({interval})"
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class Evidence:
 
 
 def evidence(
-    likelihood: Importance, entropy: Importance, links: Dependence, level: float
+    likelihood: Importance, entropy: Importance, links: Dependence, confidence_level: float
 ) -> list[Evidence]:
     """Return the evidence for each feature.
 
@@ -181,14 +181,18 @@ def evidence(
     likelihood, entropy : Importance
         Of the same features, in nats.
     links : Dependence
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
     """
     d = len(likelihood)
-    first = _measures(likelihood, "Likelihood-PFI", level, np.zeros(d, bool), np.zeros(d))
+    first = _measures(
+        likelihood, "Likelihood-PFI", confidence_level, np.zeros(d, bool), np.zeros(d)
+    )
     forests = zip(links.others, links.partners, links.predicts, strict=True)
     unlinked = np.array([r2 < HARDLY and not p and not q[0] for r2, p, q in forests])
-    second = _measures(entropy, "Entropy-PFI", level, unlinked, WIDE * np.abs(likelihood.mean))
+    second = _measures(
+        entropy, "Entropy-PFI", confidence_level, unlinked, WIDE * np.abs(likelihood.mean)
+    )
     constant, changes = same_everywhere(entropy), _local_changes(entropy)
     return [
         Evidence(
@@ -218,10 +222,10 @@ def same_everywhere(entropy: Importance) -> bool:
 
 
 def _measures(
-    importance: Importance, name: str, level: float, unlinked: Bools, tolerated: Floats
+    importance: Importance, name: str, confidence_level: float, unlinked: Bools, tolerated: Floats
 ) -> list[Measure]:
     """Classify the importance of each feature; intervals within `tolerated` of 0, up to `MUCH`, are not wide."""
-    mean, (lower, upper) = importance.mean, importance.interval(level)
+    mean, (lower, upper) = importance.mean, importance.interval(confidence_level)
     significant: Bools = (lower > 0) | (upper < 0)
     rounding = _ROUNDING * max(1.0, abs(importance.baseline))
     largest, largest_significant = (
@@ -261,7 +265,7 @@ def _local_changes(entropy: Importance) -> list[float]:
 
 
 def verdicts(
-    likelihood: Importance, entropy: Importance, found: Dependence, level: float
+    likelihood: Importance, entropy: Importance, found: Dependence, confidence_level: float
 ) -> tuple[Verdict, ...]:
     """Return a verdict for each feature.
 
@@ -270,10 +274,10 @@ def verdicts(
     likelihood, entropy : Importance
         Of the same features, in nats.
     found : Dependence
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
     """
-    return tuple(_verdict(e) for e in evidence(likelihood, entropy, found, level))
+    return tuple(_verdict(e) for e in evidence(likelihood, entropy, found, confidence_level))
 
 
 def _verdict(e: Evidence) -> Verdict:
@@ -483,10 +487,10 @@ def _predicted(e: Evidence) -> str:
         return ""
     verb = "barely predict it" if e.others < HARDLY else "partly predict it"
     verb = "predict it well" if e.others >= WELL else verb
-    text = f"the others {verb} (R² {in_hundredths(e.others)})"
+    text = f"the others {verb} (R² {format_r2(e.others)})"
     name, r2 = e.predicts
     if e.others < WELL and r2 >= HARDLY:
-        return f"{text}, but it predicts {name} (R² {in_hundredths(r2)})"
+        return f"{text}, but it predicts {name} (R² {format_r2(r2)})"
     if e.others < HARDLY and e.partners:
         return f"{text}, but it helps to predict {_joined(e.partners)}"
     return text
@@ -506,7 +510,7 @@ def _missed_information(e: Evidence) -> str:
     if not e.with_target - max(e.others, 0.0) >= HARDLY:
         return ""
     return (
-        f"The label helps to predict it (R² {in_hundredths(e.others)} without, {in_hundredths(e.with_target)} "
+        f"The label helps to predict it (R² {format_r2(e.others)} without, {format_r2(e.with_target)} "
         "with it): it may contain information that the model does not use."
     )
 
@@ -515,7 +519,7 @@ def _local(e: Evidence) -> str:
     """Return a hint if the entropies of single rows change although their mean does not."""
     if e.local_change == 0:
         return ""
-    size = f"{written(e.local_change)} (standard deviation)"
+    size = f"{format_number(e.local_change)} (standard deviation)"
     call = f"sd.explain(sd.entropy(model), X, {e.feature!r}, method='ice')"
     return f"The entropies of single rows do change, by {size}: see {call}."
 

@@ -19,7 +19,7 @@ from rich.table import Table as Lines
 from skedasis.cli import completion, explain, options, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Screen, check_out
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 if TYPE_CHECKING:
     from skedasis.cli.output import Terminal
@@ -45,7 +45,7 @@ skedasis datasets diabetes
     show columns and units of a data set
 skedasis datasets diabetes -o diabetes.csv
     write a data set to a file, to try the other commands
-skedasis datasets running_example --sample 500 --seed 1 -o example.csv
+skedasis datasets running_example --sample 500 --random-state 1 -o example.csv
     draw rows of a synthetic data set, with the values of its function
 """
 
@@ -167,7 +167,9 @@ class DatasetsOptions(OutputOptions):
             min=1,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(help="Random seed of the sample.", metavar="N", min=0)] = 0
+    random_state: Annotated[
+        int, typer.Option(help="Random seed of the sample.", metavar="N", min=0)
+    ] = 0
 
 
 def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
@@ -175,10 +177,10 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
     if opts.name is None:
         if opts.out is not None:
             fix = "Run skedasis datasets NAME -o FILE"
-            raise DataError(explained("NAME", "none", "the name of a data set", fix))
+            raise DataError(format_error("NAME", "none", "the name of a data set", fix))
         return _listed(terminal)
     check_out(opts.out, (), (".csv",))
-    found = _loaded(opts.name, opts.sample, opts.seed)
+    found = _loaded(opts.name, opts.sample, opts.random_state)
     columns = [*found.feature_names, found.target]
     about = {
         "name": found.name,
@@ -219,7 +221,7 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1, 0.4)
         fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
-        raise DataError(explained("NAME", repr(name), f"one of {', '.join(known)}", fix))
+        raise DataError(format_error("NAME", repr(name), f"one of {', '.join(known)}", fix))
     if name in datasets.SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
     found: Any = real.load_diabetes() if name == "diabetes" else real.load(name)
@@ -304,7 +306,7 @@ skedasis demo
     two models of bicycle rentals if the file is available, else of scikit-learn's breast cancer data
 skedasis demo --data houses.csv --target price --sample 150 --out houses-demo
     two models of your own data
-skedasis demo --data houses.csv --target sold --class yes --seed 1
+skedasis demo --data houses.csv --target sold --class yes --random-state 1
     explain the probability of a class
 """
 
@@ -342,7 +344,7 @@ class DemoOptions(OutputOptions):
             min=1,
         ),
     ] = None
-    seed: Annotated[
+    random_state: Annotated[
         int,
         typer.Option(
             help="Random seed of the split, the models and the samples.", metavar="N", min=0
@@ -360,7 +362,7 @@ def demo(opts: DemoOptions, terminal: Terminal) -> dict[str, Any]:
         opts.out,
         class_=opts.class_,
         rows=opts.sample,
-        seed=opts.seed,
+        random_state=opts.random_state,
         progress=opts.bars,
         console=Screen(quiet=terminal.quiet or terminal.json),
     )

@@ -26,7 +26,7 @@ from skedasis.cli.options import (
     TrustOptions,
 )
 from skedasis.cli.output import Out
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 
 if TYPE_CHECKING:
     from skedasis.cli.inputs import Columns
@@ -108,7 +108,7 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
         ),
     ] = None
     heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> dict[str, Any]:
@@ -154,10 +154,10 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
     """
     if not named:
         fix = "Run skedasis effect MODEL DATA FEATURE"
-        raise DataError(explained("FEATURE", "none", "a column to explain", fix))
+        raise DataError(format_error("FEATURE", "none", "a column to explain", fix))
     if opts.with_ is not None and len(named) > 1:
         got = f"{len(named)} features"
-        raise DataError(explained("--with", got, "1 feature", "Explain one pair at a time"))
+        raise DataError(format_error("--with", got, "1 feature", "Explain one pair at a time"))
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
 
 
@@ -173,12 +173,12 @@ def _explain(
         wanted,
         method=inputs.method_of(name, opts.bins),
         y=labels,
-        weights=rows.weights,
+        sample_weight=rows.weights,
         schema=columns.schema,
         groups=columns.groups,
-        seed=opts.seed,
+        random_state=opts.random_state,
         heterogeneity_rows=opts.heterogeneity_rows,
-        threads=opts.threads,
+        n_jobs=opts.n_jobs,
         progress=opts.bars,
     )
 
@@ -200,7 +200,7 @@ skedasis importance my:clf houses.csv --target sold -o sold.png
     write the same as a figure
 skedasis importance model.txt houses.csv --target price --loss absolute_error
     compute the permutation importance for a loss
-skedasis importance model.txt houses.csv --target price --weights visits
+skedasis importance model.txt houses.csv --target price --sample-weight visits
     weight the rows
 skedasis importance my:model houses.csv age size --target price
     compute the importance of some features
@@ -240,7 +240,7 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
             autocompletion=losses,
         ),
     ] = None
-    repeats: Annotated[
+    n_repeats: Annotated[
         int, typer.Option(help="Number of permutations of each feature.", metavar="N", min=1)
     ] = 10
     conditional: Annotated[
@@ -258,7 +258,7 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
             min=1,
         ),
     ] = None
-    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
 @dataclass(frozen=True)
@@ -270,31 +270,31 @@ class ImportanceSettings:
     quantity : str, optional
         One of `completion.IMPORTANCES`; None to choose it by the model.
     loss : str, optional
-    repeats : int
+    n_repeats : int
     rows : int, optional
     conditional : bool
     class_ : str, optional
     seed : int
     features : tuple of str
         Names; empty for all features.
-    threads : int
+    n_jobs : int
     """
 
     quantity: str | None
     loss: str | None
-    repeats: int
+    n_repeats: int
     rows: int | None
     conditional: bool
     class_: str | None
     seed: int
     features: tuple[str, ...]
-    threads: int
+    n_jobs: int
 
     def __post_init__(self) -> None:
         if self.quantity is not None and self.quantity not in IMPORTANCES:
             known = ", ".join(IMPORTANCES)
             raise DataError(
-                explained(
+                format_error(
                     "--quantity", repr(self.quantity), f"one of {known}", "Choose one of these"
                 )
             )
@@ -313,14 +313,14 @@ class ImportanceSettings:
 
     def _refuse(self, option: str, expected: str, fix: str) -> None:
         got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
-        raise DataError(explained(option, got, f"--quantity {expected}", fix))
+        raise DataError(format_error(option, got, f"--quantity {expected}", fix))
 
     @property
     def method(self) -> Any:
         """Return the permutation method."""
         from skedasis.methods.permutation import PFI
 
-        return PFI(repeats=self.repeats, max_samples=self.rows, conditional=self.conditional)
+        return PFI(n_repeats=self.n_repeats, max_samples=self.rows, conditional=self.conditional)
 
 
 def importance(opts: ImportanceOptions, terminal: Terminal) -> dict[str, Any]:
@@ -336,13 +336,13 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> dict[str, Any]:
     settings = ImportanceSettings(
         opts.quantity,
         opts.loss,
-        opts.repeats,
+        opts.n_repeats,
         opts.rows,
         opts.conditional,
         opts.class_,
-        opts.seed,
+        opts.random_state,
         tuple(dict.fromkeys(named)),
-        opts.threads,
+        opts.n_jobs,
     )
     path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
@@ -389,7 +389,7 @@ def _resolve(
         settings = replace(settings, loss=_usual_loss(model, labels))
     if settings.quantity in _NEEDS_LABELS and labels is None:
         raise DataError(
-            explained(
+            format_error(
                 "--target",
                 f"none, for --quantity {settings.quantity}",
                 "the column of the labels",
@@ -433,21 +433,21 @@ def _compute(
 
     data: Any = columns.table.data
     keywords: Any = {"schema": columns.schema, "groups": columns.groups}
-    keywords |= {"weights": rows.weights, "progress": bars, "threads": settings.threads}
+    keywords |= {"sample_weight": rows.weights, "progress": bars, "n_jobs": settings.n_jobs}
     if settings.quantity != "both":
         quantity = _quantity(settings, model)
         wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
-        keywords |= {"y": rows.labels, "method": settings.method, "seed": settings.seed}
+        keywords |= {"y": rows.labels, "method": settings.method, "random_state": settings.seed}
         return explain(quantity, data, wanted, **keywords)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,
         data,
         rows.labels,
-        repeats=settings.repeats,
+        n_repeats=settings.n_repeats,
         max_samples=settings.rows,
         dependence_rows=usual if settings.rows is None else min(usual, max(least, settings.rows)),
-        seed=settings.seed,
+        random_state=settings.seed,
         **keywords,
     )
 
@@ -484,7 +484,7 @@ skedasis report my:model houses.csv --features age,size,town --title "Houses"
     explain some features, in report.html
 skedasis report --model my:model --model my:other --data houses.csv age
     explain two models side by side
-skedasis report my:clf houses.feather --target sold --sample 100 --seed 1
+skedasis report my:clf houses.feather --target sold --sample 100 --random-state 1
     explain a sample of the rows
 skedasis report model.skops houses.csv --target price --no-rows --pairs 0
     show no curves of single rows, and no pairs
@@ -554,7 +554,7 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
         ),
     ] = True
     heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    threads: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
 def report(opts: ReportOptions, terminal: Terminal) -> dict[str, Any]:
@@ -589,10 +589,10 @@ def report(opts: ReportOptions, terminal: Terminal) -> dict[str, Any]:
         features=[columns.find(f, "--feature") for f in dict.fromkeys(wanted)] or None,
         schema=columns.schema,
         groups=columns.groups,
-        weights=rows.weights,
+        sample_weight=rows.weights,
         title=opts.title,
-        seed=opts.seed,
-        threads=opts.threads,
+        random_state=opts.random_state,
+        n_jobs=opts.n_jobs,
         progress=opts.bars,
         pairs=opts.pairs,
         rows=opts.rows,

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
 from skedasis.data.readers import read_table
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 if TYPE_CHECKING:
     from skedasis.cli.output import Terminal
     from skedasis.data.features import Feature
-    from skedasis.data.readers import Table
+    from skedasis.data.readers import FileTable
 
 
 # ------------------------------------------------------------------------------------------ data
@@ -65,11 +65,13 @@ def listed(names: str | None, option: str) -> list[str]:
         return []
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
     if not found or not all(found):
-        raise DataError(explained(option, repr(names), "COLUMN,COLUMN", f"Write {option} age,town"))
+        raise DataError(
+            format_error(option, repr(names), "COLUMN,COLUMN", f"Write {option} age,town")
+        )
     return found
 
 
-def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> Table:
+def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> FileTable:
     """Read the data file, and check that it has the target, the weights and the ignored columns.
 
     Raises
@@ -78,23 +80,23 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
     """
     with terminal.status(f"Reading {path}", bars):
         table = read_table(Path(path))
-    excluded = [(opts.target, "--target"), (opts.weights, "--weights")]
+    excluded = [(opts.target, "--target"), (opts.sample_weight, "--sample-weight")]
     for name, option in (*excluded, *((n, "--ignore") for n in opts.ignore or ())):
         if name is not None:
             table.place(name, option)
-    if opts.target is not None and opts.target == opts.weights:
-        got, fix = f"{opts.weights!r}, which is also the --target", "Choose another column"
-        raise DataError(explained("--weights", got, "another column than --target", fix))
+    if opts.target is not None and opts.target == opts.sample_weight:
+        got, fix = f"{opts.sample_weight!r}, which is also the --target", "Choose another column"
+        raise DataError(format_error("--sample-weight", got, "another column than --target", fix))
     return table
 
 
-def rows_of(opts: DataOptions, table: Table, terminal: Terminal, *, labelled: bool) -> Rows:
+def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> Rows:
     """Return the rows to explain: without unlabelled rows if labels are needed, and sampled if requested.
 
     Parameters
     ----------
     opts : DataOptions
-    table : Table
+    table : FileTable
     terminal : Terminal
     labelled : bool
         Whether to leave out rows without a label.
@@ -107,21 +109,23 @@ def rows_of(opts: DataOptions, table: Table, terminal: Terminal, *, labelled: bo
         if left:
             terminal.say(f"left out  {left:,} rows without a {opts.target}")
     if opts.sample is not None and opts.sample < len(table):
-        some = np.random.default_rng(opts.seed).choice(len(table), opts.sample, replace=False)
-        terminal.say(f"sample    {opts.sample:,} of {len(table):,} rows, seed {opts.seed}")
+        some = np.random.default_rng(opts.random_state).choice(
+            len(table), opts.sample, replace=False
+        )
+        terminal.say(f"sample    {opts.sample:,} of {len(table):,} rows, seed {opts.random_state}")
         table = table.take(np.sort(some))
     return Rows(
         table,
         None if opts.target is None else table.column(opts.target),
-        None if opts.weights is None else table.column(opts.weights),
+        None if opts.sample_weight is None else table.column(opts.sample_weight),
         everything,
         left,
     )
 
 
-def columns_of(opts: DataOptions, table: Table, model: Any) -> Columns:
+def columns_of(opts: DataOptions, table: FileTable, model: Any) -> Columns:
     """Return the columns that a model takes, with the options about them."""
-    excluded = [n for n in (opts.target, opts.weights, *(opts.ignore or ())) if n is not None]
+    excluded = [n for n in (opts.target, opts.sample_weight, *(opts.ignore or ())) if n is not None]
     return parse_columns(features_of(table, model, excluded), opts.categorical, opts.group)
 
 
@@ -154,17 +158,17 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
     DataError
         For a path of another form, a missing module or object, and files without a complete model.
     """
-    from skedasis.models.files import SUFFIXES, opened
+    from skedasis.models.files import SUFFIXES, load_model
 
     path = Path(spec)
     if path.suffix.lower() in SUFFIXES and (path.is_file() or ":" not in spec):
         if pickle:
             _add_working_directory()
-        return opened(spec, trust, pickle=pickle)
+        return load_model(spec, trust, pickle=pickle)
     if ":" not in spec:
         rows = path.suffix.lower() in DATA
         raise DataError(
-            explained(
+            format_error(
                 "--model",
                 f"{spec!r}, a data file" if rows else repr(spec),
                 f"MODULE:OBJECT, or a model file ({', '.join(SUFFIXES)})",
@@ -199,7 +203,7 @@ def named(specs: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
         raise DataError(
-            explained("--model", f"{twice!r} twice", "different models", "Name each model once")
+            format_error("--model", f"{twice!r} twice", "different models", "Name each model once")
         )
     return names
 
@@ -213,14 +217,16 @@ def _add_working_directory() -> None:
 def _import(spec: str) -> Any:
     module_name, _, path = spec.partition(":")
     if not (module_name and path):
-        raise DataError(explained("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model"))
+        raise DataError(
+            format_error("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
+        )
     _add_working_directory()
     try:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise DataError(
-                explained(
+                format_error(
                     f"--model {spec}",
                     f"a module that needs {error.name!r}, which is not installed",
                     "a module that can be imported",
@@ -228,12 +234,12 @@ def _import(spec: str) -> Any:
                 )
             ) from error
         got, fix = f"no module {error.name!r}", f"Run the command in the folder of {error.name}.py"
-        raise DataError(explained("--model", got, "a module", fix)) from error
+        raise DataError(format_error("--model", got, "a module", fix)) from error
     except (SystemExit, TypeError) as error:
         # A script that calls sys.exit; and importlib for names such as ".my".
         got = f"a module that cannot be imported ({type(error).__name__}: {error})"
         fix = 'Move the code that runs into: if __name__ == "__main__"'
-        raise DataError(explained(f"--model {spec}", got, "a module", fix)) from error
+        raise DataError(format_error(f"--model {spec}", got, "a module", fix)) from error
     where = module_name
     for name in path.split("."):
         if not hasattr(found, name):
@@ -251,15 +257,15 @@ def _missing_name(name: str, holder: Any, where: str) -> DataError:
     near = difflib.get_close_matches(name, public, 1)
     fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
     expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
-    return DataError(explained("--model", f"no {name!r} in {where}", expected, fix))
+    return DataError(format_error("--model", f"no {name!r} in {where}", expected, fix))
 
 
-def features_of(table: Table, model: Any, excluded: Sequence[str] = ()) -> Table:
+def features_of(table: FileTable, model: Any, excluded: Sequence[str] = ()) -> FileTable:
     """Return the columns that a model was fitted on, in its order; if it does not know them, all except some.
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     model : object
     excluded : sequence of str
         Columns that are not features, such as the target and the weights.
@@ -284,7 +290,7 @@ def features_of(table: Table, model: Any, excluded: Sequence[str] = ()) -> Table
     wanted = _width(model)
     if wanted is not None and wanted != len(left.names):
         raise DataError(
-            explained(
+            format_error(
                 "the columns",
                 f"{len(left.names)} without target, weights and ignored columns ({_first_names(left.names)})",
                 f"{wanted}, as many as the model takes",
@@ -325,7 +331,7 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 # --------------------------------------------------------------- quantities, columns and methods
-def label_column(table: Table, target: str) -> tuple[Table, int]:
+def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
     """Return the rows with a label, and the number of rows without one.
 
     Raises
@@ -335,14 +341,14 @@ def label_column(table: Table, target: str) -> tuple[Table, int]:
     """
     import numpy as np
 
-    from skedasis.data.factorize import missing_among
+    from skedasis.data.factorize import missing_mask
 
     table.place(target, "--target")
-    missing = missing_among(table.column(target))
+    missing = missing_mask(table.column(target))
     left = int(missing.sum())
     if left == len(table):
         raise DataError(
-            explained(
+            format_error(
                 "--target", f"{target!r} without any value", "labels", "Choose another column"
             )
         )
@@ -368,7 +374,7 @@ def output_of(class_: str) -> int | str:
     if not class_.isdecimal():
         got = f"{class_!r}, for a model without class names"
         raise DataError(
-            explained("--class", got, "the number of an output, or all", "Count from 0")
+            format_error("--class", got, "the number of an output, or all", "Count from 0")
         )
     return int(class_)
 
@@ -429,14 +435,14 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
         kind = "loss" if loss is not None else None if class_ is None else "probability"
     elif kind not in QUANTITIES:
         got, fix = repr(kind), "Choose one of these"
-        raise DataError(explained("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix))
+        raise DataError(format_error("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix))
     if loss is not None and kind != "loss":
         raise DataError(
-            explained("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
+            format_error("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
         )
     if class_ is not None and kind not in ("probability", "logit"):
         raise DataError(
-            explained(
+            format_error(
                 "--class",
                 f"--quantity {kind}",
                 "--quantity probability or logit",
@@ -468,7 +474,7 @@ def check_labels(
         return False
     if target is None:
         got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
-        raise DataError(explained("--target", got, "the column of the labels", fix))
+        raise DataError(format_error("--target", got, "the column of the labels", fix))
     return True
 
 
@@ -478,14 +484,14 @@ class Columns:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
     schema : dict, optional
         As `skedasis.explain` takes it.
     groups : dict of str to list of int, optional
         Columns of each group, by position.
     """
 
-    table: Table
+    table: FileTable
     schema: dict[Any, Any] | None
     groups: dict[str, list[int]] | None
 
@@ -505,15 +511,15 @@ class Columns:
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features to explain."""
-        from skedasis.data.dataset import as_source
-        from skedasis.engine.select import Choice
+        from skedasis.data.dataset import as_dataset
+        from skedasis.engine.select import FeatureSelection
 
-        source = as_source(self.table.data, None, None, self.schema)
-        return Choice(source, wanted, self.groups).asked[0]
+        source = as_dataset(self.table.data, None, None, self.schema)
+        return FeatureSelection(source, wanted, self.groups).asked[0]
 
 
 def parse_columns(
-    table: Table, categorical: Sequence[str] | None, group: Sequence[str] | None
+    table: FileTable, categorical: Sequence[str] | None, group: Sequence[str] | None
 ) -> Columns:
     """Return the columns of a table, with the options ``--categorical`` and ``--group`` applied.
 
@@ -531,7 +537,7 @@ def parse_columns(
         name, columns = _group(text)
         if name in groups:
             fix = "Give each group a name of its own"
-            raise DataError(explained("--group", f"{name!r} twice", "different names", fix))
+            raise DataError(format_error("--group", f"{name!r} twice", "different names", fix))
         groups[name] = [table.place(column, "--group") for column in columns]
     return Columns(table, schema or None, groups or None)
 
@@ -548,7 +554,7 @@ def _group(text: str) -> tuple[str, list[str]]:
     columns = [c.strip() for c in next(csv.reader([rest], skipinitialspace=True), [])]
     if not (name.strip() and sign and columns and all(columns)):
         fix = "Write --group district=district_a,district_b"
-        raise DataError(explained("--group", repr(text), "NAME=COLUMN,COLUMN", fix))
+        raise DataError(format_error("--group", repr(text), "NAME=COLUMN,COLUMN", fix))
     return name.strip(), columns
 
 
@@ -560,13 +566,13 @@ def method_of(name: str, bins: int | None) -> Any:
     DataError
         For an unknown name.
     """
-    from skedasis.engine.select import as_method, method_called
+    from skedasis.engine.select import as_method, method_class
 
     method = as_method(name)
     if bins is None:
         return method
     key = "grid" if name.lower() in ("pdp", "ice") else "bins"
-    return method_called(name.lower())(**{key: bins})
+    return method_class(name.lower())(**{key: bins})
 
 
 def usual_method(features: Sequence[Feature]) -> str:

@@ -21,12 +21,12 @@ import typer
 from skedasis.cli import completion
 from skedasis.cli.output import Terminal
 from skedasis.cli.runtime import Command
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from skedasis.data.readers import Table
+    from skedasis.data.readers import FileTable
 
 
 # ----------------------------------------------------------------- from a dataclass to a command
@@ -245,7 +245,7 @@ class DataOptions:
             rich_help_panel=DATA_PANEL,
         ),
     ] = None
-    weights: Annotated[
+    sample_weight: Annotated[
         str | None,
         typer.Option(
             help="Column of row weights; it is not used as a feature.",
@@ -291,7 +291,7 @@ class DataOptions:
             rich_help_panel=DATA_PANEL,
         ),
     ] = None
-    seed: Annotated[
+    random_state: Annotated[
         int, typer.Option(help="Random seed.", metavar="N", min=0, rich_help_panel=DATA_PANEL)
     ] = 0
 
@@ -328,9 +328,11 @@ def needed(specs: list[str], data: str | None, command: str) -> str:
     """
     form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
     if not specs:
-        raise DataError(explained("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}"))
+        raise DataError(
+            format_error("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
+        )
     if data is None:
-        raise DataError(explained("DATA", "none", "a data file", f"Run {form}"))
+        raise DataError(format_error("DATA", "none", "a data file", f"Run {form}"))
     return data
 
 
@@ -340,7 +342,7 @@ class Rows:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         All columns of the file.
     labels, weights : ndarray, optional
         Labels and weights of these rows.
@@ -348,7 +350,7 @@ class Rows:
         Number of rows in the file, and of rows left out because they have no label.
     """
 
-    table: Table
+    table: FileTable
     labels: NDArray[Any] | None
     weights: NDArray[Any] | None
     read: int

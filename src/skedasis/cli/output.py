@@ -27,7 +27,7 @@ from rich.measure import Measurement
 from rich.table import Table as Lines
 from rich.text import Text
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.scales import count, number, number_or_zero
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance, ImportanceRank
@@ -216,9 +216,7 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
         heads, *rows = [(*r[:3], *r[5:]) for r in (heads, *rows)]
     repeats = count(found.likelihood.values.shape[1], "repeat")
     of = found.provenance.get("quantity", "likelihood and entropy")
-    caption = (
-        f"{count(found.likelihood.rows, 'row')}, {repeats}; {100 * found.level:g}\u202f% intervals"
-    )
+    caption = f"{count(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
     return _table(
         f"PFI of {of}, in nats",
         caption if r2 else f"{caption}; a wider terminal also shows R²",
@@ -432,17 +430,17 @@ def check_out(
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
         got, expected = repr(str(out)), f"a name that ends in {known}"
-        raise DataError(explained("--out", got, expected, "Choose another name"))
+        raise DataError(format_error("--out", got, expected, "Choose another name"))
     if out.is_dir():
         got = f"the folder {str(out)!r}"
-        raise DataError(explained("--out", got, "a file", "Choose a file in this folder"))
+        raise DataError(format_error("--out", got, "a file", "Choose a file in this folder"))
     there = next((p for p in out.parents if p.exists()), Path())
     if not there.is_dir():
         got = f"{str(out)!r}, but {str(there)!r} is a file"
-        raise DataError(explained("--out", got, "a file in a folder", "Choose another folder"))
+        raise DataError(format_error("--out", got, "a file in a folder", "Choose another folder"))
     if not os.access(there, os.W_OK):
         got = f"{str(out)!r}, in a folder without write permission"
-        raise DataError(explained("--out", got, "a writable folder", "Choose another folder"))
+        raise DataError(format_error("--out", got, "a writable folder", "Choose another folder"))
     _check_not_input(out, inputs)
 
 
@@ -456,7 +454,7 @@ def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
     for name in inputs:
         if out.exists() and Path(name).exists() and out.samefile(name):
             got = f"{str(out)!r}, which is an input file"
-            raise DataError(explained("--out", got, "another file", "Choose another name"))
+            raise DataError(format_error("--out", got, "another file", "Choose another name"))
 
 
 def paths_of(out: Path, labels: list[Any]) -> list[Path]:
@@ -508,7 +506,7 @@ def write(result: Result, out: Path) -> None:
 def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
     """Return all tables of a result by name, the most important one first."""
     from skedasis.results.diagnosis import Diagnosis
-    from skedasis.results.frames import surface_table, table_of
+    from skedasis.results.frames import effect_table, surface_table
     from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
 
@@ -521,4 +519,4 @@ def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
         return {what: jsonable(surface_table(result, what)) for what in of}
     of = ["effect"] + ["bins"] * (result.bins is not None)
     of += ["missing"] * (result.missing_point is not None)
-    return {what: jsonable(table_of(result, what)) for what in of}
+    return {what: jsonable(effect_table(result, what)) for what in of}

@@ -4,8 +4,9 @@
 level is inserted into rows by the index of a row of X that has it, never by its value, so that text, categories and
 missing values keep their type in X.
 
-A column's codes come from its container (`Table.coded`). `in_order` sorts them into the declared or ascending order,
-`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Source.levels` is the
+A column's codes come from its container (`Table.coded`). `ordered_levels` sorts them into the declared or ascending
+order,
+`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Dataset.levels` is the
 caller.
 """
 
@@ -20,14 +21,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.category_order import Other, level_distances, similarity_order
-from skedasis.data.containers import Coded
-from skedasis.data.factorize import absent, ascending, dense, first_rows, identity, plain
-from skedasis.data.features import Feature, find
-from skedasis.errors import DataError, explained
+from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
+from skedasis.data.containers import LevelReplacement
+from skedasis.data.factorize import (
+    argsort_values,
+    dense_codes,
+    equality_key,
+    first_rows,
+    is_absent,
+    to_python,
+)
+from skedasis.data.features import Feature, find_feature
+from skedasis.errors import DataError, format_error
 
 if TYPE_CHECKING:
-    from skedasis.data.dataset import Source
+    from skedasis.data.dataset import Dataset
 
 
 # ---------------------------------------------------------------------------- labels of levels
@@ -72,7 +80,7 @@ def _unused(label: str, labels: Sequence[str]) -> str:
 
 
 # --------------------------------------------------------------------------- levels and codes
-MOST = 2000
+MAX_LEVELS = 2000
 """Largest number of levels of a feature, unless `top_levels` selects the most frequent."""
 
 
@@ -133,7 +141,7 @@ class Levels:
 
 
 def _key(value: Any) -> Any:
-    return None if absent(value) else identity(value)
+    return None if is_absent(value) else equality_key(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +186,7 @@ class LevelColumn:
         one.
     outside : int
         Number of rows whose level is not among the `top` ones.
-    source : Source
+    source : Dataset
         The data set of the rows.
     """
 
@@ -190,7 +198,7 @@ class LevelColumn:
     weight: Floats
     missing: int
     outside: int
-    source: Source = field(repr=False)
+    source: Dataset = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -202,7 +210,7 @@ class LevelColumn:
 
     def changes(self, codes: Ints) -> dict[int, Any]:
         """Return the column replacements that insert the levels of these codes, of any shape, into the feature."""
-        return dict.fromkeys(self.feature.columns, Coded(codes, self.levels.rows))
+        return dict.fromkeys(self.feature.columns, LevelReplacement(codes, self.levels.rows))
 
     def similar(self, others: Sequence[Feature] | None = None) -> Ints:
         """Return the order of levels in which neighbours have similar values of the other features.
@@ -228,25 +236,25 @@ class LevelColumn:
         return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
 
 
-def _others(source: Source, features: Sequence[Feature]) -> Iterator[Other]:
+def _others(source: Dataset, features: Sequence[Feature]) -> Iterator[OtherFeature]:
     """Yield the features one at a time: as numbers if they have distances, else as codes."""
     for feature in features:
         x = source.numbers(feature)
         if x is not None:
             if np.isfinite(x).any() and not np.isinf(x).any():
-                yield Other(x, None)
+                yield OtherFeature(x, None)
             continue
         if feature.members:
             column = source.levels(feature, most=len(source) + 1)
-            yield Other(None, column.codes, len(column.levels))
+            yield OtherFeature(None, column.codes, len(column.levels))
             continue
         # Neither order nor labels are needed, and for an identifier they would take seconds.
         codes = _unordered_codes(source, feature)
         if codes is not None:
-            yield Other(None, codes, int(codes.max()) + 1)
+            yield OtherFeature(None, codes, int(codes.max()) + 1)
 
 
-def _unordered_codes(source: Source, feature: Feature) -> Ints | None:
+def _unordered_codes(source: Dataset, feature: Feature) -> Ints | None:
     """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
     if feature.position not in source.code_cache:
         codes, values = source.table.coded(feature.position, source.row_id)
@@ -258,7 +266,7 @@ def _unordered_codes(source: Source, feature: Feature) -> Ints | None:
     return source.code_cache[feature.position]
 
 
-def in_order(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
+def ordered_levels(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
     """Return a column's codes and values in the declared order, else in ascending order.
 
     Parameters
@@ -274,7 +282,7 @@ def in_order(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
         For infinite numbers, and for a declared order that lacks a level or has one twice.
     """
     typed = [_typed(v, feature.dtype) for v in values]
-    keys = [identity(v) for v in typed]
+    keys = [equality_key(v) for v in typed]
     distinct: dict[Any, Any] = {}
     for key, value in zip(keys, typed, strict=True):
         distinct.setdefault(key, value)
@@ -283,7 +291,7 @@ def in_order(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
     _check_finite(feature, distinct, merged)
     if feature.levels is None:
         observed = list(distinct.values())
-        order = ascending(observed)
+        order = argsort_values(observed)
         ordered = [observed[i] for i in order]
     else:
         declared = _declared(feature, distinct)
@@ -307,7 +315,7 @@ def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> No
     infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
     if infinite:
         raise DataError(
-            explained(
+            format_error(
                 f"feature {feature.name!r}",
                 f"{np.isin(codes, infinite).sum():,} infinite values",
                 "finite numbers (NaN where a value is missing)",
@@ -318,14 +326,14 @@ def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> No
 
 def _declared(feature: Feature, distinct: dict[Any, Any]) -> dict[Any, Any]:
     """Return the declared levels that are observed, in the declared order."""
-    declared = [plain(v) for v in feature.levels or () if not absent(v)]
-    keys = [identity(v) for v in declared]
+    declared = [to_python(v) for v in feature.levels or () if not is_absent(v)]
+    keys = [equality_key(v) for v in declared]
     duplicates = [v for v, key in zip(declared, keys, strict=True) if keys.count(key) > 1]
     undeclared = [v for key, v in distinct.items() if key not in set(keys)]
     if duplicates or undeclared:
         some = ", ".join(repr(v) for v in undeclared[:5]) + (", …" if len(undeclared) > 5 else "")
         raise DataError(
-            explained(
+            format_error(
                 f"levels of feature {feature.name!r}",
                 f"{duplicates[0]!r} more than once" if duplicates else f"an order without {some}",
                 "each observed level once",
@@ -339,7 +347,7 @@ def check_level_count(feature: Feature, levels: int, most: int) -> None:
     """Raise if a feature has more than `most` levels, as identifiers have."""
     if levels > most:
         raise TooManyLevels(
-            explained(
+            format_error(
                 f"feature {feature.name!r}",
                 f"{levels:,} levels",
                 f"at most {most:,}",
@@ -349,12 +357,12 @@ def check_level_count(feature: Feature, levels: int, most: int) -> None:
         )
 
 
-def level_column(source: Source, feature: Feature, seen: Observed, top: int | None) -> LevelColumn:
+def level_column(source: Dataset, feature: Feature, seen: Observed, top: int | None) -> LevelColumn:
     """Return the levels of a source's rows with their counts and weights.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     feature : Feature
     seen : Observed
         Codes and values of the source's rows.
@@ -371,7 +379,7 @@ def level_column(source: Source, feature: Feature, seen: Observed, top: int | No
     missing = int(is_missing.sum())
     if missing == len(codes):
         raise DataError(
-            explained(
+            format_error(
                 f"feature {feature.name!r}",
                 "only missing values",
                 "at least one value that is not missing",
@@ -415,19 +423,19 @@ def _keep_top(column: LevelColumn, top: int) -> LevelColumn:
 
 
 # ------------------------------------------------------ groups of columns, such as one-hot blocks
-NONE = "(none)"
+NO_COLUMN_LEVEL = "(none)"
 """The level of rows that are zero in all columns of a one-hot block: the level whose column was dropped."""
 
 _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, ...]:
+def apply_groups(source: Dataset, groups: Mapping[str, Any] | None) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     groups : mapping of str to sequence, optional
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
 
@@ -447,7 +455,7 @@ def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, 
         return source.features
     if not isinstance(groups, Mapping):
         raise DataError(
-            explained(
+            format_error(
                 "groups",
                 f"{type(groups).__name__}",
                 "a mapping of names to columns",
@@ -464,7 +472,7 @@ def grouped(source: Source, groups: Mapping[str, Any] | None) -> tuple[Feature, 
     for j, feature in enumerate(source.features):
         if feature.name in groups and owner.get(j) != feature.name:
             raise DataError(
-                explained(
+                format_error(
                     f"groups[{feature.name!r}]",
                     "the name of a column outside the group",
                     "a name that no other column has",
@@ -480,19 +488,19 @@ def _positions(features: tuple[Feature, ...], name: Any, columns: Any) -> list[i
     """Return the positions of a group's columns."""
     if not isinstance(name, str):
         raise DataError(
-            explained(
+            format_error(
                 "groups", f"the name {name!r}", "names that are text", "Use strings as group names"
             )
         )
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         got = repr(columns)
     else:
-        positions = [find(features, c) for c in columns]
+        positions = [find_feature(features, c) for c in columns]
         if positions:
             return positions
         got = "no column"
     fix = "List its columns by name or position"
-    raise DataError(explained(f"groups[{name!r}]", got, "a list of columns", fix))
+    raise DataError(format_error(f"groups[{name!r}]", got, "a list of columns", fix))
 
 
 def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
@@ -502,7 +510,7 @@ def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
         return
     again = owner[j] == group
     raise DataError(
-        explained(
+        format_error(
             f"groups[{group!r}]",
             f"the column {column!r} twice"
             if again
@@ -526,7 +534,7 @@ def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int
     )
 
 
-def observed_group(source: Source, feature: Feature) -> Observed:
+def observed_group(source: Dataset, feature: Feature) -> Observed:
     """Return the levels of a group, and the code of each row.
 
     If all columns contain zeros and ones only, the group is a one-hot block, and its levels are its columns. Otherwise
@@ -541,14 +549,14 @@ def observed_group(source: Source, feature: Feature) -> Observed:
     coded = [source.table.coded(f.position, source.row_id) for f in columns]
     if all(set(values) <= {0, 1} for _, values in coded):
         return _one_hot(feature, columns, coded)
-    parts = [in_order(f, *c) for f, c in zip(columns, coded, strict=True)]
+    parts = [ordered_levels(f, *c) for f, c in zip(columns, coded, strict=True)]
     return _combined(feature, columns, parts)
 
 
 def _one_hot(
     feature: Feature, columns: list[Feature], coded: list[tuple[Ints, list[Any]]]
 ) -> Observed:
-    """Return the levels of a one-hot block: in each row, the column that is 1, or `NONE`."""
+    """Return the levels of a one-hot block: in each row, the column that is 1, or `NO_COLUMN_LEVEL`."""
     n = len(coded[0][0])
     column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
     is_missing = np.zeros(n, dtype=bool)
@@ -560,7 +568,7 @@ def _one_hot(
     several = int(((ones > 1) & ~is_missing).sum())
     if several:
         raise DataError(
-            explained(
+            format_error(
                 f"groups[{feature.name!r}]",
                 f"{several:,} rows with more than one 1",
                 "a one-hot block (one 1 per row)",
@@ -569,10 +577,10 @@ def _one_hot(
         )
     names = [f.name for f in columns]
     labels = _shortened(names)
-    names.append(_unused(NONE, names))
-    labels.append(_unused(NONE, labels))
+    names.append(_unused(NO_COLUMN_LEVEL, names))
+    labels.append(_unused(NO_COLUMN_LEVEL, labels))
     column_of[is_missing] = -1
-    codes, first = dense(column_of, ~is_missing)
+    codes, first = dense_codes(column_of, ~is_missing)
     observed = column_of[first]
     return Observed(
         codes, tuple(names[k] for k in observed), tuple(labels[k] for k in observed), group=True
@@ -596,11 +604,11 @@ def _combined(feature: Feature, columns: list[Feature], parts: list[Observed]) -
     codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
     for part in parts:
         # Codes are made dense after each column, because the product of all numbers of levels may overflow.
-        codes, first = dense(codes * max(len(part.values), 1) + part.codes, ~is_missing)
+        codes, first = dense_codes(codes * max(len(part.values), 1) + part.codes, ~is_missing)
     rows = int((~is_missing).sum())
     if 2 * len(first) > rows > 0:
         raise DataError(
-            explained(
+            format_error(
                 f"groups[{feature.name!r}]",
                 f"{len(first):,} different combinations in {rows:,} rows",
                 f"a one-hot block, or columns with at most {rows // 2:,} combinations",

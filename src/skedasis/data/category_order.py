@@ -16,7 +16,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.stats.grid import bucket, locate, order_statistics
 
 _STEPS = 99
@@ -35,7 +35,7 @@ _Values = TypeVar("_Values", Floats, Ints)
 
 
 @dataclass(frozen=True, eq=False)
-class Other:
+class OtherFeature:
     """Another feature that levels are compared by: its numbers or its codes.
 
     Parameters
@@ -54,7 +54,7 @@ class Other:
 
 
 def level_distances(
-    codes: Ints, levels: int, others: Iterable[Other], weights: Floats | None
+    codes: Ints, levels: int, others: Iterable[OtherFeature], weights: Floats | None
 ) -> Floats:
     r"""Return the distances between levels: how differently the other features are distributed in them.
 
@@ -70,7 +70,7 @@ def level_distances(
         Each row's level, 0..levels - 1. Rows with -1 are ignored.
     levels : int
         Number of levels, L.
-    others : iterable of Other
+    others : iterable of OtherFeature
         The other features, each with n rows. They are read one at a time, and not kept in memory.
     weights : ndarray of float, shape (n,), or None
         Non-negative frequencies: a row of weight 2 counts as two rows. For fractional weights the quantile at p is the
@@ -105,7 +105,7 @@ def level_distances(
 
     >>> x = np.array([1.0, 2.0, 1.0, 2.0, 8.0, 9.0])
     >>> codes = np.array([0, 0, 1, 1, 2, 2])
-    >>> level_distances(codes, 3, [Other(x, None)], None).tolist()
+    >>> level_distances(codes, 3, [OtherFeature(x, None)], None).tolist()
     [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
     from scipy.spatial.distance import squareform
@@ -194,7 +194,7 @@ def _coordinates(distances: Floats) -> Floats:
 
 
 def _distances(
-    codes: Ints, levels: int, weights: Floats | None, slack: float, other: Other
+    codes: Ints, levels: int, weights: Floats | None, slack: float, other: OtherFeature
 ) -> Floats:
     """Return the contribution of one other feature to the distances, in SciPy's condensed form."""
     if other.x is not None:
@@ -208,7 +208,7 @@ def _distances(
             return part(values, other.levels, codes, levels, weights)
     else:
         raise DataError(
-            explained(
+            format_error(
                 "other feature",
                 "neither numbers nor codes",
                 "numbers or codes",

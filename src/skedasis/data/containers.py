@@ -3,7 +3,7 @@
 A `Table` wraps X: `ArrayTable` for a NumPy array, `FrameTable` (`data/frames.py`, which imports narwhals) for a data
 frame. It infers the features, and reads columns as floats or as codes. `Table.tile` returns a `Buffer`: a copy of a
 batch of rows, repeated, in the container and with the column types that the model expects. `Buffer.swept` replaces
-columns in it by floats, or by values of other rows of X (`Coded`, `Borrowed`).
+columns in it by floats, or by values of other rows of X (`LevelReplacement`, `DonorRows`).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from skedasis.data.factorize import coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects
 from skedasis.data.times import Ticks, TimeAxis
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 
 # ------------------------------------------------------------------------------ column replacements
 @dataclass(frozen=True, eq=False)
-class Coded:
+class LevelReplacement:
     """Replacement of a column by levels, which are given as rows of X that have them.
 
     Parameters
@@ -44,7 +44,7 @@ class Coded:
 
 
 @dataclass(frozen=True, eq=False)
-class Borrowed:
+class DonorRows:
     """Replacement of a column by its values in donor rows of X.
 
     Parameters
@@ -60,11 +60,11 @@ class Borrowed:
         """Return a digest of the donor rows. It is computed once for all columns and outputs that use this object."""
         return blake2b(np.ascontiguousarray(self.rows).data, digest_size=24).digest()
 
-    def part(self, first: int, last: int) -> Borrowed:
+    def part(self, first: int, last: int) -> DonorRows:
         """Return some of the sets. For all sets it returns itself, so that cached properties are reused."""
         if first == 0 and last >= len(self.rows):
             return self
-        return Borrowed(self.rows[first:last])
+        return DonorRows(self.rows[first:last])
 
     def strides(self, width: int) -> Ints:
         """Return the offsets of the donor rows in a flat array of rows of this width; cached."""
@@ -75,7 +75,7 @@ class Borrowed:
         return cached[1]
 
 
-Values: TypeAlias = Floats | Sequence[Floats] | Coded | Borrowed
+Replacement: TypeAlias = Floats | Sequence[Floats] | LevelReplacement | DonorRows
 """Replacement of a column: floats of shape (sets, n) or (sets, 1), a sequence of `sets` arrays of shape (n,) or (1,),
 or values of rows of X."""
 
@@ -91,12 +91,12 @@ class Buffer(Protocol):
         """Return the rows without replacements."""
         ...
 
-    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Any:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced.
 
         Parameters
         ----------
-        changes : mapping of int to Values
+        changes : mapping of int to Replacement
             The replacement of each column, by its position.
         sets : int
         """
@@ -161,7 +161,7 @@ class ArrayTable:
     def __init__(self, X: NDArray[Any]) -> None:
         if X.ndim != 2:
             raise DataError(
-                explained(
+                format_error(
                     "X",
                     f"an array of shape {X.shape}",
                     "two dimensions (rows, features)",
@@ -170,7 +170,7 @@ class ArrayTable:
             )
         if np.ma.is_masked(X):
             raise DataError(
-                explained(
+                format_error(
                     "X",
                     f"a masked array with {int(np.ma.count_masked(X))} masked values",
                     "NaN where a value is missing",
@@ -179,7 +179,7 @@ class ArrayTable:
             )
         if X.dtype.kind not in "fiubOmM":
             raise DataError(
-                explained(
+                format_error(
                     "X",
                     f"an array of dtype {X.dtype}",
                     "numbers, booleans, times or objects",
@@ -296,10 +296,12 @@ class ArrayBuffer:
         self._restore(self.changed)
         return self.buffer[: self.n]
 
-    def swept(self, changes: Mapping[int, Values], sets: int) -> NDArray[Any]:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> NDArray[Any]:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         own = self.rows.dtype
-        kept = all(isinstance(v, Coded | Borrowed) or fits(v, own) for v in changes.values())
+        kept = all(
+            isinstance(v, LevelReplacement | DonorRows) or fits(v, own) for v in changes.values()
+        )
         dtype = own if kept else np.dtype(float)
         if dtype != self.buffer.dtype:
             self.buffer = self._allocate(dtype)
@@ -309,12 +311,12 @@ class ArrayBuffer:
         self.changed = set(changes)
         return self.buffer[: sets * self.n]
 
-    def _write(self, j: int, values: Values, sets: int) -> None:
+    def _write(self, j: int, values: Replacement, sets: int) -> None:
         column = self._column(j)[:sets]
-        if isinstance(values, Borrowed):
+        if isinstance(values, DonorRows):
             self._borrow(j, values, column)
             return
-        if not isinstance(values, Coded):
+        if not isinstance(values, LevelReplacement):
             times = self.table.time(j)
             for part, new in zip(column, values, strict=True):
                 part[:] = new if times is None else times.made(new)
@@ -323,7 +325,7 @@ class ArrayBuffer:
         for part, codes in zip(column, values.codes, strict=True):
             part[:] = level_values.take(codes)
 
-    def _borrow(self, j: int, values: Borrowed, column: NDArray[Any]) -> None:
+    def _borrow(self, j: int, values: DonorRows, column: NDArray[Any]) -> None:
         """Write the donors' values. If X is contiguous, they are taken from the flat array, which is twice as fast."""
         (n, d), X, rows = self.X.shape, self.X, values.rows
         same_layout = column.dtype == X.dtype and rows.shape == column.shape

@@ -1,7 +1,7 @@
-"""`Source`: the validated data set (rows, labels, weights, schema), which is read in batches.
+"""`Dataset`: the validated data set (rows, labels, weights, schema), which is read in batches.
 
-`as_source` checks what the user passes and returns a `Source`. Methods read columns (`Source.column`, `Source.levels`)
-and batches of rows (`Source.batches`) from it, never X itself.
+`as_dataset` checks what the user passes and returns a `Dataset`. Methods read columns (`Dataset.column`,
+`Dataset.levels`) and batches of rows (`Dataset.batches`) from it, never X itself.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import (
-    MOST,
+    MAX_LEVELS,
     LevelColumn,
     check_level_count,
-    in_order,
     level_column,
     observed_group,
+    ordered_levels,
 )
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
-from skedasis.data.factorize import missing_among
-from skedasis.data.features import Feature, check_integers, check_names, declare
-from skedasis.errors import DataError, explained
+from skedasis.data.factorize import missing_mask
+from skedasis.data.features import Feature, apply_schema, check_integers, check_names
+from skedasis.errors import DataError, format_error
 
 # ------------------------------------------------------------------------- data set and batches
 _CACHE_BYTES = 8_000_000
@@ -43,7 +43,7 @@ class Batch:
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     rows : slice or ndarray of int
         Indices of the rows in X.
     weights : ndarray of float, optional
@@ -54,7 +54,7 @@ class Batch:
         Index of the first row in the source, if the rows are contiguous there.
     """
 
-    source: Source
+    source: Dataset
     rows: Rows
     weights: Floats | None
     size: int
@@ -101,7 +101,7 @@ class Batch:
     def targets(self) -> NDArray[Any]:
         """Return the rows' labels as the quantity encodes them, shape (size,)."""
         if self.source.targets is None:
-            raise DataError(explained("y", "no labels", "one label per row", "Pass y="))
+            raise DataError(format_error("y", "no labels", "one label per row", "Pass y="))
         return self._of_source(self.source.targets)
 
     def _of_source(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -116,7 +116,7 @@ class Batch:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class Dataset:
     """A validated data set: rows, features, labels and weights.
 
     Parameters
@@ -174,7 +174,7 @@ class Source:
             labels = np.array(np.nan)
         if labels.shape != (len(self),) or not np.isfinite(labels).all():
             raise DataError(
-                explained(
+                format_error(
                     "y",
                     "labels that are not finite numbers" if self.y is not None else "no labels",
                     "one finite number per row",
@@ -195,7 +195,7 @@ class Source:
         """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
-    def only(self, places: Ints) -> Source:
+    def only(self, places: Ints) -> Dataset:
         """Return the subset of the rows with these indices, which are ascending."""
         parts = {
             name: None if values is None else values[places]
@@ -228,7 +228,7 @@ class Source:
         except (ValueError, TypeError) as error:
             name, kind = self.features[j].name, self.features[j].kind
             raise DataError(
-                explained(
+                format_error(
                     f"feature {name!r}",
                     f"values that are not numbers, declared as {kind}",
                     "numbers",
@@ -240,7 +240,9 @@ class Source:
             self.float_cache[j] = x
         return Column(self.features[j], x, self.weights, self.table.numeric_type(j))
 
-    def levels(self, feature: Feature, top: int | None = None, most: int = MOST) -> LevelColumn:
+    def levels(
+        self, feature: Feature, top: int | None = None, most: int = MAX_LEVELS
+    ) -> LevelColumn:
         """Return the levels of a categorical feature, and the code of each row.
 
         Parameters
@@ -266,7 +268,7 @@ class Source:
         whole = isinstance(top, Integral) and not isinstance(top, bool)
         if top is not None and (not whole or top < 1):
             raise DataError(
-                explained(
+                format_error(
                     "top_levels",
                     repr(top),
                     "an integer of at least 1",
@@ -282,7 +284,7 @@ class Source:
             codes, values = self.table.coded(feature.position, self.row_id)
             has_missing = feature.kind == "nominal" and bool((codes < 0).any())
             check_level_count(feature, len(values) + has_missing, limit)
-            observed = in_order(feature, codes, values)
+            observed = ordered_levels(feature, codes, values)
         return level_column(self, feature, observed, top)
 
     def numbers(self, feature: Feature) -> Floats | None:
@@ -315,14 +317,14 @@ class Source:
         return Batch(self, rows, weights, len(index))
 
 
-def as_arrays(source: Source) -> Source:
+def as_arrays(source: Dataset) -> Dataset:
     """Return the source with X converted to an array, for models that were fitted on arrays."""
     if isinstance(source.table, ArrayTable):
         return source
     return replace(source, table=ArrayTable(source.table.to_array()))
 
 
-def as_frames(source: Source, names: Sequence[str]) -> Source:
+def as_frames(source: Dataset, names: Sequence[str]) -> Dataset:
     """Return the source with X converted to a data frame, for models that were fitted on one.
 
     An array's columns get the model's column names by position.
@@ -364,7 +366,7 @@ def as_table(X: Any) -> Table:
         return ArrayTable(X)
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
         raise DataError(
-            explained(
+            format_error(
                 "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
             )
         )
@@ -374,7 +376,7 @@ def as_table(X: Any) -> Table:
         return FrameTable(X)
     except TypeError as error:
         raise DataError(
-            explained(
+            format_error(
                 "X",
                 f"a {type(X).__name__}",
                 "a NumPy array or a data frame",
@@ -388,14 +390,14 @@ def _is_tensor(X: Any) -> bool:
     return torch is not None and isinstance(X, torch.Tensor)
 
 
-def as_source(
+def as_dataset(
     X: Any, y: Any = None, weights: Any = None, schema: Any = None, keys: Any = None
-) -> Source:
-    """Validate X, y, weights, schema and row identifiers, and return them as a `Source`.
+) -> Dataset:
+    """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`.
 
     Returns
     -------
-    Source
+    Dataset
 
     Raises
     ------
@@ -408,7 +410,7 @@ def as_source(
     check_names([f.name for f in features])
     if len(table) == 0 or not features:
         raise DataError(
-            explained(
+            format_error(
                 "X",
                 f"{len(table)} rows and {len(features)} columns",
                 "at least one of each",
@@ -421,7 +423,9 @@ def as_source(
     if rows is not None:
         labels = None if labels is None else labels[rows]
         row_keys = None if row_keys is None else row_keys[rows]
-    return Source(table, declare(features, schema), labels, w, rows, table.library, keys=row_keys)
+    return Dataset(
+        table, apply_schema(features, schema), labels, w, rows, table.library, keys=row_keys
+    )
 
 
 def _check_labels(y: Any, n: int) -> NDArray[Any]:
@@ -431,11 +435,13 @@ def _check_labels(y: Any, n: int) -> NDArray[Any]:
         labels = labels[:, 0]  # a data frame with one column
     if labels.ndim != 1:
         raise DataError(
-            explained("y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row")
+            format_error(
+                "y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row"
+            )
         )
     if len(labels) != n:
         raise DataError(
-            explained(
+            format_error(
                 "y",
                 f"length {len(labels)}",
                 f"length {n} (one per row)",
@@ -451,8 +457,8 @@ def _check_keys(keys: Any, n: int) -> NDArray[Any]:
     got = None
     if row_keys.shape != (n,):
         got = f"shape {row_keys.shape}"
-    elif missing_among(row_keys).any():
-        got = f"{int(missing_among(row_keys).sum())} missing values"
+    elif missing_mask(row_keys).any():
+        got = f"{int(missing_mask(row_keys).sum())} missing values"
     else:
         try:
             distinct = len(np.unique(row_keys))
@@ -462,7 +468,7 @@ def _check_keys(keys: Any, n: int) -> NDArray[Any]:
             got = f"{distinct:,} distinct values in {n:,} rows" if distinct < n else None
     if got is not None:
         raise DataError(
-            explained(
+            format_error(
                 "row_id",
                 got,
                 f"shape ({n},) of unique values",
@@ -480,7 +486,7 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
         w = np.asarray(weights, dtype=float)
     except (TypeError, ValueError) as error:
         raise DataError(
-            explained(
+            format_error(
                 "sample_weight",
                 f"values of {type(weights).__name__} that are not numbers",
                 "one number per row",
@@ -498,7 +504,7 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
         got = "zeros only"
     if got is not None:
         raise DataError(
-            explained(
+            format_error(
                 "sample_weight",
                 got,
                 f"shape ({n},), finite and non-negative, with a positive sum",

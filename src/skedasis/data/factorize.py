@@ -1,7 +1,7 @@
 """Integer codes and distinct values of columns, and the notions of missing and equal values.
 
-`dense` and `coded_array` return the codes of a column without sorting text or decoding categories. `absent` defines
-which values are missing, `identity` which values are equal, and `ascending` their order.
+`dense_codes` and `coded_array` return the codes of a column without sorting text or decoding categories. `is_absent`
+defines which values are missing, `equality_key` which values are equal, and `argsort_values` their order.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Ints
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 _BOOLS = (bool, np.bool_)
 
@@ -22,7 +22,7 @@ _TABLE_SIZE = 65_536
 
 
 # ----------------------------------------------------------------------------- integer codes
-def dense(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]:
+def dense_codes(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]:
     """Return the ranks of numbers among their distinct values.
 
     Parameters
@@ -41,7 +41,7 @@ def dense(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]
 
     Examples
     --------
-    >>> codes, first = dense(np.array([7, 3, 7, 9]))
+    >>> codes, first = dense_codes(np.array([7, 3, 7, 9]))
     >>> codes.tolist(), first.tolist()
     ([1, 0, 1, 2], [1, 0, 3])
     """
@@ -108,8 +108,8 @@ def coded_array(
         not_nan = ~np.isnan(values)
         present = not_nan if present is None else not_nan & present
         keys = _as_integers(values, present)
-    codes, first = dense(keys, present)
-    return codes, [plain(v) for v in values[first]]
+    codes, first = dense_codes(keys, present)
+    return codes, [to_python(v) for v in values[first]]
 
 
 def _as_integers(values: NDArray[Any], present: Bools) -> NDArray[Any]:
@@ -142,7 +142,7 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
     except TypeError as error:
         names = ", ".join(sorted(t.__name__ for t in types)[:5])
         raise DataError(
-            explained(
+            format_error(
                 what,
                 f"values that are not hashable ({names})",
                 "text, numbers or booleans",
@@ -153,9 +153,9 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
     table: dict[Any, int] = {}
     for key in distinct:
         value = key[1] if mixed else key
-        table[key] = -1 if absent(value) else len(values_by_code)
+        table[key] = -1 if is_absent(value) else len(values_by_code)
         if table[key] >= 0:
-            values_by_code.append(plain(value))
+            values_by_code.append(to_python(value))
     codes = np.fromiter(map(table.__getitem__, keys), dtype=np.int64, count=len(keys))
     return codes, values_by_code
 
@@ -166,19 +166,19 @@ def is_missing(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType"
 
 
-def absent(value: Any) -> bool:
+def is_absent(value: Any) -> bool:
     """Return whether an object is not a level: a missing marker, NaN or NaT."""
     if is_missing(value) or type(value).__name__ == "NaTType":
         return True
     return isinstance(value, (Number, np.generic)) and bool(value != value)  # noqa: PLR0124
 
 
-def plain(value: Any) -> Any:
+def to_python(value: Any) -> Any:
     """Convert a NumPy scalar to a Python object; a narrow float becomes the number that it is printed as.
 
     Examples
     --------
-    >>> plain(np.float32(0.1)), plain(np.bool_(True)), plain(np.int8(3))
+    >>> to_python(np.float32(0.1)), to_python(np.bool_(True)), to_python(np.int8(3))
     (0.1, True, 3)
     """
     if not isinstance(value, np.generic):
@@ -190,9 +190,9 @@ def plain(value: Any) -> Any:
     return value.item()
 
 
-def identity(value: Any) -> tuple[str, Any]:
+def equality_key(value: Any) -> tuple[str, Any]:
     """Return a key that is equal for equal values only: type name and value; all numbers have one type."""
-    value = plain(value)
+    value = to_python(value)
     if isinstance(value, bool):
         return "bool", value
     if isinstance(value, Number):
@@ -200,23 +200,23 @@ def identity(value: Any) -> tuple[str, Any]:
     if isinstance(value, str):
         return "str", str(value)
     if isinstance(value, tuple):
-        return "tuple", tuple(identity(v) for v in value)
+        return "tuple", tuple(equality_key(v) for v in value)
     return type(value).__name__, value
 
 
-def ascending(values: list[Any]) -> list[int]:
+def argsort_values(values: list[Any]) -> list[int]:
     """Return the indices that sort values in ascending order; several types are sorted by type name, then by value."""
     kinds = {type(v) for v in values}
     if kinds <= {str} or kinds <= {int, float}:
         return sorted(range(len(values)), key=values.__getitem__)
-    keys = [identity(v) for v in values]
+    keys = [equality_key(v) for v in values]
     try:
         return sorted(range(len(values)), key=keys.__getitem__)
     except TypeError:  # objects that cannot be compared
         return sorted(range(len(values)), key=lambda i: (keys[i][0], repr(values[i])))
 
 
-def missing_among(values: Any) -> NDArray[np.bool_]:
+def missing_mask(values: Any) -> NDArray[np.bool_]:
     """Return which values are missing: NaN, NaT, None, or the marker of a data frame library; shape (n,)."""
     array = np.asarray(values)
     if array.dtype.kind == "f":
@@ -225,4 +225,4 @@ def missing_among(values: Any) -> NDArray[np.bool_]:
         return np.isnat(array)
     if array.dtype.kind != "O":
         return np.zeros(array.shape, dtype=bool)
-    return np.array([absent(v) for v in array.ravel()], dtype=bool).reshape(array.shape)
+    return np.array([is_absent(v) for v in array.ravel()], dtype=bool).reshape(array.shape)

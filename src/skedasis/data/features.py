@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 # ----------------------------------------------------------------------------- names and kinds
 Kind = Literal["continuous", "ordinal", "nominal"]
@@ -84,7 +84,7 @@ class Feature:
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
+def apply_schema(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
     """Return the features with the user's schema applied.
 
     Parameters
@@ -108,7 +108,7 @@ def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
         entries = [(f.name, f) for f in schema]
     else:
         raise DataError(
-            explained(
+            format_error(
                 "schema",
                 f"{type(schema).__name__}",
                 "a mapping or a list of Feature",
@@ -117,7 +117,7 @@ def declare(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
         )
     declared = list(features)
     for name, entry in entries:
-        position = find(declared, name)
+        position = find_feature(declared, name)
         declared[position] = _apply(declared[position], entry)
     check_names([f.name for f in declared])
     return tuple(declared)
@@ -131,7 +131,7 @@ def _apply(inferred: Feature, entry: Any) -> Feature:
     if entry in get_args(Kind):
         return replace(inferred, kind=entry)
     raise DataError(
-        explained(
+        format_error(
             f"schema[{inferred.name!r}]",
             repr(entry.kind if isinstance(entry, Feature) else entry),
             " | ".join(get_args(Kind)),
@@ -140,7 +140,7 @@ def _apply(inferred: Feature, entry: Any) -> Feature:
     )
 
 
-def find(features: Sequence[Feature], wanted: Hashable) -> int:
+def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
     """Return the position of a feature, given its label, its name or its position.
 
     A label takes precedence over a name, and a name over a position, so that a data frame with the columns 0, 1, … or
@@ -162,7 +162,7 @@ def find(features: Sequence[Feature], wanted: Hashable) -> int:
         if -len(features) <= position < len(features):
             return position % len(features)
         raise DataError(
-            explained(
+            format_error(
                 "feature",
                 str(wanted),
                 f"a position in 0..{len(features) - 1}",
@@ -173,7 +173,7 @@ def find(features: Sequence[Feature], wanted: Hashable) -> int:
     near = difflib.get_close_matches(str(wanted), names, n=1, cutoff=0.4)
     fix = f"Did you mean {near[0]!r}?" if near else "Use a name from X's columns"
     listed = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
-    raise DataError(explained("feature", repr(wanted), f"one of {listed}", fix))
+    raise DataError(format_error("feature", repr(wanted), f"one of {listed}", fix))
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -182,7 +182,7 @@ def check_names(names: Sequence[str]) -> None:
     duplicates = sorted({n for n in names if n in seen or seen.add(n)})
     if duplicates:
         raise DataError(
-            explained(
+            format_error(
                 "X",
                 f"the column name {duplicates[0]!r} more than once",
                 "column names that are unique as text",
@@ -223,7 +223,7 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
     if high - low > _LARGEST_INTEGER:
         fix = "Rescale it to floats, for example divide it by its largest value"
     raise OutOfRange(
-        explained(
+        format_error(
             f"feature {feature.name!r}",
             f"the integer {worst:,}",
             "integers up to 2**53 in size, which float64 represents exactly",
@@ -248,7 +248,7 @@ def check_range(feature: Feature, low: float, high: float) -> None:
     what, largest = f"feature {feature.name!r}", max(abs(low), abs(high))
     if largest > _LARGEST:
         raise OutOfRange(
-            explained(
+            format_error(
                 what,
                 f"values up to {largest:.3g} in size",
                 f"at most {_LARGEST:g}",
@@ -258,7 +258,7 @@ def check_range(feature: Feature, low: float, high: float) -> None:
     extent = float(np.float64(high) - np.float64(low))
     if 0 < extent < _SMALLEST_RANGE:
         raise OutOfRange(
-            explained(
+            format_error(
                 what,
                 f"values that differ by at most {extent:.3g}",
                 f"a range (max - min) of at least {_SMALLEST_RANGE:g}, or 0",

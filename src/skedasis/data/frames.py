@@ -14,19 +14,19 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.data.containers import (
-    Borrowed,
-    Coded,
+    DonorRows,
+    LevelReplacement,
+    Replacement,
     Rows,
-    Values,
     fits,
     integer_ends,
     object_kind,
     to_float,
 )
-from skedasis.data.factorize import coded_array, coded_objects, dense
+from skedasis.data.factorize import coded_array, coded_objects, dense_codes
 from skedasis.data.features import Feature
 from skedasis.data.time_columns import TimeColumn
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 _NUMPY: dict[str, np.dtype[Any]] = {
     "Boolean": np.dtype(bool),
@@ -48,7 +48,7 @@ class FrameTable:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError as error:
             raise DataError(
-                explained(
+                format_error(
                     "X",
                     "a column name more than once",
                     "unique column names",
@@ -57,7 +57,7 @@ class FrameTable:
             ) from error
         if isinstance(frame, nw.LazyFrame):
             raise DataError(
-                explained("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
+                format_error("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
             )
         self.frame: nw.DataFrame[Any] = frame
         self.columns = list(frame.columns)
@@ -159,7 +159,7 @@ class FrameTable:
         keys = _physical_codes(series)
         if keys is None:
             return coded_objects(series.to_list(), what)
-        codes, first = dense(keys, keys >= 0)
+        codes, first = dense_codes(keys, keys >= 0)
         return codes, coded_objects(series[first].to_list(), what)[1]
 
     def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
@@ -204,17 +204,17 @@ class FrameBuffer:
         """Return a copy of the batch's rows without replacements."""
         return self.block.clone().to_native()
 
-    def swept(self, changes: Mapping[int, Values], sets: int) -> Any:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Any:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         size = sets * self.n
         frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
         return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
 
-    def _new(self, j: int, values: Values) -> nw.Series[Any]:
-        if isinstance(values, Borrowed):
+    def _new(self, j: int, values: Replacement) -> nw.Series[Any]:
+        if isinstance(values, DonorRows):
             rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
             return self.table.series(j)[rows]
-        if isinstance(values, Coded):
+        if isinstance(values, LevelReplacement):
             codes = np.broadcast_to(values.codes, (len(values.codes), self.n)).ravel()
             # Selected by index twice, never by value, so that the column keeps its type.
             return self.table.series(j)[values.rows][codes]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Ints
 from skedasis.data.features import Feature, check_names
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 # ------------------------------------------------------------------------------ Parquet and Arrow
 _PARQUET = (".parquet", ".pq")
@@ -124,10 +124,10 @@ def _read_with_any(
     if failures:
         got = f"a file that cannot be read ({failures[0]})"
         raise DataError(
-            explained(str(path), got, f"a complete {kind} file", "Write the file again")
+            format_error(str(path), got, f"a complete {kind} file", "Write the file again")
         )
     raise DataError(
-        explained(
+        format_error(
             str(path),
             f"{'an' if kind == 'Arrow' else 'a'} {kind} file and no library that reads it",
             "Polars, or pandas with pyarrow",
@@ -159,7 +159,7 @@ _DECIMAL_COMMA = r"^\s*[-+]?\d+(?:,\d+)?(?:[eE][-+]?\d+)?\s*$"
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FileTable:
     """The contents of a file: data and column names.
 
     Parameters
@@ -200,7 +200,7 @@ class Table:
         near = _nearest_name(name, self.names)
         fix = "Use one of these names" if near is None else f"Did you mean {near!r}?"
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
-        raise DataError(explained(what, repr(name), f"one of {listed}", fix))
+        raise DataError(format_error(what, repr(name), f"one of {listed}", fix))
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column's values."""
@@ -211,23 +211,23 @@ class Table:
 
         return nw.from_native(self.data, eager_only=True)[name].to_numpy()
 
-    def select(self, names: Sequence[str]) -> Table:
+    def select(self, names: Sequence[str]) -> FileTable:
         """Return some of the columns, in the order of `names`."""
         positions = [self.place(n) for n in names]
         if not self.is_frame:
-            return Table(self.data[:, positions], tuple(names))
+            return FileTable(self.data[:, positions], tuple(names))
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(self.data, eager_only=True)
-        return Table(frame.select(list(names)).to_native(), tuple(names))
+        return FileTable(frame.select(list(names)).to_native(), tuple(names))
 
-    def take(self, rows: Ints) -> Table:
+    def take(self, rows: Ints) -> FileTable:
         """Return some of the rows."""
         if not self.is_frame:
-            return Table(self.data[rows], self.names)
+            return FileTable(self.data[rows], self.names)
         import narwhals.stable.v2 as nw
 
-        return Table(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
+        return FileTable(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
 
 
 def _nearest_name(name: str, names: Sequence[str]) -> str | None:
@@ -240,7 +240,7 @@ def _nearest_name(name: str, names: Sequence[str]) -> str | None:
     return next(iter(longer[-1:] or difflib.get_close_matches(name, names, 1, 0.5)), None)
 
 
-def read_table(path: str | Path) -> Table:
+def read_table(path: str | Path) -> FileTable:
     """Read a CSV, Parquet or Arrow file.
 
     Parameters
@@ -258,7 +258,7 @@ def read_table(path: str | Path) -> Table:
     path = Path(path)
     if not path.is_file():
         raise DataError(
-            explained(
+            format_error(
                 "data", _describe_absence(path), "a CSV, Parquet or Arrow file", _suggest_path(path)
             )
         )
@@ -267,16 +267,16 @@ def read_table(path: str | Path) -> Table:
     except OSError as error:
         got = f"a file that cannot be read ({error.strerror or error})"
         raise DataError(
-            explained(str(path), got, "a readable file", "Check its permissions")
+            format_error(str(path), got, "a readable file", "Check its permissions")
         ) from error
     check_names(table.names)
     if not table.names:
         raise DataError(
-            explained(str(path), "no columns", "a table", "Check how the file was written")
+            format_error(str(path), "no columns", "a table", "Check how the file was written")
         )
     if len(table) == 0:
         raise DataError(
-            explained(
+            format_error(
                 str(path),
                 "no rows",
                 "a header and rows below it",
@@ -286,13 +286,13 @@ def read_table(path: str | Path) -> Table:
     return table
 
 
-def _read_file(path: Path) -> Table:
+def _read_file(path: Path) -> FileTable:
     kind, begins = _file_kind(path)
     if kind == "text":
         return _read_csv(path)
     if not begins:
         raise DataError(
-            explained(str(path), "an empty file", "a table", "Check how the file was written")
+            format_error(str(path), "an empty file", "a table", "Check how the file was written")
         )
     check_names(_column_names(path, is_parquet=kind == "Parquet"))
     read = _read_parquet if kind == "Parquet" else _read_arrow
@@ -337,10 +337,10 @@ def header(path: str | Path) -> list[str]:
         return []
 
 
-def _of_frame(frame: Any) -> Table:
+def _of_frame(frame: Any) -> FileTable:
     import narwhals.stable.v2 as nw
 
-    return Table(frame, tuple(map(str, nw.from_native(frame, eager_only=True).columns)))
+    return FileTable(frame, tuple(map(str, nw.from_native(frame, eager_only=True).columns)))
 
 
 def _describe_absence(path: Path) -> str:
@@ -364,11 +364,11 @@ def _installed() -> list[Any]:
 
 
 # ------------------------------------------------------------------------------------------ CSV
-def _read_csv(path: Path) -> Table:
+def _read_csv(path: Path) -> FileTable:
     text = _decoded(path)
     if not text.strip():
         raise DataError(
-            explained(
+            format_error(
                 str(path),
                 "an empty file",
                 "a header and rows below it",
@@ -395,7 +395,7 @@ def _as_text(path: Path, raw: bytes) -> str:
         return raw.decode("utf-16", errors="replace")  # "Unicode text" of spreadsheets
     if b"\0" in raw[:4096]:
         raise DataError(
-            explained(
+            format_error(
                 str(path),
                 "a binary file",
                 "text with one row per line",
@@ -413,7 +413,7 @@ def _decompressed(path: Path, raw: bytes) -> bytes:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            explained(
+            format_error(
                 str(path),
                 f"a compressed file that is truncated or damaged ({error})",
                 "a complete file",
@@ -444,7 +444,7 @@ def _check_header(path: Path, text: str, delimiter: str) -> list[str]:
     for row in itertools.islice(rows, _CHECKED_ROWS):
         if row and len(row) != len(header):
             raise DataError(
-                explained(
+                format_error(
                     f"{path}, line {rows.line_num}",
                     f"{len(row)} fields",
                     f"{len(header)}, as in the header (delimiter {delimiter!r})",
@@ -454,7 +454,7 @@ def _check_header(path: Path, text: str, delimiter: str) -> list[str]:
     return header
 
 
-def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> Table:
+def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> FileTable:
     import narwhals.stable.v2 as nw  # its read_csv does not accept text in memory in version 2.0
 
     if library == "pandas":
@@ -469,9 +469,9 @@ def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> 
     except Exception as error:  # each library has its own exceptions for damaged files
         got = f"rows that {library} cannot read ({str(error).splitlines()[0]})"
         fix = f"Check the rows that {library} reports"
-        raise DataError(explained(str(path), got, "a CSV table", fix)) from error
+        raise DataError(format_error(str(path), got, "a CSV table", fix)) from error
     frame = _with_decimal_points(frame) if delimiter == ";" else frame
-    return Table(frame.to_native(), tuple(map(str, frame.columns)))
+    return FileTable(frame.to_native(), tuple(map(str, frame.columns)))
 
 
 def _with_decimal_points(frame: Any) -> Any:
@@ -491,7 +491,7 @@ def _with_decimal_points(frame: Any) -> Any:
     return frame.with_columns(changed) if changed else frame
 
 
-def _parse_numbers(path: Path, text: str, delimiter: str, names: list[str]) -> Table:
+def _parse_numbers(path: Path, text: str, delimiter: str, names: list[str]) -> FileTable:
     """Read a table of numbers without a data frame library."""
     rows = csv.reader(io.StringIO(text), delimiter=delimiter)
     next(row for row in rows if row)
@@ -503,7 +503,7 @@ def _parse_numbers(path: Path, text: str, delimiter: str, names: list[str]) -> T
             table.append([_parse_number(cell, delimiter) for cell in row])
         except ValueError as error:
             raise DataError(
-                explained(
+                format_error(
                     f"{path}, line {rows.line_num}",
                     f"text ({error})",
                     "numbers only, because no data frame library is installed",
@@ -512,14 +512,14 @@ def _parse_numbers(path: Path, text: str, delimiter: str, names: list[str]) -> T
             ) from error
         if len(row) != len(names):
             raise DataError(
-                explained(
+                format_error(
                     f"{path}, line {rows.line_num}",
                     f"{len(row)} fields",
                     f"{len(names)}, as in the header",
                     "Correct the line",
                 )
             )
-    return Table(np.array(table, dtype=float).reshape(len(table), len(names)), tuple(names))
+    return FileTable(np.array(table, dtype=float).reshape(len(table), len(names)), tuple(names))
 
 
 def _parse_number(cell: str, delimiter: str) -> float:

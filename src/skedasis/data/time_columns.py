@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Ints
-from skedasis.data.factorize import absent
+from skedasis.data.factorize import is_absent
 from skedasis.data.times import (
     NOT_A_TIME,
     PER_DAY,
@@ -89,7 +89,7 @@ class TimeObjects:
     def of(cls, values: Iterable[Any]) -> TimeObjects | None:
         """Return the type of a column's objects; None unless all are missing or times of one type and time zone."""
         objects = list(values)
-        present = [v for v in objects if not absent(v)]
+        present = [v for v in objects if not is_absent(v)]
         if not present or len({type(v) for v in present}) != 1:
             return None
         first = present[0]
@@ -110,7 +110,7 @@ class TimeObjects:
             tz = first.tzinfo
             if len(zones) != 1 or (tz is not None and (kind == "time" or zones == {None})):
                 return None
-        return cls(kind, type(first), dtype, tz, next(filter(absent, objects), None))
+        return cls(kind, type(first), dtype, tz, next(filter(is_absent, objects), None))
 
     @property
     def zone(self) -> str | None:
@@ -119,7 +119,9 @@ class TimeObjects:
 
     def read(self, values: Iterable[Any]) -> Times:
         """Return objects as NumPy times, (n,), in UTC if they have a time zone."""
-        return np.array([None if absent(v) else self._numpy(v) for v in values], dtype=self.dtype)
+        return np.array(
+            [None if is_absent(v) else self._numpy(v) for v in values], dtype=self.dtype
+        )
 
     def _numpy(self, value: Any) -> Any:
         if isinstance(value, PandasTimestamp):

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 TIMEOUT = 15.0
 """Seconds that a download waits for a response."""
@@ -194,7 +194,9 @@ def load(name: str, *, download: bool = True) -> Dataset:
     skedasis.errors.DataError: name: got 'boston', expected one of ['california_housing', ...
     """
     if name not in _SOURCES:
-        raise DataError(explained("name", repr(name), f"one of {list(names())}", "Use one of them"))
+        raise DataError(
+            format_error("name", repr(name), f"one of {list(names())}", "Use one of them")
+        )
     source = _SOURCES[name]
     columns = _parse(_content(name, source, download))
     y = columns.pop(source.target)
@@ -218,7 +220,7 @@ def load_diabetes() -> Dataset:
     if importlib.util.find_spec("sklearn") is None:
         install = "Install it with pip install scikit-learn"
         raise DataError(
-            explained(
+            format_error(
                 "load_diabetes", "no scikit-learn", "scikit-learn, which has the data", install
             )
         )
@@ -307,7 +309,7 @@ def _content(name: str, source: _Source, download: bool) -> str:
     if download and source.url is not None:
         return _download(name, source, source.url)
     raise DataError(
-        explained(
+        format_error(
             f"load({name!r})",
             f"no {name}.csv in {', '.join(map(str, searched))}",
             f"a CSV file with sha256 {source.sha256[:12]}…",
@@ -327,7 +329,7 @@ def _download(name: str, source: _Source, url: str) -> str:
             raw: bytes = response.read()
     except (OSError, HTTPException) as error:
         raise DataError(
-            explained(f"load({name!r})", f"{error}", f"a response from {url}", fix)
+            format_error(f"load({name!r})", f"{error}", f"a response from {url}", fix)
         ) from error
     content = raw.replace(b"\r\n", b"\n")
     if source.header is not None:
@@ -345,7 +347,9 @@ def _decode(content: bytes, source: _Source, where: str, fix: str) -> str:
     """Return the content as text; raise if the checksum is wrong."""
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != source.sha256:
-        raise DataError(explained(where, f"sha256 {sha256[:12]}…", f"{source.sha256[:12]}…", fix))
+        raise DataError(
+            format_error(where, f"sha256 {sha256[:12]}…", f"{source.sha256[:12]}…", fix)
+        )
     return content.decode("utf-8")
 
 

@@ -19,7 +19,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 Floats: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator
@@ -45,9 +45,9 @@ class Synthetic(ABC):
     source: ClassVar[str] = ""
     features: ClassVar[tuple[str, ...]] = ()
 
-    def sample(self, n: int, seed: Seed = 0) -> Floats:
+    def sample(self, n: int, random_state: Seed = 0) -> Floats:
         """Return n independent rows, shape (n, d)."""
-        return self._draw(n, np.random.default_rng(seed))
+        return self._draw(n, np.random.default_rng(random_state))
 
     @abstractmethod
     def f(self, X: ArrayLike) -> Floats:
@@ -86,7 +86,7 @@ class Synthetic(ABC):
         if isinstance(feature, (int, np.integer)) and 0 <= feature < len(self.features):
             return int(feature)
         expected = f"a position below {len(self.features)} or one of {list(self.features)}"
-        raise DataError(explained("feature", repr(feature), expected, "Use one of them"))
+        raise DataError(format_error("feature", repr(feature), expected, "Use one of them"))
 
     @abstractmethod
     def _draw(self, n: int, rng: np.random.Generator) -> Floats: ...
@@ -109,7 +109,7 @@ class RhaleIntroduction(Synthetic):
     --------
     >>> from skedasis.datasets import RhaleIntroduction
     >>> example = RhaleIntroduction()
-    >>> X = example.sample(100, seed=1)
+    >>> X = example.sample(100, random_state=1)
     >>> example.f(X).shape, example.slope(X).shape
     ((100,), (100, 3))
     >>> example.true_effect("x1", [0.0, 1.0])

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis.datasets.synthetic import Floats, Seed, columns
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 
 class Split(NamedTuple):
@@ -60,16 +60,16 @@ class Uncertain(ABC):
     features: ClassVar[tuple[str, ...]] = ()
     sizes: ClassVar[tuple[int, int]] = (0, 0)
 
-    def sample(self, n: int, seed: Seed = 0) -> tuple[Floats, NDArray[Any]]:
+    def sample(self, n: int, random_state: Seed = 0) -> tuple[Floats, NDArray[Any]]:
         """Return n independent rows, shape (n, d), and their labels, shape (n,)."""
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         X = self._rows(n, rng)
         return X, self._labels(X, rng)
 
-    def split(self, seed: Seed = 0) -> Split:
+    def split(self, random_state: Seed = 0) -> Split:
         """Return training rows and test rows, as many as in the paper (`sizes`)."""
         n_train, n_test = self.sizes
-        X, y = self.sample(n_train + n_test, seed)
+        X, y = self.sample(n_train + n_test, random_state)
         return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
     @abstractmethod
@@ -128,7 +128,7 @@ class NoisyClasses(Uncertain):
     --------
     >>> from skedasis.datasets import NoisyClasses
     >>> example = NoisyClasses(copy_of=1)
-    >>> X, y, X_test, y_test = example.split(seed=1)
+    >>> X, y, X_test, y_test = example.split(random_state=1)
     >>> X.shape, X_test.shape, bool((X[:, 9] == X[:, 0]).all())
     ((3750, 10), (1250, 10), True)
     >>> example.predictive([[0.9] * 10, [0.1] * 10])
@@ -154,7 +154,7 @@ class NoisyClasses(Uncertain):
         if copied is not None and not (is_number and 1 <= copied <= 9):
             expected = "None or the number of a feature from 1 to 9"
             fix = "Use copy_of=1 or copy_of=5, as in the paper"
-            raise DataError(explained("NoisyClasses(copy_of)", repr(copied), expected, fix))
+            raise DataError(format_error("NoisyClasses(copy_of)", repr(copied), expected, fix))
         _check_between("NoisyClasses(noise)", self.noise, 0.5)
 
     def predictive(self, X: ArrayLike) -> Floats:
@@ -273,7 +273,7 @@ class SharedInformation(_SumOfSines):
     --------
     >>> from skedasis.datasets import SharedInformation
     >>> example = SharedInformation(noise=0.2)
-    >>> X, y, X_test, y_test = example.split(seed=1)
+    >>> X, y, X_test, y_test = example.split(random_state=1)
     >>> X.shape, X_test.shape
     ((500, 6), (500, 6))
     >>> example.entropy(X_test[:2])
@@ -340,7 +340,7 @@ class SquareBorder(_SumOfSines):
     Examples
     --------
     >>> from skedasis.datasets import SquareBorder
-    >>> X, y = SquareBorder(band=0.2).sample(1000, seed=1)
+    >>> X, y = SquareBorder(band=0.2).sample(1000, random_state=1)
     >>> bool((abs(X).max(axis=1) > 0.8).all()), bool((abs(X) < 1.0).all())
     (True, True)
     """
@@ -377,4 +377,4 @@ def _check_between(what: str, value: float, below: float, above: float = 0.0) ->
     """Raise if a number is not between two limits."""
     if not above < value < below:
         expected = f"a number above {above:g} and below {below:g}"
-        raise DataError(explained(what, repr(value), expected, "Use the default"))
+        raise DataError(format_error(what, repr(value), expected, "Use the default"))

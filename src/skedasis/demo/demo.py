@@ -27,10 +27,10 @@ from rich.table import Table as Lines
 
 from skedasis._types import Bools
 from skedasis.data.features import Feature
-from skedasis.data.readers import Table, read_table
+from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
-from skedasis.errors import DataError, explained
-from skedasis.plots.scales import NOISE, count, number, number_or_zero
+from skedasis.errors import DataError, format_error
+from skedasis.plots.scales import ROUNDING_NOISE, count, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
 from skedasis.report.content import ModelSection, ReportContent, gather
@@ -65,7 +65,7 @@ class Problem:
 
     Parameters
     ----------
-    table : Table
+    table : FileTable
         The features.
     y : ndarray
         Numbers, or the classes as text.
@@ -81,7 +81,7 @@ class Problem:
         A short description of the data.
     """
 
-    table: Table
+    table: FileTable
     y: NDArray[Any]
     target: str
     nominal: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ def rentals() -> Problem:
         If `skedasis.datasets` does not find the file.
     """
     found = load("bike_sharing_hour", download=False)
-    table = Table(found.X, found.feature_names)
+    table = FileTable(found.X, found.feature_names)
     table = table.select([n for n in table.names if n != "atemp"])
     notes = (
         "Chosen because models predict it well, and because the effect of the hour depends on the working day.",
@@ -149,7 +149,7 @@ def breast_cancer() -> Problem:
         "To explain bicycle rentals instead, put bike_sharing_hour.csv into the folder that SKEDASIS_DATA names.",
     )
     source = "scikit-learn's breast cancer data"
-    table = Table(_as_frame(values, tuple(places)), tuple(places))
+    table = FileTable(_as_frame(values, tuple(places)), tuple(places))
     return Problem(table, y, "diagnosis", class_="malignant", notes=notes, source=source)
 
 
@@ -168,7 +168,7 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     if target is None:
         listed = ", ".join(map(repr, table.names[:12])) + (", …" if len(table.names) > 12 else "")
         raise DataError(
-            explained("--target", "no target", f"one of {listed}", "Name the column to predict")
+            format_error("--target", "no target", f"one of {listed}", "Name the column to predict")
         )
     table.place(target, "--target")
     values = table.column(target)
@@ -181,13 +181,13 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     if len(there) < MIN_ROWS:
         got = f"rows with a value of {target!r}: {len(there)}"
         raise DataError(
-            explained(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
+            format_error(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
         )
     y, explained_class = _target(values, target, class_)
     kept, nominal, reasons = _usable_columns(table, target)
     if not kept:
         raise DataError(
-            explained(
+            format_error(
                 str(path),
                 f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
                 f"at least one other column with numbers or at most {MOST_LEVELS} different texts",
@@ -224,13 +224,13 @@ def _target(
     labels = np.unique(values if numeric else values.astype(str))
     if len(labels) < 2:
         raise DataError(
-            explained(
+            format_error(
                 what, "the same value in every row", "at least 2 values", "Choose another column"
             )
         )
     if numeric and not np.isfinite(values.astype(float)).all():
         raise DataError(
-            explained(what, "infinite values", "finite numbers", "Correct or remove these rows")
+            format_error(what, "infinite values", "finite numbers", "Correct or remove these rows")
         )
     if numeric and len(labels) > 2 and class_ is None:
         return values.astype(float), None
@@ -238,7 +238,7 @@ def _target(
         kind = "numbers" if numeric else "texts"
         fix = "Leave --class out" if numeric else "Write numbers with a decimal point"
         raise DataError(
-            explained(
+            format_error(
                 what,
                 f"{len(labels):,} different {kind}",
                 f"numbers, or at most {MOST_CLASSES} classes",
@@ -252,11 +252,11 @@ def _target(
     if class_ not in classes:
         got = f"{len(classes)} classes" if class_ is None else f"--class {class_}"
         fix = f"Choose the class whose probability is explained: --class {classes[-1]!r}"
-        raise DataError(explained(what, got, f"one of {classes}", fix))
+        raise DataError(format_error(what, got, f"one of {classes}", fix))
     return y, class_
 
 
-def _usable_columns(table: Table, target: str) -> tuple[list[str], list[str], list[str]]:
+def _usable_columns(table: FileTable, target: str) -> tuple[list[str], list[str], list[str]]:
     """Return the columns used as features, the nominal ones among them, and why others are left out."""
     kept: list[str] = []
     nominal: list[str] = []
@@ -283,7 +283,7 @@ def _numeric_problem(name: str, present: NDArray[Any]) -> str:
         return "all its values are the same" if len(present) else "it has no values"
     if not np.isfinite(present.astype(float)).all():
         raise DataError(
-            explained(
+            format_error(
                 f"column {name!r}",
                 "infinite values",
                 "finite numbers",
@@ -569,7 +569,7 @@ def _score_sentence(section: ModelSection, name: str) -> str:
     """Return a sentence on the heterogeneity score of a feature relative to its importance."""
     effect = section.rhale[name]
     ratio = effect.heterogeneity_score / effect.importance
-    if not ratio > NOISE:
+    if not ratio > ROUNDING_NOISE:
         return "It is the same for all rows."
     if ratio < _SMALL_RATIO:
         return "It holds for nearly every row."
@@ -608,7 +608,7 @@ def demo(
     *,
     class_: str | None = None,
     rows: int | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     progress: bool | None = None,
     console: Console | None = None,
 ) -> Report:
@@ -627,7 +627,7 @@ def demo(
         The class whose probability is explained; required if there are more than two.
     rows : int, optional
         Number of rows to explain, sampled at random. By default all.
-    seed : int
+    random_state : int
     progress : bool, optional
         Whether to show progress bars; None shows them in a terminal.
     console : rich Console, optional
@@ -651,10 +651,10 @@ def demo(
     _print_problem(console, problem)
     with _limit_threads(len(problem.table)):
         models: list[Fitted] = []
-        for fitted in fit(problem, seed):
+        for fitted in fit(problem, random_state):
             _say(console, f"{fitted.name}: {fitted.quality}")
             models.append(fitted)
-        content = _explain(problem, models, rows, seed, progress)
+        content = _explain(problem, models, rows, random_state, progress)
         _print_results(console, content)
         folder = Path(out)
         report = write(content, folder / "report.html", progress=progress)
@@ -666,15 +666,17 @@ def demo(
 def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> None:
     if importlib.util.find_spec("sklearn") is None:
         fix = "Install it: pip install 'skedasis[sklearn]'"
-        raise DataError(explained("demo", "no scikit-learn", "scikit-learn", fix))
+        raise DataError(format_error("demo", "no scikit-learn", "scikit-learn", fix))
     if data is None and target is not None:
         got, fix = f"{target!r} without a file", "Name the file: --data my.csv"
-        raise DataError(explained("--target", got, "a column of a file", fix))
+        raise DataError(format_error("--target", got, "a column of a file", fix))
     if rows is not None and rows < 1:
-        raise DataError(explained("--rows", str(rows), "at least 1", "Leave it out for all rows"))
+        raise DataError(
+            format_error("--rows", str(rows), "at least 1", "Leave it out for all rows")
+        )
     if Path(out).is_file():
         raise DataError(
-            explained("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
+            format_error("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
         )
 
 
@@ -711,7 +713,7 @@ def _explain(
         table.data,
         schema=problem.schema,
         notes=notes,
-        seed=seed,
+        random_state=seed,
         progress=progress,
         tree=tree,
     )

@@ -7,7 +7,8 @@ deviation and |x|, which balances truncation and rounding errors. Three cases ne
 - *Integers* step to the next integer, so that the model is never evaluated between integers.
 - *Large offsets* (Unix times): a step proportional to |x| leaves the data, a step proportional to the standard
   deviation is lost in rounding. Both are taken, and each row uses the one that is valid (`_two_steps`).
-- *Piecewise constant models* have no derivative that describes them. `look` detects them at the probe rows.
+- *Piecewise constant models* have no derivative that describes them. `probe_derivatives` detects them at the probe
+  rows.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import numpy as np
 from skedasis._types import Bools, Floats
 from skedasis.data.column_stats import Summary
 from skedasis.errors import ModelOutputError
-from skedasis.models.adapters import Traits
+from skedasis.models.adapters import DerivativeInfo
 
 if TYPE_CHECKING:
-    from skedasis.quantities.evaluator import Bound
+    from skedasis.quantities.evaluator import BatchEvaluator
 
 
 # --- central differences --------------------------------------------------------------------------
@@ -34,12 +35,12 @@ _FEW_INTEGERS = 64
 """In a range of at most this many integers, the step to the next one is not small."""
 
 
-def differences(bound: Bound, column: Summary) -> Floats:
+def differences(bound: BatchEvaluator, column: Summary) -> Floats:
     """Return central differences of the quantity at the batch's rows.
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     column : Summary
         The feature's summary; its standard deviation determines the step.
 
@@ -67,7 +68,7 @@ def differences(bound: Bound, column: Summary) -> Floats:
     return _two_steps(bound, column, small, large, eps)
 
 
-def _unit_steps(bound: Bound, column: Summary) -> Floats:
+def _unit_steps(bound: BatchEvaluator, column: Summary) -> Floats:
     """Return the differences to the next integer, and for the largest value from the previous one.
 
     The model is never evaluated between integers. Summed over the integers from a to b, these differences give exactly
@@ -81,14 +82,14 @@ def _unit_steps(bound: Bound, column: Summary) -> Floats:
     return np.where(missing, np.nan, bound.edge_differences(j, low, low + 1))
 
 
-def round_off(bound: Bound, column: Summary) -> float:
+def round_off(bound: BatchEvaluator, column: Summary) -> float:
     """Return the larger unit round-off of the column's dtype and of the model's arithmetic."""
     own = np.finfo(column.dtype).eps if column.dtype.kind == "f" else np.finfo(float).eps
     return float(max(own, bound.eps))
 
 
 def _difference(
-    bound: Bound, column: Summary, step: Floats | float
+    bound: BatchEvaluator, column: Summary, step: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the slope, the realised width, and the larger absolute value of the quantity on both sides."""
     j = column.feature.position
@@ -111,7 +112,9 @@ def _difference(
     return slope, width, np.abs(both).max(axis=1)
 
 
-def _two_steps(bound: Bound, column: Summary, small: float, large: Floats, eps: float) -> Floats:
+def _two_steps(
+    bound: BatchEvaluator, column: Summary, small: float, large: Floats, eps: float
+) -> Floats:
     """Choose row by row between a step proportional to the standard deviation and one proportional to the offset.
 
     For values like Unix times, a step proportional to |x| leaves the data, and a step proportional to the standard
@@ -137,7 +140,9 @@ def _two_steps(bound: Bound, column: Summary, small: float, large: Floats, eps: 
 # --- detection of piecewise constant quantities ---------------------------------------------------
 
 
-def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
+def probe_derivatives(
+    bound: BatchEvaluator, column: Summary, values: Floats | None = None
+) -> DerivativeInfo:
     """Return whether a quantity without slopes has meaningful differences by a feature, or is piecewise constant.
 
     A function that does not change under a small step, but differs between the values of the rows, has derivatives that
@@ -146,7 +151,7 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     column : Summary
     values : ndarray of float, optional
         The sorted distinct values of an integer feature: the model is evaluated at these only.
@@ -156,7 +161,7 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     The cost is up to 7 model rows for each row of the (small) batch; they are counted as rows of the check.
     """
     kind = "differences between integers" if column.integer else "central differences"
-    differences_traits = Traits("differences", kind)
+    differences_traits = DerivativeInfo("differences", kind)
     j = column.feature.position
     x = bound.column(j)
     there = ~np.isnan(x)
@@ -176,12 +181,12 @@ def look(bound: Bound, column: Summary, values: Floats | None = None) -> Traits:
     by_noise = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= noise)])
     if np.count_nonzero(sloped) <= len(x) // 50 and change.max() > by_noise.max(initial=0.0):
         source = "differences across bins: the model is piecewise constant (detected)"
-        return Traits("steps", source, certain=False)
+        return DerivativeInfo("steps", source, certain=False)
     return differences_traits
 
 
 def _persistent_slopes(
-    bound: Bound, column: Summary, noise: Floats, values: Floats | None
+    bound: BatchEvaluator, column: Summary, noise: Floats, values: Floats | None
 ) -> tuple[Floats, Bools]:
     """Return differences, and the rows in which they are slopes: they persist when the step is a sixteenth.
 
@@ -203,7 +208,7 @@ def _persistent_slopes(
 
 
 def _persistent_integer_slopes(
-    bound: Bound, column: Summary, noise: Floats, values: Floats
+    bound: BatchEvaluator, column: Summary, noise: Floats, values: Floats
 ) -> tuple[Floats, Bools]:
     """Return the slopes between neighbouring observed integers, and the rows in which they resemble the next slope.
 
@@ -239,13 +244,13 @@ Derivatives = tuple[Floats, Floats | None, Floats | None]
 
 
 def mixed_differences(
-    bound: Bound, columns: tuple[Summary, Summary], *, sloped: bool
+    bound: BatchEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
 ) -> Derivatives:
     """Return the mixed second derivative by two features, and the slopes if they cost no further model rows, each (n,).
 
     Parameters
     ----------
-    bound : Bound
+    bound : BatchEvaluator
     columns : tuple of Summary
     sloped : bool
         Whether the quantity has slopes of its own.
@@ -284,7 +289,7 @@ def _choose(agree: Bools, near: Floats | None, far: Floats | None) -> Floats | N
 
 
 def _difference_of_slopes(
-    bound: Bound, columns: tuple[Summary, Summary], wide: float | None
+    bound: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return differences of slopes, and a bound of their rounding errors."""
     first, second = columns
@@ -296,7 +301,7 @@ def _difference_of_slopes(
 
 
 def _difference_of_values(
-    bound: Bound, columns: tuple[Summary, Summary], wide: float | None
+    bound: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return second differences with both slopes, and a bound of the second differences' rounding errors."""
     eps = max(round_off(bound, c) for c in columns)
@@ -313,7 +318,7 @@ def _difference_of_values(
 
 
 def _around(
-    bound: Bound, column: Summary, eps: float, power: float, wide: float | None
+    bound: BatchEvaluator, column: Summary, eps: float, power: float, wide: float | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return values on both sides of the rows' values, representable in the column, and their distance.
 

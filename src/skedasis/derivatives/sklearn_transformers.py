@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.factorize import absent
+from skedasis.data.factorize import is_absent
 from skedasis.derivatives.chain_rule import Step, numbers
 from skedasis.derivatives.kernel_functions import Kernel, by_name
 
@@ -95,7 +95,7 @@ class Impute(Step):
             return gradient
         gradient[:, self.kept] = G[:, : len(self.kept)]
         z, marker = numbers(Z), self.model.missing_values
-        missing = np.isnan(z) if absent(marker) else z == marker
+        missing = np.isnan(z) if is_absent(marker) else z == marker
         return np.where(missing, 0.0, gradient) if missing.any() else gradient
 
     @property

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
@@ -83,7 +83,7 @@ def require_total(part: Part) -> None:
     """
     if part != "total":
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"part={part!r}",
                 "a model with one predictive distribution per row",
                 "a mixture, whose members' disagreement is the epistemic part",
@@ -161,7 +161,7 @@ def _class_codes(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
             names = _listed(list(classes))
             fix = f"Pass labels as in model.classes_, {names}: did you pass the right column?"
         raise DataError(
-            explained(
+            format_error(
                 f"{what}: y",
                 f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
                 f"labels that the model knows: {_listed(list(classes))}",
@@ -187,7 +187,7 @@ def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
         numbers = y.astype(float, copy=False)  # read-only use, so no copy is needed
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            explained(
+            format_error(
                 f"{what}: y",
                 f"labels that are not numbers, such as {_distinct(y[:1])}",
                 "a number for each row, as the model predicts",
@@ -197,7 +197,7 @@ def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
     infinite = ~np.isfinite(numbers)
     if infinite.any():
         raise DataError(
-            explained(
+            format_error(
                 f"{what}: y",
                 f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
                 "finite numbers",
@@ -221,7 +221,7 @@ def as_class_codes(y: Any, k: int) -> Ints:
     unknown = ~((y >= 0) & (y < k) & (y == np.floor(y)))
     if unknown.any():
         raise DataError(
-            explained(
+            format_error(
                 "y",
                 f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
                 f"the code of one of {k} classes, 0 to {k - 1}, because the model returns (rows, {k}) probabilities",

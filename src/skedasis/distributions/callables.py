@@ -16,8 +16,8 @@ from skedasis.distributions.base import Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal, one_per_row
 from skedasis.distributions.scipy import as_distribution, is_distribution
-from skedasis.errors import ModelOutputError, explained
-from skedasis.models.introspection import articled
+from skedasis.errors import ModelOutputError, format_error
+from skedasis.models.introspection import with_article
 
 _EXPECTED = (
     "probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each, or SciPy distributions for the "
@@ -60,9 +60,9 @@ def as_predicted(response: Any, n: int, what: str) -> Predicted:
     elif multi_label or np.ndim(values) == 2:
         return as_classes(values, n, what)
     raise ModelOutputError(
-        explained(
+        format_error(
             what,
-            f"{articled(type(response).__name__)} of shape {np.shape(values)}",
+            f"{with_article(type(response).__name__)} of shape {np.shape(values)}",
             _EXPECTED,
             fix,
         )
@@ -72,7 +72,7 @@ def as_predicted(response: Any, n: int, what: str) -> Predicted:
 def _not_per_row(name: str, n: int, what: str) -> ModelOutputError:
     """Return the error for a single number instead of one for each row."""
     return ModelOutputError(
-        explained(
+        format_error(
             what,
             f"a {name} of shape ()",
             f"mean and standard deviation of shape ({n},) each",

@@ -15,7 +15,7 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
 from skedasis.distributions.continuous import computed_dtype
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models.calling import as_numbers, unit_round_off
 
 _TINY = float(np.finfo(float).smallest_subnormal)
@@ -92,7 +92,7 @@ class Classes(Predicted):
         values = class_values(self.labels)
         if values is None:
             raise UnsupportedError(
-                explained(
+                format_error(
                     "mean and variance of classes",
                     f"labels that are not numbers: {list(self.labels)[:5]}",
                     "numbers",
@@ -114,7 +114,7 @@ class Classes(Predicted):
     def quantile(self, p: float) -> Floats:
         """Raise: classes have no quantiles."""
         raise UnsupportedError(
-            explained(
+            format_error(
                 "predictive_quantile",
                 "probabilities of classes",
                 "the distribution of a number",
@@ -169,7 +169,7 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
     )
     if wrong:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"output of shape {response.shape}",
                 f"probabilities of shape ({n}, {k})",
@@ -183,7 +183,7 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
 def multi_label_error(what: str, count: int) -> UnsupportedError:
     """Return the error for multi-label models."""
     return UnsupportedError(
-        explained(
+        format_error(
             what,
             f"probabilities of {count} labels at once",
             "probabilities of one label",
@@ -219,7 +219,7 @@ def _check(p: Floats, raw_dtype: Any, what: str) -> float:
 
 def _not_probabilities(what: str, got: str, invalid: Any, n: int) -> ModelOutputError:
     return ModelOutputError(
-        explained(
+        format_error(
             what,
             f"{got} for {int(invalid.sum()):,} of {n:,} rows",
             "probabilities that are not negative and sum to 1 in each row",
@@ -237,7 +237,7 @@ def check_same_classes(first: Sequence[Any], other: Sequence[Any], what: str) ->
     """
     if list(first) != list(other):
         raise DataError(
-            explained(
+            format_error(
                 what,
                 f"members with the classes {list(first)[:6]} and {list(other)[:6]}",
                 "the same classes in the same order",
@@ -322,7 +322,7 @@ class ClassSum:
         """Return the mixture of the members added so far."""
         if self.first is None:
             raise DataError(
-                explained(self.what, "no members", "two or more members", "Add members")
+                format_error(self.what, "no members", "two or more members", "Add members")
             )
         variances = (self.within, self.between) if self.numeric else None
         return ClassMixture(self.p, self.raw_dtype, self.first.labels, self.entropies, variances)

@@ -27,7 +27,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.distributions.base import Part, Predicted, require_total
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models.calling import as_numbers, unit_round_off
 
 # --- distributions of a number, and the normal distribution ---------------------------------------
@@ -65,7 +65,7 @@ class NumericDistribution(Predicted):
         impossible = int(np.count_nonzero(logs == -np.inf))
         if impossible:
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.what,
                     f"a likelihood of 0 for the labels of {impossible:,} of {len(self):,} rows",
                     "labels inside the support of the predictive distributions",
@@ -175,7 +175,7 @@ def check_positive_scale(scale: Floats, what: str, fix: str) -> None:
         return
     certain = (scale == 0).reshape(-1, scale.shape[-1]).any(axis=0)
     raise ModelOutputError(
-        explained(
+        format_error(
             what,
             f"a standard deviation of 0 for {int(certain.sum()):,} of {len(certain):,} rows",
             "positive standard deviations, because otherwise there is no density",
@@ -201,7 +201,7 @@ def as_label_numbers(y: Any) -> Floats:
     y = np.asarray(y)
     if y.dtype.kind != "f":
         raise UnsupportedError(
-            explained(
+            format_error(
                 "y",
                 "classes",
                 "numbers, because the model returns distributions of a number",
@@ -227,7 +227,7 @@ def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Norma
     negative = int(np.count_nonzero(scale < 0))
     if negative:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"a negative standard deviation for {negative:,} of {n:,} rows",
                 "standard deviations of 0 or more",
@@ -244,7 +244,7 @@ def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
         response = response[:, 0]
     if response.shape != (n,):
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"a {which} of shape {response.shape}",
                 f"shape ({n},)",
@@ -254,7 +254,7 @@ def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
     invalid = int(np.count_nonzero(~np.isfinite(response)))
     if invalid:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"a {which} that is NaN or infinite for {invalid:,} of {n:,} rows",
                 "finite numbers",
@@ -264,7 +264,7 @@ def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
     return response
 
 
-def check_level(p: Any) -> float:
+def check_probability(p: Any) -> float:
     """Return the probability of a quantile, checked.
 
     Raises
@@ -278,7 +278,7 @@ def check_level(p: Any) -> float:
         probability = np.nan
     if isinstance(p, (bool, str)) or not 0 < probability < 1:
         raise DataError(
-            explained(
+            format_error(
                 "predictive_quantile(p)",
                 repr(p),
                 "a number between 0 and 1",
@@ -417,7 +417,7 @@ def integer_entropy(
     width = (high - low).max(initial=0.0)
     if not width <= _MAX_INTEGERS:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"entropy({what})",
                 f"distributions over {width:,.0f} integers",
                 f"at most {_MAX_INTEGERS:,} integers",
@@ -434,7 +434,7 @@ def integer_entropy(
         total -= p * np.where(inside, logs, 0.0)
     if (np.abs(mass - 1.0) > 1e-9).any():
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"entropy({what})",
                 "discrete distributions over values that are not integers",
                 "distributions over integers, or continuous ones",
@@ -1009,7 +1009,7 @@ def mixture_of(members: list[tuple[NumericDistribution, float]], what: str) -> N
         return NormalMixture(location, scale, weights, raw_dtype, what, normal[0].fix)
     if len({m.discrete for m, _ in flat}) > 1:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 "members with continuous and members with discrete distributions",
                 "members of one kind",

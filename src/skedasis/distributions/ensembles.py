@@ -29,14 +29,15 @@ from skedasis.distributions.mixture_models import (
     Members,
     ModelList,
     Noise,
-    is_grown,
+    is_estimator_ensemble,
     noise_not_applicable,
     too_few_members,
     wrong_weight_count,
 )
 from skedasis.distributions.registry import as_predictor, has_predictor
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.introspection import articled, title
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.introspection import title, with_article
+from skedasis.stats.random_state import RandomState, as_seed
 
 Output = Literal["values", "logits", "probabilities"]
 
@@ -47,7 +48,7 @@ def ensemble(
     *,
     output: Output | None = None,
     noise: Noise | None = None,
-    seed: int = 0,
+    random_state: RandomState = 0,
     weights: Any = None,
 ) -> Any:
     """Return a mixture of several models, or of samples of one model; its uncertainty has an epistemic part.
@@ -74,7 +75,7 @@ def ensemble(
     noise : float or function, optional
         The standard deviation of the observations around a member's mean, for members that predict a mean alone: a
         number, or a function X -> (n,).
-    seed : int
+    random_state : int
         Seed of the masks of Monte-Carlo dropout.
     weights : array_like, shape (S,), optional
         Weights of the members; by default they are equal.
@@ -117,13 +118,14 @@ def ensemble(
     """
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, Integral)):
         raise DataError(
-            explained(
+            format_error(
                 "ensemble(samples)", repr(samples), "an integer of 2 or more", "Pass samples=100"
             )
         )
     if samples is not None and samples < 2:
         raise too_few_members(int(samples))
     _check_noise(noise)
+    seed = as_seed("ensemble(random_state)", random_state)
     members = _members(model, None if samples is None else int(samples), output, seed)
     if members.count is not None and members.count < 2:
         raise too_few_members(members.count)
@@ -149,8 +151,10 @@ def _members(model: Any, samples: int | None, output: Output | None, seed: int) 
     _check_unused(output, "output", "a model that is not a torch module")
     if isinstance(model, (Predictor, type)):
         raise _not_mixture(model)
-    if is_grown(model):
-        _check_unused(samples, "samples", f"{articled(title(model))}, which has its own members")
+    if is_estimator_ensemble(model):
+        _check_unused(
+            samples, "samples", f"{with_article(title(model))}, which has its own members"
+        )
         return FittedEstimators(model)
     if not callable(model) or hasattr(model, "predict"):
         raise _not_mixture(model)
@@ -181,7 +185,7 @@ def _check_unused(value: Any, name: str, model: str) -> None:
     """Raise if an argument is given that does not apply to this kind of model."""
     if value is not None:
         raise DataError(
-            explained(
+            format_error(
                 f"ensemble({name})",
                 f"{value!r} for {model}",
                 "None, because the argument does not apply here",
@@ -192,9 +196,9 @@ def _check_unused(value: Any, name: str, model: str) -> None:
 
 def _not_mixture(model: Any) -> UnsupportedError:
     return UnsupportedError(
-        explained(
+        format_error(
             "ensemble",
-            f"{articled(title(model))}, which is not a mixture",
+            f"{with_article(title(model))}, which is not a mixture",
             "a list of models, a fitted forest or bagging ensemble, a function f(X, s) with samples=, a function f(X) "
             "that returns all samples, or a torch module with dropout",
             "Pass a list: sd.ensemble([model, model2, …])",
@@ -208,7 +212,7 @@ def _check_noise(noise: Any) -> None:
     number = isinstance(noise, Real) and not isinstance(noise, bool)
     if not number or not 0 < float(noise) < np.inf:
         raise DataError(
-            explained(
+            format_error(
                 "ensemble(noise)",
                 repr(noise),
                 "a positive standard deviation, or a function X -> (n,)",
@@ -227,7 +231,7 @@ def _check_weights(weights: Any, count: int | None) -> Floats | None:
         w = np.array(np.nan)
     if w.ndim != 1 or not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any():
         raise DataError(
-            explained(
+            format_error(
                 "ensemble(weights)",
                 repr(weights)[:60],
                 "one number per member, none negative and at least one positive",

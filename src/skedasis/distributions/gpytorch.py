@@ -16,8 +16,8 @@ from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal
-from skedasis.errors import UnsupportedError, explained
-from skedasis.models.introspection import articled, title
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.models.introspection import title, with_article
 
 _CALL_BYTES = 100_000_000
 """Bytes that the covariances of one call may take."""
@@ -92,9 +92,9 @@ class Process(Predictor):
         if kind != "MultivariateNormal" or predicted.mean.ndim != 1:
             shape = tuple(predicted.batch_shape + predicted.event_shape)
             raise UnsupportedError(
-                explained(
+                format_error(
                     self.describe(),
-                    f"{articled(kind)} of shape {shape}",
+                    f"{with_article(kind)} of shape {shape}",
                     "one normal distribution, or the probability of the second of two classes, for each row",
                     "Draw from the process in a function: sd.ensemble(f, samples=100) calls f(X, s)",
                 )
@@ -145,7 +145,7 @@ def as_process(model: Any) -> Predictor:
     likelihood = getattr(process, "likelihood", None) if likelihood is None else likelihood
     if likelihood is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 title(process),
                 "a model without a likelihood",
                 "a model and its likelihood, which describes the noise of the observations",

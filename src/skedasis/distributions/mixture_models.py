@@ -32,7 +32,7 @@ from skedasis.distributions.continuous import (
     one_per_row,
 )
 from skedasis.distributions.sklearn import Gaussian, has_return_std, rows_for_model, split_pipeline
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models.introspection import is_classifier, title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
@@ -154,7 +154,7 @@ class Ensemble(Predictor):
         invalid = int(np.count_nonzero(noise <= 0))
         if invalid:
             raise ModelOutputError(
-                explained(
+                format_error(
                     f"noise {title(self.noise)}",
                     f"no positive number for {invalid:,} of {n:,} rows",
                     "positive standard deviations",
@@ -165,7 +165,7 @@ class Ensemble(Predictor):
 
     def _mixed_kinds(self) -> ModelOutputError:
         return ModelOutputError(
-            explained(
+            format_error(
                 self.describe(),
                 "members that predict classes and members that predict numbers",
                 "members of one kind",
@@ -196,7 +196,7 @@ class ClassifierEnsemble(Ensemble):
 def noise_not_applicable(kind: str) -> DataError:
     """Return the error for noise of members that have distributions of their own."""
     return DataError(
-        explained(
+        format_error(
             "ensemble(noise)",
             f"noise= for members that predict {kind}",
             "members that predict a mean alone",
@@ -208,7 +208,7 @@ def noise_not_applicable(kind: str) -> DataError:
 def wrong_weight_count(n_weights: int, count: int) -> DataError:
     """Return the error for a number of weights that differs from the number of members."""
     return DataError(
-        explained(
+        format_error(
             "ensemble(weights)",
             f"{n_weights} weights",
             f"{count} weights, one per member",
@@ -326,7 +326,7 @@ class ModelList(Members):
         for other in known:
             if other.kind != self.labels.kind:
                 raise DataError(
-                    explained(
+                    format_error(
                         "ensemble",
                         "members that predict classes and members that predict numbers",
                         "members of one kind",
@@ -411,7 +411,7 @@ class FittedEstimators(Members):
         return f"{self.count} {kind} of {title(self.model)}"
 
 
-def is_grown(model: Any) -> bool:
+def is_estimator_ensemble(model: Any) -> bool:
     """Return whether a model is a fitted forest or bagging ensemble, whose estimators are a mixture.
 
     Raises
@@ -423,7 +423,7 @@ def is_grown(model: Any) -> bool:
     is_ensemble = _is_sklearn_class(final, _FORESTS | _BAGGING) and hasattr(final, "estimators_")
     if is_ensemble and is_classifier(final) and not hasattr(final.estimators_[0], "predict_proba"):
         raise UnsupportedError(
-            explained(
+            format_error(
                 title(model),
                 f"estimators ({title(final.estimators_[0])}) without predict_proba",
                 "estimators with probabilities",
@@ -482,7 +482,7 @@ class JointSamples(Members):
 
     def _wrong_shape(self, shape: Any, n: int) -> ModelOutputError:
         return ModelOutputError(
-            explained(
+            format_error(
                 f"ensemble({title(self.function)})",
                 f"output of shape {shape}",
                 f"all samples: probabilities (S, {n}, classes), means (S, {n}), or a tuple (mean, standard deviation) "
@@ -499,7 +499,7 @@ class JointSamples(Members):
 def too_few_members(count: int) -> DataError:
     """Return the error for a mixture of fewer than two members."""
     return DataError(
-        explained(
+        format_error(
             "ensemble",
             f"{count} {'member' if count == 1 else 'members'}",
             "two or more members, because the epistemic part is their disagreement",

@@ -8,7 +8,7 @@ from typing import Any
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.scipy import as_distribution, is_distribution
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class NGBoostPredictor(Predictor):
         inner = getattr(predicted, "dist", None)
         if not is_distribution(inner):
             raise UnsupportedError(
-                explained(
+                format_error(
                     what,
                     f"{type(predicted).__name__} distributions",
                     "distributions of one number",

@@ -14,12 +14,12 @@ from typing import Any
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import as_process, is_process
-from skedasis.distributions.mixture_models import is_grown
+from skedasis.distributions.mixture_models import is_estimator_ensemble
 from skedasis.distributions.ngboost import NGBoostPredictor
 from skedasis.distributions.sklearn import as_classifier, as_gaussian, has_return_std
 from skedasis.distributions.skpro import SkproPredictor, is_skpro
-from skedasis.errors import UnsupportedError, explained
-from skedasis.models.introspection import articled, is_classifier, title
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.models.introspection import is_classifier, title, with_article
 
 Row = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
 """A test of a model, and the predictor for models that pass it."""
@@ -36,7 +36,7 @@ def _is_function(model: Any) -> bool:
 
 def _bare_module(model: Any) -> Predictor:
     raise UnsupportedError(
-        explained(
+        format_error(
             title(model),
             f"a torch module ({title(model)})",
             "a model that returns distributions",
@@ -76,12 +76,12 @@ def as_predictor(model: Any) -> Predictor:
         if fits(model):
             return make(model)
     fix = "Make a mixture of several models: sd.ensemble([model, model2, …], noise=...)"
-    if is_grown(model):
+    if is_estimator_ensemble(model):
         fix = "Make a mixture of its estimators: sd.ensemble(model, noise=...)"
     raise UnsupportedError(
-        explained(
+        format_error(
             title(model) if not isinstance(model, type) else f"the class {model.__name__}",
-            f"{articled(title(model))}, which has no predictive distribution",
+            f"{with_article(title(model))}, which has no predictive distribution",
             "a classifier with predict_proba; a regressor with return_std (GaussianProcessRegressor, BayesianRidge, "
             "ARDRegression) or of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
             "(mean, standard deviation) or SciPy distributions",

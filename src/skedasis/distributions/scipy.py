@@ -14,7 +14,7 @@ from skedasis.distributions.continuous import (
     computed_dtype,
     one_per_row,
 )
-from skedasis.errors import ModelOutputError, UnsupportedError, explained
+from skedasis.errors import ModelOutputError, UnsupportedError, format_error
 
 _FROZEN_METHODS = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
 _NEW_METHODS = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")
@@ -111,7 +111,7 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     """
     if not hasattr(distribution, "icdf") and not hasattr(distribution, "dist"):
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 f"the {type(distribution).__name__} itself",
                 "a distribution with the parameters of each row",
@@ -125,7 +125,7 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     probe = np.asarray(distribution.cdf(0.0))
     if probe.shape != (n,) and not (n == 1 and probe.shape == ()):
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"distributions of shape {probe.shape}",
                 f"({n},), one for each row",
@@ -135,7 +135,7 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     invalid = int(np.isnan(probe).sum())
     if invalid:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"invalid parameters of the distribution for {invalid:,} of {n:,} rows",
                 "parameters inside their ranges",

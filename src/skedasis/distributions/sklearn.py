@@ -12,8 +12,8 @@ from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
 from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
-from skedasis.errors import UnsupportedError, explained
-from skedasis.models.introspection import articled, title, wants_arrays
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.models.introspection import title, wants_arrays, with_article
 
 _CALL_BYTES = 100_000_000
 """Bytes that the covariances of one call of a Gaussian process may take."""
@@ -100,9 +100,9 @@ def as_classifier(model: Any) -> Predictor:
     """
     if not hasattr(model, "predict_proba"):
         raise UnsupportedError(
-            explained(
+            format_error(
                 title(model),
-                f"{articled(title(model))} without predict_proba",
+                f"{with_article(title(model))} without predict_proba",
                 "a classifier with probabilities",
                 "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
             )
@@ -110,7 +110,7 @@ def as_classifier(model: Any) -> Predictor:
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 title(model),
                 "a model with no classes_",
                 "a fitted classifier",

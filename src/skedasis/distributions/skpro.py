@@ -22,7 +22,7 @@ from skedasis.distributions.continuous import (
     one_per_row,
     quantile_entropy,
 )
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 
 _SMALLEST_TAIL = float(np.finfo(float).epsneg)
 """The smallest q for which 1 - q differs from 1."""
@@ -104,7 +104,7 @@ class SkproDistribution(NumericDistribution):
         except NotImplementedError as error:
             kind = type(self.distribution).__name__
             raise UnsupportedError(
-                explained(
+                format_error(
                     self.what,
                     f"{kind} distributions, which have no density",
                     "distributions with densities, or over integers",
@@ -147,7 +147,7 @@ def as_distributions(distribution: Any, n: int, what: str) -> NumericDistributio
     """
     if distribution.ndim != 2 or distribution.shape != (n, 1):
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 f"distributions of shape {distribution.shape}",
                 f"shape ({n}, 1), for one target",

@@ -21,8 +21,8 @@ from skedasis.distributions.base import Labels
 from skedasis.distributions.callables import as_response
 from skedasis.distributions.categorical import Classes, as_classes
 from skedasis.distributions.mixture_models import Members, Response
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.models.introspection import articled, title
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.models.introspection import title, with_article
 
 _ROWS = 8192
 """Rows per forward pass."""
@@ -58,7 +58,7 @@ class ModuleMember:
     def __init__(self, module: Any, output: Any, seed: int | None) -> None:
         if output not in _OUTPUTS:
             raise DataError(
-                explained(
+                format_error(
                     "ensemble(output)",
                     f"{output!r} for a torch module",
                     "'values', 'logits' or 'probabilities'",
@@ -114,7 +114,7 @@ class ModuleMember:
                     outputs.append(module(part.to(device=like.device, dtype=kind)))
         if sample is not None and not state.called:
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.title,
                     "a forward pass in which no dropout layer was called",
                     "layers of torch.nn.Dropout that the forward pass calls",
@@ -154,7 +154,7 @@ class DropoutSamples(Members):
     def __init__(self, module: ModuleMember, samples: int | None) -> None:
         if samples is None:
             raise DataError(
-                explained(
+                format_error(
                     "ensemble(samples)",
                     "None for a torch module",
                     "the number of samples of its dropout",
@@ -220,9 +220,9 @@ def _check_layers(module: Any) -> None:
     if layers and not unsupported:
         return
     raise UnsupportedError(
-        explained(
+        format_error(
             f"ensemble({title(module)})",
-            f"dropout inside {articled(title(unsupported[0]))}"
+            f"dropout inside {with_article(title(unsupported[0]))}"
             if unsupported
             else "a module without dropout layers",
             "layers of torch.nn.Dropout with p > 0",
@@ -249,7 +249,7 @@ def _apply_mask(state: _DropoutState, k: int, layer: Any, _: Any, x: Any) -> Any
         return x
     if x.shape[0] != state.rows:
         raise ModelOutputError(
-            explained(
+            format_error(
                 "dropout layer",
                 f"{x.shape[0]} entries along its first axis for {state.rows} rows",
                 "the rows along the first axis",
@@ -293,5 +293,5 @@ def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
 
 def _wrong_shape(what: str, shape: Any, expected: str) -> ModelOutputError:
     return ModelOutputError(
-        explained(what, f"output of shape {shape}", expected, "Check output= of sd.ensemble")
+        format_error(what, f"output of shape {shape}", expected, "Check output= of sd.ensemble")
     )

@@ -11,16 +11,16 @@ import numpy as np
 
 from skedasis._types import Json
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
-from skedasis.engine.select import Choice, Task, as_method, names_of
-from skedasis.errors import DataError, explained
-from skedasis.methods.base import Local
+from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
+from skedasis.errors import DataError, format_error
+from skedasis.methods.base import BatchStats
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
-from skedasis.results.build.pdp import with_missing
+from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.stats.moments import WeightKind
@@ -63,23 +63,23 @@ def as_bytes(size: int | str, what: str) -> int:
         value = -1.0
     if not 0 <= value < float("inf") or isinstance(size, bool):
         raise DataError(
-            explained(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
+            format_error(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
         )
     return int(value)
 
 
-def check_settings(threads: Any, weight_kind: Any) -> None:
-    """Raise if `threads` or `weight_kind` is invalid.
+def check_settings(n_jobs: Any, weight_kind: Any) -> None:
+    """Raise if `n_jobs` or `weight_kind` is invalid.
 
     Raises
     ------
     DataError
     """
-    if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
-        raise DataError(explained("threads", repr(threads), "an integer of at least 1", "Use 1"))
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs < 1:
+        raise DataError(format_error("n_jobs", repr(n_jobs), "an integer of at least 1", "Use 1"))
     if weight_kind not in ("frequency", "sampling"):
         raise DataError(
-            explained(
+            format_error(
                 "weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Use one of these"
             )
         )
@@ -97,7 +97,7 @@ def check_heterogeneity_rows(rows: Any) -> int | None:
     if rows is None or (whole and rows >= 0 and rows != 1):
         return None if rows is None else int(rows)
     raise DataError(
-        explained(
+        format_error(
             "heterogeneity_rows",
             repr(rows)[:60],
             "0, an integer of at least 2, or None for all rows",
@@ -113,14 +113,14 @@ def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
 
 
 def resolve_method_and_selection(
-    method: Any, quantity: Quantity, source: Source, features: Any, groups: Any, seed: int
-) -> tuple[Any, Choice]:
+    method: Any, quantity: Quantity, source: Dataset, features: Any, groups: Any, seed: int
+) -> tuple[Any, FeatureSelection]:
     """Return the method for these rows, and the selected features."""
     free = method is None
     if not free:
         method = as_method(method)
         source, groups = method.given(source, groups, seed)
-    selection = Choice(source, features, groups, free=free)
+    selection = FeatureSelection(source, features, groups, free=free)
     method = as_method(method, pair=selection.pairs)
     names = {f.name for f in source.features}
     method.check((*source.features, *(f for f in selection.features if f.name not in names)))
@@ -143,7 +143,7 @@ def finalize_all(
     Parameters
     ----------
     job : Job
-    gathered : dict of (label, key) to Local
+    gathered : dict of (label, key) to BatchStats
         Emptied, to free memory early.
     scores : Scores
     kind : {"frequency", "sampling"}
@@ -163,7 +163,7 @@ def finalize_all(
 
 
 def finalize_task(
-    job: Job, label: Any, task: Task, local: Local, scores: Scores, kind: WeightKind
+    job: Job, label: Any, task: Task, local: BatchStats, scores: Scores, kind: WeightKind
 ) -> Any:
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
     exact, about = job.sample is None, about_of(job, label, task)
@@ -175,14 +175,16 @@ def finalize_task(
         result = result.with_provenance({"missing": local.notes["missing"]})
     elif missing is not None:
         donors = job.donors.get((label, task.key))
-        result = with_missing(result, missing, exact=donors is None or donors.exact)
+        result = with_missing_point(result, missing, exact=donors is None or donors.exact)
     score = scores.found.get((label, task.key))
     if score is not None:
         result = replace(result, swap_score=score).with_provenance({"vif": score.vif})
     return result
 
 
-def collect_results(found: dict[Any, Any], record: Json, selection: Choice, method: Any) -> Any:
+def collect_results(
+    found: dict[Any, Any], record: Json, selection: FeatureSelection, method: Any
+) -> Any:
     """Return the results of one output in the form that the caller gets: one result, a dictionary, or `Effects`."""
     combine = getattr(method, "together", None)
     if combine is not None:
@@ -197,7 +199,7 @@ def collect_results(found: dict[Any, Any], record: Json, selection: Choice, meth
 # Metadata of results.
 
 
-def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float) -> Json:
+def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float) -> Json:
     """Return the record from which the results can be reproduced.
 
     Seconds are not reproducible, nor is the number of calls of a slow model: see `skedasis.models.calling`.
@@ -215,7 +217,7 @@ def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float
         "rows": len(job.source),
         "weight": float(len(job.source)) if weights is None else float(weights.sum()),
         "features": names_of(job.tasks),
-        "seed": seed,
+        "random_state": seed,
         "exact": True,
         "rows_kept": "all" if job.sample is None else int(job.sample.sum()),
         "kept_as_wanted": enough,
@@ -232,8 +234,8 @@ def provenance(job: Job, scores: Scores, seed: int, threads: int, seconds: float
         **({"trees": job.trees, "tree_rows": job.meter.tree_rows} if job.trees else {}),
         "model_seconds": job.meter.seconds + scores.meter.seconds,
         "seconds": seconds,
-        "threads": threads,
-        **({"model_threads": 1} if limits_model_threads(job, threads) else {}),
+        "n_jobs": n_jobs,
+        **({"model_threads": 1} if limits_model_threads(job, n_jobs) else {}),
         "versions": {
             "skedasis": __version__,
             "numpy": np.__version__,
@@ -248,7 +250,7 @@ def about_of(job: Job, label: Any, task: Task) -> Any:
     return abouts[0] if len(abouts) == 1 else abouts
 
 
-def _about(quantity: Quantity, source: Source, column: Any) -> About:
+def _about(quantity: Quantity, source: Dataset, column: Any) -> About:
     if isinstance(column, Feature):
         return About(column, quantity.name, quantity.unit, source.library)
     categorical = isinstance(column, LevelColumn)

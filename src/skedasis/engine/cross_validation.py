@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.dataset import Source
-from skedasis.errors import DataError, explained
+from skedasis.data.dataset import Dataset
+from skedasis.errors import DataError, format_error
 
 _FORMS = (
     "a list with the test rows, or the (train, test) rows, of each model; a fold number for each row; "
@@ -58,7 +58,7 @@ class Folds:
     chosen: str = "none: the overlap of the models' training rows is not known"
 
 
-def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
+def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
     """Return the rows that each model is explained on.
 
     Parameters
@@ -66,7 +66,7 @@ def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
     cv : object
         As in `explain`; None explains every model on all rows.
     models : int
-    source : Source
+    source : Dataset
     X, y : object
         As the caller gave them. Only splitters use them.
 
@@ -105,7 +105,7 @@ def as_folds(cv: Any, models: int, source: Source, X: Any, y: Any) -> Folds:
     return Folds(parts, correction, overlap, said, shared, "rows held out over rows fitted on")
 
 
-def _source_indices(rows: Ints, source: Source) -> Ints:
+def _source_indices(rows: Ints, source: Dataset) -> Ints:
     """Return the indices of rows of X within the source's rows."""
     return rows if source.row_id is None else np.searchsorted(source.row_id, rows)
 
@@ -173,7 +173,7 @@ def _split(cv: Any, X: Any, y: Any) -> list[Any]:
     )
     if not same:
         raise DataError(
-            explained(
+            format_error(
                 "cv",
                 f"{type(cv).__name__}, which returned different folds when called twice",
                 "the folds that the models were fitted on",
@@ -226,4 +226,4 @@ def _rows(given: Any, n: int, what: str, *, twice: bool = False) -> Ints:
 
 
 def _error(got: str, expected: str) -> DataError:
-    return DataError(explained("cv", got, expected, _USE_FOLDS))
+    return DataError(format_error("cv", got, expected, _USE_FOLDS))

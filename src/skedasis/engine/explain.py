@@ -29,7 +29,7 @@ from typing import (
     overload,
 )
 
-from skedasis.data.dataset import as_source
+from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import (
     SCORE_ROWS,
     as_bytes,
@@ -41,24 +41,25 @@ from skedasis.engine.assemble import (
     resolve_method_and_selection,
     warn_unused_arguments,
 )
-from skedasis.engine.plan import Settings, prepare
+from skedasis.engine.plan import Settings, prepare_job
 from skedasis.engine.run import run
-from skedasis.errors import DataError, explained
-from skedasis.methods.base import Form, Parameters
+from skedasis.errors import DataError, format_error
+from skedasis.methods.base import MethodVariant, Parameters
 from skedasis.methods.permutation import PFI
-from skedasis.quantities.outputs import Several, as_quantity
-from skedasis.quantities.tree_evaluator import Wish
+from skedasis.quantities.outputs import MultiOutput, as_quantity
+from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.stats.moments import WeightKind
+from skedasis.stats.random_state import RandomState, as_seed
 
 if TYPE_CHECKING:
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance
     from skedasis.results.multi_model import (
-        EffectOfModels,
-        EffectsOfModels,
-        ImportanceOfModels,
-        SurfaceOfModels,
+        MultiModelEffect,
+        MultiModelEffects,
+        MultiModelImportance,
+        MultiModelSurface,
     )
     from skedasis.results.surface import Surface
 
@@ -82,14 +83,17 @@ FeatureList: TypeAlias = list[str] | list[int] | list[FeatureLike] | None
 Models: TypeAlias = list[Any] | tuple[Any, ...]
 
 
-MultiOutputModels: TypeAlias = list[Several] | tuple[Several, ...]
+MultiOutputModels: TypeAlias = list[MultiOutput] | tuple[MultiOutput, ...]
 
 
 ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
 
 
 EffectMethod: TypeAlias = (
-    Parameters | Form | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
+    Parameters
+    | MethodVariant
+    | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"]
+    | None
 )
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
@@ -98,17 +102,17 @@ class ExplainKeywords(TypedDict, total=False):
     """The keywords of `explain`."""
 
     y: Any
-    weights: Any
+    sample_weight: Any
     schema: Any
     groups: Any
-    seed: int
+    random_state: RandomState
     memory: int | str
     keep: int | str
-    threads: int
+    n_jobs: int
     progress: bool | None
     weight_kind: WeightKind
     row_id: Any
-    tree: Wish
+    tree: TreeMode
     heterogeneity_rows: int | None
 
 
@@ -142,7 +146,7 @@ def explain(
     *,
     method: ImportanceMethod,
     **more: Unpack[MultiModelKeywords],
-) -> ImportanceOfModels: ...
+) -> MultiModelImportance: ...
 
 
 @overload
@@ -153,7 +157,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **more: Unpack[MultiModelKeywords],
-) -> EffectOfModels: ...
+) -> MultiModelEffect: ...
 
 
 @overload
@@ -164,7 +168,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **more: Unpack[MultiModelKeywords],
-) -> SurfaceOfModels: ...
+) -> MultiModelSurface: ...
 
 
 @overload
@@ -175,7 +179,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **more: Unpack[MultiModelKeywords],
-) -> dict[tuple[str, str], SurfaceOfModels]: ...
+) -> dict[tuple[str, str], MultiModelSurface]: ...
 
 
 @overload
@@ -186,12 +190,12 @@ def explain(
     *,
     method: EffectMethod = None,
     **more: Unpack[MultiModelKeywords],
-) -> EffectsOfModels: ...
+) -> MultiModelEffects: ...
 
 
 @overload
 def explain(
-    model: Several,
+    model: MultiOutput,
     X: Any,
     features: Any = None,
     *,
@@ -202,7 +206,7 @@ def explain(
 
 @overload
 def explain(
-    model: Several,
+    model: MultiOutput,
     X: Any,
     features: FeatureLike,
     *,
@@ -213,7 +217,7 @@ def explain(
 
 @overload
 def explain(
-    model: Several,
+    model: MultiOutput,
     X: Any,
     features: PairLike,
     *,
@@ -224,7 +228,7 @@ def explain(
 
 @overload
 def explain(
-    model: Several,
+    model: MultiOutput,
     X: Any,
     features: PairList,
     *,
@@ -235,7 +239,7 @@ def explain(
 
 @overload
 def explain(
-    model: Several,
+    model: MultiOutput,
     X: Any,
     features: FeatureList = None,
     *,
@@ -306,17 +310,17 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     *,
     method: Any = None,
     y: Any = None,
-    weights: Any = None,
+    sample_weight: Any = None,
     schema: Any = None,
     groups: Any = None,
-    seed: int = 0,
+    random_state: RandomState = 0,
     memory: int | str = "1GB",
     keep: int | str = "256MB",
-    threads: int = 1,
+    n_jobs: int = 1,
     progress: bool | None = None,
     weight_kind: WeightKind = "frequency",
     row_id: Any = None,
-    tree: Wish = "auto",
+    tree: TreeMode = "auto",
     heterogeneity_rows: int | None = SCORE_ROWS,
     cv: Any = None,
     correction: float | None = None,
@@ -341,14 +345,14 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
         its default parameters.
     y : array of n labels, optional
         For quantities that need labels, and for `MPlot` of labels and residuals.
-    weights : array of n numbers, optional
+    sample_weight : array of n numbers, optional
         Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent.
     schema : mapping or list of Feature, optional
         Kinds, units and orders of levels of columns whose types do not determine them.
     groups : mapping of str to list of columns, optional
         Columns that are explained together as one nominal feature of that name: a one-hot block, or columns with few
         distinct rows. A group of one column is that column.
-    seed : int
+    random_state : int
         For the sample of rows that results keep, for the rows of the heterogeneity scores, and for the permutations of
         `PFI`. Nothing else is random.
     memory : int or str
@@ -356,7 +360,7 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     keep : int or str
         Memory for the rows that results keep. If all rows need more, a random sample of them is kept, and the results
         that are computed from the sample say so.
-    threads : int
+    n_jobs : int
         Number of batches evaluated at a time. Useful for models that release the global interpreter lock. With several
         threads, the model's own thread pools are limited to one thread each.
     progress : bool, optional
@@ -373,8 +377,8 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
         reason. "off" always calls the model. "force" raises an error where the tree structure cannot be used.
     heterogeneity_rows : int or None
         Largest number of rows from which the heterogeneity scores are computed: those with the smallest hashes of
-        `seed` and `row_id`. None uses all rows, 0 computes no scores. 1 is an error, because rows are compared in
-        pairs.
+        `random_state` and `row_id`. None uses all rows, 0 computes no scores. 1 is an error, because rows are compared
+        in pairs.
     cv : list, array or splitter, optional
         For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
         ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for
@@ -388,8 +392,8 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     -------
     Effect, Effects, Surface, Importance or dict
         With `PFI` always an `Importance`. For a quantity with several outputs a dictionary of these by output, all from
-        the same model rows. For a list of models `EffectOfModels`, `EffectsOfModels`, `SurfaceOfModels` and
-        `ImportanceOfModels` likewise.
+        the same model rows. For a list of models `MultiModelEffect`, `MultiModelEffects`, `MultiModelSurface` and
+        `MultiModelImportance` likewise.
 
     Raises
     ------
@@ -431,28 +435,29 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     from skedasis.engine.heterogeneity_score import compute_scores
     from skedasis.engine.second_round import run_second_rounds
 
+    seed = as_seed("explain(random_state)", random_state)
     if isinstance(model, (list, tuple)):
-        given = (method, y, weights, schema, groups, seed, memory, keep, threads, progress)
+        given = (method, y, sample_weight, schema, groups, seed, memory, keep, n_jobs, progress)
         more = (weight_kind, row_id, tree, heterogeneity_rows)
         return _explain_models(model, X, features, cv, correction, *given, *more)
     _check_no_cv(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
-    source = quantity.prepare(as_source(X, y, weights, schema, row_id))
+    source = quantity.prepare(as_dataset(X, y, sample_weight, schema, row_id))
     warn_unused_arguments(method, model, y)
     method, selection = resolve_method_and_selection(
         method, quantity, source, features, groups, seed
     )
-    check_settings(threads, weight_kind)
+    check_settings(n_jobs, weight_kind)
     score_limit = check_heterogeneity_rows(heterogeneity_rows)
     settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
 
-    job = prepare(quantity, method, selection.source, selection.tasks(method), settings)
-    gathered = run(job, threads, progress)
-    scores = compute_scores(job, score_limit, seed, threads, progress)
-    known = run_second_rounds(job, gathered, scores, threads, progress, seed=seed, kind=weight_kind)
+    job = prepare_job(quantity, method, selection.source, selection.tasks(method), settings)
+    gathered = run(job, n_jobs, progress)
+    scores = compute_scores(job, score_limit, seed, n_jobs, progress)
+    known = run_second_rounds(job, gathered, scores, n_jobs, progress, seed=seed, kind=weight_kind)
     results = finalize_all(job, gathered, scores, weight_kind, known)
-    record = provenance(job, scores, seed, threads, time.perf_counter() - started)
+    record = provenance(job, scores, seed, n_jobs, time.perf_counter() - started)
     by_output = {
         label: collect_results(found, record, selection, method) for label, found in results.items()
     }
@@ -469,7 +474,7 @@ def _check_no_cv(cv: Any, correction: Any) -> None:
     for name, value in (("cv", cv), ("correction", correction)):
         if value is not None:
             raise DataError(
-                explained(
+                format_error(
                     name,
                     "one model",
                     "a list of models, one for each fold",

@@ -15,21 +15,21 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import LevelColumn
-from skedasis.data.containers import Borrowed
-from skedasis.data.dataset import Batch, Source
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Progress, in_order, limits_model_threads, make_evaluators
+from skedasis.engine.run import Progress, limits_model_threads, make_evaluators, map_in_order
 from skedasis.engine.select import Task
 from skedasis.errors import DataError
-from skedasis.models.calling import Meter, one_thread_each
-from skedasis.quantities.evaluator import Bound
+from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.stats.heterogeneity_score import (
     HeterogeneityScore,
     Ranks,
     ScoreRows,
     frequent_levels,
     mid_ranks,
-    paired,
+    pair_rows,
     score_rows,
     swap_score,
     variance_inflation,
@@ -49,13 +49,13 @@ class Scores:
         Empty with ``heterogeneity_rows=0``.
     exact : bool
         Whether the scores are computed from all rows.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the model that the scores needed.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
-    meter: Meter = field(default_factory=Meter)
+    meter: CallStats = field(default_factory=CallStats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class _Swap:
 
 
 def compute_scores(
-    job: Job, limit: int | None, seed: int, threads: int, show: bool | None
+    job: Job, limit: int | None, seed: int, n_jobs: int, show: bool | None
 ) -> Scores:
     """Return the heterogeneity score of each feature and output of a job.
 
@@ -113,7 +113,7 @@ def compute_scores(
     part = source.only(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
     evaluated = _evaluated_rows(job, tasks, part, rows)
-    own, changes, meter = _evaluate(job, part, swaps, evaluated, threads, show)
+    own, changes, meter = _evaluate(job, part, swaps, evaluated, n_jobs, show)
     known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
@@ -131,14 +131,14 @@ def compute_scores(
     return Scores(found, rows.exact, meter)
 
 
-def identifiers(source: Source) -> np.ndarray:
+def identifiers(source: Dataset) -> np.ndarray:
     """Return the row identifiers that the caller gave, else the row indices in X."""
     if source.keys is not None:
         return source.keys
     return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
-def _evaluated_rows(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) -> Bools:
+def _evaluated_rows(job: Job, tasks: list[Task], part: Dataset, rows: ScoreRows) -> Bools:
     """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data.
 
     These are all rows. If a single feature is explained, rows with missing values of it are left out, because the
@@ -150,7 +150,7 @@ def _evaluated_rows(job: Job, tasks: list[Task], part: Source, rows: ScoreRows) 
 
 
 def _swaps(
-    tasks: list[Task], part: Source, rows: ScoreRows, back: Ints, ascending: Ints
+    tasks: list[Task], part: Dataset, rows: ScoreRows, back: Ints, ascending: Ints
 ) -> dict[Any, _Swap]:
     """Return the swaps of each feature."""
     columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
@@ -183,7 +183,7 @@ def _ranks_of_present(value: Floats, rows: ScoreRows) -> Ranks:
     return Ranks(all_rows, found.distinct)
 
 
-def _regressor(part: Source, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
+def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Floats:
     """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
     feature = part.features[j]
     if feature.kind == "nominal":
@@ -222,7 +222,7 @@ def _swap(
     """
     back, ids = order
     some = np.flatnonzero(~np.isnan(value))
-    first, second = paired(None if ranks is None else ranks[some], vif, rows.noise[some])
+    first, second = pair_rows(None if ranks is None else ranks[some], vif, rows.noise[some])
     first, second = some[first], some[second]
     donors = ids.copy()
     donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
@@ -232,7 +232,7 @@ def _swap(
     return _Swap(first, second, donors, moves, task.features[0].columns, vif)
 
 
-def _values(task: Task, part: Source, rows: ScoreRows) -> Floats:
+def _values(task: Task, part: Dataset, rows: ScoreRows) -> Floats:
     """Return a feature's values, or the codes of its levels, in the order of the data; NaN for missing values."""
     column = task.columns[0]
     if isinstance(column, LevelColumn):
@@ -247,12 +247,12 @@ SwapResponses = tuple[dict[Any, Floats], dict[Key, Floats]]
 
 def _evaluate(
     job: Job,
-    part: Source,
+    part: Dataset,
     swaps: Mapping[Any, _Swap],
     evaluated: Bools,
-    threads: int,
+    n_jobs: int,
     show: bool | None,
-) -> tuple[dict[Any, Floats], dict[Key, Floats], Meter]:
+) -> tuple[dict[Any, Floats], dict[Key, Floats], CallStats]:
     """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
@@ -266,16 +266,16 @@ def _evaluate(
         (label, key): np.full(len(evaluated), np.nan) for label in job.outputs for key in swaps
     }
     positions = np.flatnonzero(evaluated)
-    meter, pace = Meter(), job.checked.pace
+    meter, pace = CallStats(), job.checked.pace
     text = f"Heterogeneity scores of {job.quantity.describe()}"
-    limiter = one_thread_each() if limits_model_threads(job, threads) else nullcontext()
+    limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
     with limiter as begin, Progress(len(batches) * len(swaps), text, show) as bar:
         pace.pulse = lambda: bar.advance(0)
 
-        def work(batch: Batch) -> tuple[Ints, SwapResponses, Meter]:
+        def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:
             return (positions[batch.places], *_batch(job, batch, swaps, bar))
 
-        for rows, (at, moved), cost in in_order(work, batches, threads, begin, pace.stop):
+        for rows, (at, moved), cost in map_in_order(work, batches, n_jobs, begin, pace.stop):
             meter.add(cost)
             for label, values in at.items():
                 own[label][rows] = values
@@ -286,7 +286,7 @@ def _evaluate(
 
 def _batch(
     job: Job, batch: Batch, swaps: Mapping[Any, _Swap], bar: Progress
-) -> tuple[SwapResponses, Meter]:
+) -> tuple[SwapResponses, CallStats]:
     """Evaluate one batch; see `_evaluate`."""
     evaluators = make_evaluators(job, batch, 1)
     at: dict[Any, Floats] = {label: evaluator.at() for label, evaluator in evaluators.items()}
@@ -297,13 +297,13 @@ def _batch(
         for evaluator in evaluators.values():
             evaluator.forget()
         bar.advance()
-    meter = Meter()
+    meter = CallStats()
     for evaluator in evaluators.values():
         meter.add(evaluator.meter)
     return (at, moved), meter
 
 
-def _change(evaluator: Bound, batch: Batch, swap: _Swap) -> Floats:
+def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:
     """Return the change of the quantity by the swap in each row of a batch, (n,)."""
     positions = batch.places
     change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[positions])
@@ -314,7 +314,7 @@ def _change(evaluator: Bound, batch: Batch, swap: _Swap) -> Floats:
     if not all_rows:
         evaluator, donors = evaluator.some(moved), donors[moved]
     # The columns of a group have the same donors, so that their combinations stay observed ones.
-    borrowed = Borrowed(donors[None])
+    borrowed = DonorRows(donors[None])
     swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
     difference = swapped - evaluator.at()
     change[moved] = difference[moved] if all_rows else difference

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Ints, Json
-from skedasis.binning import Binning, Segments, Spread
+from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Source, as_source
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.assemble import (
     SCORE_ROWS,
     about_of,
@@ -34,7 +34,7 @@ from skedasis.engine.assemble import (
 )
 from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
-from skedasis.engine.plan import Job, Key, Plans, Settings, prepare
+from skedasis.engine.plan import Job, Key, Plans, Settings, prepare_job
 from skedasis.engine.run import Gathered, run
 from skedasis.engine.second_round import (
     add_round,
@@ -44,18 +44,18 @@ from skedasis.engine.second_round import (
     should_replace_slopes,
     step_function_info,
 )
-from skedasis.engine.select import Choice, Task, as_method
-from skedasis.errors import DataError, explained
+from skedasis.engine.select import FeatureSelection, Task, as_method
+from skedasis.errors import DataError, format_error
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import SideColumn, side_of
-from skedasis.methods.base import Local, Plan
+from skedasis.methods.base import BatchStats, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.models.adapters import Traits
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
-from skedasis.quantities.tree_evaluator import Wish
+from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.results.build.linear_form import AXIS, LOCAL
-from skedasis.results.multi_model import EffectsOfModels, put_together
+from skedasis.results.multi_model import MultiModelEffects, combine_models
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments, WeightKind
@@ -78,7 +78,7 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
         got = "an empty list" if not models else "a list of one model"
         fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
         expected = "at least two models"
-        raise DataError(explained("models", got, expected, fix))
+        raise DataError(format_error("models", got, expected, fix))
     found: list[Quantity] = []
     for i, model in enumerate(models):
         with annotate_model_index(i, len(models)):
@@ -103,7 +103,7 @@ def check_equal(values: Sequence[Any], what: str) -> None:
         if value != known[0][1]:
             first = f"{known[0][1]!r}"[:60], f"{value!r}"[:60]
             raise DataError(
-                explained(
+                format_error(
                     f"models: {what}",
                     f"{first[0]} of model {known[0][0]} and {first[1]} of model {i}",
                     "the same for every model",
@@ -136,7 +136,7 @@ def check_correction(correction: Any) -> float:
     number = isinstance(correction, (int, float, np.integer, np.floating))
     if isinstance(correction, bool) or not number or not 0 <= correction < np.inf:
         raise DataError(
-            explained(
+            format_error(
                 "correction",
                 repr(correction)[:60],
                 "a non-negative number: the ratio of held-out to training rows",
@@ -166,8 +166,8 @@ class RowSubset:
     parts: tuple[Ints, ...]
 
     def restrict(
-        self, source: Source, tasks: list[Task], plans: Plans
-    ) -> tuple[Source, list[Task], Plans]:
+        self, source: Dataset, tasks: list[Task], plans: Plans
+    ) -> tuple[Dataset, list[Task], Plans]:
         """Return source, tasks and plans of these rows, with the same grids, bins and levels.
 
         Raises
@@ -186,12 +186,12 @@ class RowSubset:
         return some, own, plans
 
 
-def some_rows(source: Source, rows: Ints) -> Source:
+def some_rows(source: Dataset, rows: Ints) -> Dataset:
     """Return a source with the rows that one model is explained on. Unlike a sample, these are all its rows."""
     return source if len(rows) == len(source) else replace(source.only(rows), sampled=False)
 
 
-def _column(column: Any, rows: Ints, some: Source) -> Any:
+def _column(column: Any, rows: Ints, some: Dataset) -> Any:
     if isinstance(column, LevelColumn):
         return _levels(column, rows, some)
     if not isinstance(column, Column):
@@ -202,7 +202,7 @@ def _column(column: Any, rows: Ints, some: Source) -> Any:
     return Column(column.feature, x, some.weights, column.dtype)
 
 
-def _levels(column: LevelColumn, rows: Ints, some: Source) -> LevelColumn:
+def _levels(column: LevelColumn, rows: Ints, some: Dataset) -> LevelColumn:
     """Return a categorical feature's column for some rows, with all its levels, also those absent from these rows."""
     codes, size = column.codes[rows], len(column.levels)
     there = codes >= 0
@@ -230,7 +230,7 @@ def _levels(column: LevelColumn, rows: Ints, some: Source) -> LevelColumn:
 
 def _only_missing(feature: str, rows: int) -> DataError:
     return DataError(
-        explained(
+        format_error(
             f"feature {feature!r}",
             f"only missing values in the {rows:,} rows of one of the models",
             "at least one value for each model",
@@ -275,19 +275,19 @@ class ModelRun:
     """The run of one model: its job, batch statistics, scores, and the seconds it took."""
 
     job: Job
-    selection: Choice
+    selection: FeatureSelection
     method: Any
     gathered: Gathered
     scores: Scores
     seconds: float
 
 
-def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, Traits]:
+def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, DerivativeInfo]:
     """Return the kind of local effect that all models support, for features whose cells would differ between models.
 
     A piecewise constant model supports only steps. Its jumps, if known for all models, become edges of the cells.
     """
-    agreed: dict[Any, Traits] = {}
+    agreed: dict[Any, DerivativeInfo] = {}
     for key in jobs[0].plans:
         plans = [job.plans[key] for job in jobs]
         if not all(isinstance(p, Plan) for p in plans) or _same_cells(plans):
@@ -298,7 +298,7 @@ def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, Traits]:
         known = [j for j in jumps if j is not None]
         said = "differences, the kind of local effect that all models support"
         every = np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
-        agreed[key] = Traits(local, said, all(p.traits.certain for p in plans), every)
+        agreed[key] = DerivativeInfo(local, said, all(p.traits.certain for p in plans), every)
     return agreed
 
 
@@ -331,11 +331,11 @@ class _ChosenBins(Binning):
         """Return the scheme's fine cells."""
         return self.scheme.candidates(column)
 
-    def choose(self, cells: Cells, moments: Moments, spread: Spread) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return the indices of the edges of the bins."""
         return self.segments_.kept
 
-    def segments(self, cells: Cells, moments: Moments, spread: Spread) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
         """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
@@ -379,7 +379,7 @@ def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any,
 
 
 def run_shared_rounds(
-    found: Sequence[ModelRun], threads: int, show: bool | None, kind: WeightKind
+    found: Sequence[ModelRun], n_jobs: int, show: bool | None, kind: WeightKind
 ) -> None:
     """Choose bins of step functions from the moments of all models, and compute each model's differences across them.
 
@@ -405,7 +405,7 @@ def run_shared_rounds(
                 chosen[key] = more.rises
     for model_run in found:
         plans = {k: replace(model_run.job.plans[k], rises=cells) for k, cells in chosen.items()}
-        add_round(model_run.job, plans, model_run.gathered, threads, show)
+        add_round(model_run.job, plans, model_run.gathered, n_jobs, show)
 
 
 def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | None:
@@ -448,24 +448,24 @@ def _segments(plan: Any, whole: Any) -> Segments:
     return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
-def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, Local]:
+def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     """Return the planned cells, and the pooled moments and rows of all models' local effects on them.
 
     Moments are scaled so that a row counts once, however many models are explained on it. The smallest number of rows
     per bin therefore refers to distinct rows.
     """
     plans = [model_run.job.plans[key] for model_run in found]
-    local: list[Local] = []
+    local: list[BatchStats] = []
     for model_run, plan in zip(found, plans, strict=True):
         moments, coarse = model_run.gathered[key].moments, getattr(plan, "coarse", None)
         if coarse is not None:
             moments = {
                 k: m.pool(coarse[:-1]) if k in (LOCAL, AXIS) else m for k, m in moments.items()
             }
-        local.append(Local(moments, {}, model_run.gathered[key].largest))
+        local.append(BatchStats(moments, {}, model_run.gathered[key].largest))
     shared = set.intersection(*(set(part.moments) for part in local)) - {MISSING}
     pooled = reduce(
-        Local.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
+        BatchStats.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )
     ids = [_ids(model_run.job.source) for model_run in found]
     fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
@@ -516,7 +516,7 @@ def _record_binning(found: Sequence[ModelRun], key: Any, said: Any) -> None:
             model_run.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
 
 
-def _ids(source: Source) -> Ints:
+def _ids(source: Dataset) -> Ints:
     return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
@@ -545,11 +545,11 @@ class ExplainOptions:
     seed: int = 0
     memory: int | str = "1GB"
     keep: int | str = "256MB"
-    threads: int = 1
+    n_jobs: int = 1
     progress: bool | None = None
     weight_kind: WeightKind = "frequency"
     row_id: Any = None
-    tree: Wish = "auto"
+    tree: TreeMode = "auto"
     heterogeneity_rows: int | None = SCORE_ROWS
 
 
@@ -572,18 +572,18 @@ def explain_several(
         As in `explain`.
     """
     quantities = quantities_of(models)
-    check_settings(options.threads, options.weight_kind)
+    check_settings(options.n_jobs, options.weight_kind)
     fraction = None if correction is None else check_correction(correction)
-    source = as_source(X, options.y, options.weights, options.schema, options.row_id)
+    source = as_dataset(X, options.y, options.weights, options.schema, options.row_id)
     folds = as_folds(cv, len(models), source, X, options.y)
     if fraction is not None:
         folds = replace(folds, correction=fraction, chosen="given")
     warn_unused_arguments(options.method, models[0], options.y)
     found = _run_models(quantities, source, features, folds, options)
     _replace_slopes(found, quantities, source, features, folds, options)
-    run_shared_rounds(found, options.threads, options.progress, options.weight_kind)
+    run_shared_rounds(found, options.n_jobs, options.progress, options.weight_kind)
     variants = choose_shared_bins(found, options.weight_kind)
-    records = [provenance(o.job, o.scores, options.seed, options.threads, o.seconds) for o in found]
+    records = [provenance(o.job, o.scores, options.seed, options.n_jobs, o.seconds) for o in found]
     record = _record(records, found, folds)
     kind, first = options.weight_kind, found[0].job
     results = {
@@ -594,7 +594,7 @@ def explain_several(
 
 def _run_models(
     quantities: Sequence[Quantity],
-    source: Source,
+    source: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
@@ -610,8 +610,8 @@ def _run_models(
     found: list[ModelRun] = []
     for i, (job, selection, method) in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
-            gathered = run(job, options.threads, options.progress)
-            scores = compute_scores(job, limit, options.seed, options.threads, options.progress)
+            gathered = run(job, options.n_jobs, options.progress)
+            scores = compute_scores(job, limit, options.seed, options.n_jobs, options.progress)
         found.append(
             ModelRun(job, selection, method, gathered, scores, time.perf_counter() - started)
         )
@@ -622,7 +622,7 @@ def _run_models(
 def _replace_slopes(
     found: list[ModelRun],
     quantities: Sequence[Quantity],
-    source: Source,
+    source: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
@@ -632,7 +632,7 @@ def _replace_slopes(
     Features for which the caller gave the slopes of some model are left as they are: given slopes are never replaced,
     and all models share their cells.
     """
-    failed: dict[Key, Traits] = {}
+    failed: dict[Key, DerivativeInfo] = {}
     plans = [item for model_run in found for item in model_run.job.plans.items()]
     given = {key for key, plan in plans if isinstance(plan, Plan) and plan.traits.given}
     for model_run in found:
@@ -653,24 +653,24 @@ def _replace_slopes(
     for model_run, (job, _, _) in zip(found, again, strict=True):
         model_run.job.checked.meter.add(job.checked.meter)
         model_run.job.plans.update({key: job.plans[key] for key in failed})
-        later = run(restricted_job(model_run.job, list(failed)), options.threads, options.progress)
+        later = run(restricted_job(model_run.job, list(failed)), options.n_jobs, options.progress)
         for key, local in later.items():
             model_run.gathered[key] = keep_missing_moments(local, model_run.gathered[key])
 
 
 def _prepare_models(
     quantities: Sequence[Quantity],
-    source: Source,
+    source: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
-    agreed: dict[Any, Traits],
-) -> list[tuple[Job, Choice, Any]]:
+    agreed: dict[Any, DerivativeInfo],
+) -> list[tuple[Job, FeatureSelection, Any]]:
     """Return each model's job, selected features, and the method for its rows."""
     keep = as_bytes(options.keep, "keep") // len(quantities)
     settings = Settings(as_bytes(options.memory, "memory"), keep, options.seed, options.tree)
     by_rows = as_method(options.method).by_rows
-    prepared: list[tuple[Job, Choice, Any]] = []
+    prepared: list[tuple[Job, FeatureSelection, Any]] = []
     for i, (quantity, rows) in enumerate(zip(quantities, folds.parts, strict=True)):
         with annotate_model_index(i, len(quantities)):
             own = quantity.prepare(source)
@@ -681,7 +681,7 @@ def _prepare_models(
                 options.method, quantity, own, features, options.groups, options.seed
             )
             tasks = selection.tasks(method)
-            job = prepare(quantity, method, selection.source, tasks, settings, part, agreed)
+            job = prepare_job(quantity, method, selection.source, tasks, settings, part, agreed)
             prepared.append((job, selection, method))
     return prepared
 
@@ -713,7 +713,7 @@ def _results(
         else:
             single.append({k: r.with_provenance(own) for k, r in results.items()})
     shown = {
-        key: put_together(
+        key: combine_models(
             tuple(results[key] for results in single), folds.correction, folds.overlap, record
         )
         for key in single[0]
@@ -721,7 +721,7 @@ def _results(
     selection = found[0].selection
     if None in shown or selection.single:
         return next(iter(shown.values()))
-    return shown if selection.pairs else EffectsOfModels(shown, record)
+    return shown if selection.pairs else MultiModelEffects(shown, record)
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

@@ -1,7 +1,8 @@
 """Before the first batch: check the model, plan every feature, and choose the batch size.
 
-`prepare` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for each
-output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for all.
+`prepare_job` returns a `Job`, which holds everything that does not depend on the batch. Features are planned once for
+each output of the model, because outputs may differ in their derivatives; methods that use no derivatives plan once for
+all.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ import numpy as np
 
 from skedasis._types import Bools, Ints
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.engine.select import Task
 from skedasis.methods.missing import Donors, donors_of
-from skedasis.models.adapters import Traits
-from skedasis.models.calling import Meter
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
-from skedasis.quantities.evaluator import Checked, Tape, check, traits_of
-from skedasis.quantities.tree_evaluator import Chosen, Wish, by_trees
+from skedasis.quantities.evaluator import (
+    ProbeResult,
+    ResponseCache,
+    derivative_info_of,
+    probe_model,
+)
+from skedasis.quantities.tree_evaluator import TreeDecision, TreeMode, use_trees_if_exact
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -52,7 +58,7 @@ class Settings:
     memory: int
     keep: int
     seed: int = 0
-    tree: Wish = "auto"
+    tree: TreeMode = "auto"
 
 
 @dataclass(frozen=True)
@@ -66,18 +72,18 @@ class Job:
     outputs : dict of label to Quantity
         One entry for each output; a single entry None for a quantity with one output.
     method : object
-    source : Source
+    source : Dataset
     tasks : sequence of Task
     plans : dict of (label, key) to plan
     donors : dict of (label, key) to Donors
         For features with missing values.
-    checked : Checked
+    checked : ProbeResult
         Results of the model's checks.
     copies, batch_rows : int
         Copies of a batch's rows in one call of the model, and rows of a batch.
     sample : ndarray of bool, optional
         Mask of the kept rows, (n,); None for all.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the model so far.
     trees : str, optional
         For tree ensembles: that their structure is used, or why the model is called.
@@ -86,15 +92,15 @@ class Job:
     quantity: Quantity
     outputs: dict[Any, Quantity]
     method: Any
-    source: Source
+    source: Dataset
     tasks: Sequence[Task]
     plans: Plans
     donors: dict[Key, Donors]
-    checked: Checked
+    checked: ProbeResult
     copies: int
     batch_rows: int
     sample: Bools | None
-    meter: Meter = field(default_factory=Meter)
+    meter: CallStats = field(default_factory=CallStats)
     trees: str | None = None
 
     @property
@@ -103,14 +109,14 @@ class Job:
         return set(self.outputs) == {None}
 
 
-def prepare(
+def prepare_job(
     quantity: Quantity,
     method: Any,
-    source: Source,
+    source: Dataset,
     tasks: Sequence[Task],
     settings: Settings,
     part: RowSubset | None = None,
-    agreed: Mapping[Any, Traits] | None = None,
+    agreed: Mapping[Any, DerivativeInfo] | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches.
 
@@ -122,7 +128,7 @@ def prepare(
     part : RowSubset, optional
         For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
         these.
-    agreed : mapping of (label, key) to Traits, optional
+    agreed : mapping of (label, key) to DerivativeInfo, optional
         For several models: how local effects are computed where the models differ in their derivatives.
     """
     evaluated, checked = _check_model(quantity, source, tasks, settings.tree)
@@ -158,26 +164,26 @@ def prepare(
 
 
 def _check_model(
-    quantity: Quantity, source: Source, tasks: Sequence[Task], tree: Wish
-) -> tuple[Chosen, Checked]:
+    quantity: Quantity, source: Dataset, tasks: Sequence[Task], tree: TreeMode
+) -> tuple[TreeDecision, ProbeResult]:
     """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
-    output_meter = Meter()
+    output_meter = CallStats()
     present = _present(tasks)
     by_label = quantity.outputs(source, output_meter, present)
     outputs: dict[Any, Quantity] = {None: quantity} if by_label is None else by_label
-    checked = check(list(outputs.values()), source, present)
+    checked = probe_model(list(outputs.values()), source, present)
     checked.meter.add(output_meter)
     means = all(getattr(t.variant, "means_only", False) for t in tasks)
-    evaluated = by_trees(outputs, source, tree, checked, means=means)
+    evaluated = use_trees_if_exact(outputs, source, tree, checked, means=means)
     checked.meter.add(evaluated.meter)
     return evaluated, checked
 
 
 def _batch_size(
-    source: Source,
+    source: Dataset,
     tasks: Sequence[Task],
     plans: Plans,
-    evaluated: Chosen,
+    evaluated: TreeDecision,
     memory: int,
 ) -> tuple[int, int]:
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
@@ -215,10 +221,10 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
 
 def _plans(
     outputs: dict[Any, Quantity],
-    source: Source,
+    source: Dataset,
     tasks: Sequence[Task],
-    checked: Checked,
-    agreed: Mapping[Any, Traits],
+    checked: ProbeResult,
+    agreed: Mapping[Any, DerivativeInfo],
 ) -> Plans:
     """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
     plans: Plans = {}
@@ -227,7 +233,7 @@ def _plans(
             plan = task.variant.plan(task.column, _no_derivatives(task))
             plans |= {(label, task.key): plan for label in outputs}
             continue
-        tape = Tape() if len(outputs) > 1 else None
+        tape = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
             traits = tuple(_traits(quantity, source, c, checked, tape, task) for c in task.columns)
             known = traits[0] if len(traits) == 1 else traits
@@ -236,7 +242,7 @@ def _plans(
     return plans
 
 
-def _plan_of(task: Task, known: Any, common: Traits | None) -> Any:
+def _plan_of(task: Task, known: Any, common: DerivativeInfo | None) -> Any:
     """Return the plan of one model; with `common`, on cells that suit all models.
 
     Slopes and differences belong to points, so models may share cells and yet differ in them. Step functions need one
@@ -269,23 +275,28 @@ def _present(tasks: Sequence[Task]) -> Ints | None:
 
 
 def _no_derivatives(task: Task) -> Any:
-    none = Traits("none", "")
+    none = DerivativeInfo("none", "")
     return none if len(task.columns) == 1 else (none, none)
 
 
 def _traits(
-    quantity: Quantity, source: Source, column: Any, checked: Checked, tape: Tape | None, task: Task
-) -> Traits:
+    quantity: Quantity,
+    source: Dataset,
+    column: Any,
+    checked: ProbeResult,
+    tape: ResponseCache | None,
+    task: Task,
+) -> DerivativeInfo:
     if not isinstance(column, Column):
-        return Traits("levels", "differences between levels")
+        return DerivativeInfo("levels", "differences between levels")
     traits = quantity.traits(column.feature)
     if len(task.columns) == 1 and task.variant.observed_only(column):
         return traits  # probing derivatives would evaluate the model between observed values
     values = column.distinct_values if column.integer and traits.local == "differences" else None
-    return traits_of(quantity, source, column.summary(), checked, tape, values)
+    return derivative_info_of(quantity, source, column.summary(), checked, tape, values)
 
 
-def _sample(source: Source, kept: int, seed: int) -> Bools | None:
+def _sample(source: Dataset, kept: int, seed: int) -> Bools | None:
     """Return a mask of the rows that are kept, None for all. Draws are keyed by row identifier."""
     n = len(source)
     if kept >= n:

@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 
 from skedasis.data.dataset import Batch
 from skedasis.engine.plan import Job, Key
-from skedasis.methods.base import Kept, Local
+from skedasis.methods.base import BatchStats, RowStore
 from skedasis.methods.missing import MISSING, missing_moments
-from skedasis.models.calling import Meter, one_thread_each
-from skedasis.quantities.evaluator import Bound, Tape
+from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
 
 # ------------------------------------------------------------------------------------------
 # Progress bar and threads.
@@ -88,10 +88,10 @@ class Progress:
             self._bar.stop()
 
 
-def in_order(
+def map_in_order(
     work: Callable[[_Task], _Result],
     tasks: Sequence[_Task],
-    threads: int = 1,
+    n_jobs: int = 1,
     begin: Callable[[], object] | None = None,
     stop: Callable[[], object] | None = None,
 ) -> Iterator[_Result]:
@@ -101,7 +101,7 @@ def in_order(
     ----------
     work : callable
     tasks : sequence
-    threads : int
+    n_jobs : int
         1 works in the calling thread. At most two results per thread are computed ahead.
     begin : callable, optional
         Called once in each new thread, before its first task.
@@ -112,15 +112,15 @@ def in_order(
     -----
     Results are merged in the order of the tasks, so they are identical for any number of threads.
     """
-    if threads == 1 or len(tasks) < 2:
+    if n_jobs == 1 or len(tasks) < 2:
         yield from map(work, tasks)
         return
     waiting: deque[Future[_Result]] = deque()
-    with ThreadPoolExecutor(threads, initializer=begin) as pool:
+    with ThreadPoolExecutor(n_jobs, initializer=begin) as pool:
         try:
             for task in tasks:
                 waiting.append(pool.submit(work, task))
-                if len(waiting) >= 2 * threads:
+                if len(waiting) >= 2 * n_jobs:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
@@ -137,36 +137,38 @@ def in_order(
 # The loop over batches.
 
 
-Gathered = dict[Key, Local]
+Gathered = dict[Key, BatchStats]
 
 
-def run(job: Job, threads: int, show: bool | None) -> Gathered:
+def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
     """Go through the batches once, and return their statistics, merged in the order of the batches."""
     batches = list(job.source.batches(job.batch_rows))
     worker = threading.local()
     merged: Gathered = {}
     capacity = len(job.source) if job.sample is None else int(job.sample.sum())
-    rows = Kept(list(job.plans), capacity)
+    rows = RowStore(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
     pace = job.checked.pace
-    limiter = one_thread_each() if limits_model_threads(job, threads) else nullcontext()
+    limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
     with (
         limiter as begin,
         Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
     ):
         pace.pulse = lambda: bar.advance(0)
 
-        def work(task: tuple[int, Batch]) -> tuple[Gathered, Meter]:
-            previous: list[Bound | None] = getattr(worker, "evaluators", [None] * len(job.outputs))
+        def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
+            previous: list[BatchEvaluator | None] = getattr(
+                worker, "evaluators", [None] * len(job.outputs)
+            )
             gathered, evaluators = _batch(job, *task, previous, bar)
             worker.evaluators = evaluators
-            meter = Meter()
+            meter = CallStats()
             for evaluator in evaluators:
                 meter.add(evaluator.meter)
             return gathered, meter
 
         numbered = list(enumerate(batches))
-        for gathered, meter in in_order(work, numbered, threads, begin, pace.stop):
+        for gathered, meter in map_in_order(work, numbered, n_jobs, begin, pace.stop):
             job.meter.add(meter)
             for key, local in gathered.items():
                 rows.add(key, local.kept)
@@ -177,14 +179,14 @@ def run(job: Job, threads: int, show: bool | None) -> Gathered:
     return merged
 
 
-def limits_model_threads(job: Job, threads: int) -> bool:
+def limits_model_threads(job: Job, n_jobs: int) -> bool:
     """Return whether several threads call the model, so that its own thread pools are limited to one thread."""
-    return threads > 1 and len(job.source) > job.batch_rows
+    return n_jobs > 1 and len(job.source) > job.batch_rows
 
 
 def _batch(
-    job: Job, number: int, batch: Batch, previous: list[Bound | None], bar: Progress
-) -> tuple[Gathered, list[Bound]]:
+    job: Job, number: int, batch: Batch, previous: list[BatchEvaluator | None], bar: Progress
+) -> tuple[Gathered, list[BatchEvaluator]]:
     """Compute the statistics of one batch, and return them with the evaluators, whose memory the next batch reuses."""
     first = number * job.batch_rows
     keep = None if job.sample is None else job.sample[first : first + len(batch)]
@@ -208,8 +210,8 @@ def _batch(
 
 
 def make_evaluators(
-    job: Job, batch: Batch, copies: int, previous: list[Bound | None] | None = None
-) -> dict[Any, Bound]:
+    job: Job, batch: Batch, copies: int, previous: list[BatchEvaluator | None] | None = None
+) -> dict[Any, BatchEvaluator]:
     """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses.
 
     Parameters
@@ -218,15 +220,15 @@ def make_evaluators(
     batch : Batch
     copies : int
         Copies of the batch's rows in one call of the model.
-    used : list of Bound or None, optional
+    used : list of BatchEvaluator or None, optional
         The same worker's evaluators of the previous batch, whose memory is reused.
     """
-    tape = Tape() if len(job.outputs) > 1 else None
-    previous_evaluators: list[Bound | None] = (
+    tape = ResponseCache() if len(job.outputs) > 1 else None
+    previous_evaluators: list[BatchEvaluator | None] = (
         [None] * len(job.outputs) if previous is None else previous
     )
     shared: dict[str, Any] = {}
-    evaluators: dict[Any, Bound] = {}
+    evaluators: dict[Any, BatchEvaluator] = {}
     for (label, quantity), previous_evaluator in zip(
         job.outputs.items(), previous_evaluators, strict=True
     ):

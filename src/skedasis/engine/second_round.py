@@ -13,15 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.engine.assemble import about_of, finalize_task
 from skedasis.engine.heterogeneity_score import Scores, identifiers
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, make_evaluators, run
-from skedasis.methods.base import Local, Plan
+from skedasis.methods.base import BatchStats, Plan
 from skedasis.methods.missing import MISSING
-from skedasis.models.adapters import Traits
-from skedasis.quantities.evaluator import Bound
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.checks.slope_check import ROWS, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
@@ -36,7 +36,7 @@ def run_second_rounds(
     job: Job,
     gathered: Gathered,
     scores: Scores,
-    threads: int,
+    n_jobs: int,
     show: bool | None,
     *,
     seed: int,
@@ -48,7 +48,7 @@ def run_second_rounds(
     ----------
     job : Job
         Updated with the plans of the last round.
-    gathered : dict of (label, feature) to Local
+    gathered : dict of (label, feature) to BatchStats
         Statistics of the first round. Those of later rounds are added.
     scores : Scores
     threads, show, seed, kind
@@ -63,11 +63,11 @@ def run_second_rounds(
     failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
     if failed:
         replace_slopes(job, {key: step_function_info(job, key, checks[key]) for key in failed})
-        repeated = run(restricted_job(job, failed), threads, show)
+        repeated = run(restricted_job(job, failed), n_jobs, show)
         for key, local in repeated.items():
             gathered[key] = keep_missing_moments(local, gathered[key])
             del results[key]
-    run_requested_rounds(job, gathered, scores, threads, show, kind)
+    run_requested_rounds(job, gathered, scores, n_jobs, show, kind)
     return results
 
 
@@ -83,7 +83,7 @@ def check_slopes(
     Parameters
     ----------
     job : Job
-    gathered : dict of (label, feature) to Local
+    gathered : dict of (label, feature) to BatchStats
         Statistics of the first round.
     scores : Scores
     seed, kind
@@ -155,7 +155,7 @@ def _has_slopes(plan: object) -> bool:
     return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
 
 
-def _cells_of(part: Source, effect: Effect, *, follows_curve: bool) -> Cells:
+def _cells_of(part: Dataset, effect: Effect, *, follows_curve: bool) -> Cells:
     """Return the cells on which an effect is checked: its own bins, or at most 16 unions of them.
 
     With `follows_curve` (bins chosen by the penalized likelihood), the cells are quantiles of the checked rows. Such
@@ -178,7 +178,7 @@ def _cells_of(part: Source, effect: Effect, *, follows_curve: bool) -> Cells:
     return Cells(edges, effect.spec.closed)
 
 
-def _differences(evaluator: Bound, j: int, cells: Cells) -> Floats:
+def _differences(evaluator: BatchEvaluator, j: int, cells: Cells) -> Floats:
     """Return each row's difference of the quantity across its cell, (n,); NaN for rows outside the cells."""
     cell = cells.locate(evaluator.column(j))
     out = np.full(len(cell), np.nan)
@@ -195,16 +195,16 @@ def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
     return not check.passed and variant.replaces_slopes and not job.plans[key].traits.given
 
 
-def step_function_info(job: Job, key: Key, check: SlopeCheck) -> Traits:
+def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
     """Return the description of the step function that replaces slopes which failed the check."""
     source = (
         f"differences across bins, because the slopes ({job.plans[key].traits.source}) do not match the differences "
         f"of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
     )
-    return Traits("steps", source)
+    return DerivativeInfo("steps", source)
 
 
-def replace_slopes(job: Job, infos: Mapping[Key, Traits]) -> None:
+def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
     by_key = {t.key: t for t in job.tasks}
     for (label, key), info in infos.items():
@@ -216,7 +216,7 @@ def replace_slopes(job: Job, infos: Mapping[Key, Traits]) -> None:
         job.plans[label, key] = plan if job.sample is None else task.variant.refined(plan)
 
 
-def keep_missing_moments(local: Local, before: Local) -> Local:
+def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
     """Return `local` with the moments of rows with missing values and the notes of the first round."""
     if MISSING in before.moments:
         local.moments[MISSING] = before.moments[MISSING]
@@ -231,7 +231,7 @@ def run_requested_rounds(
     job: Job,
     gathered: Gathered,
     scores: Scores,
-    threads: int,
+    n_jobs: int,
     show: bool | None,
     kind: WeightKind,
 ) -> None:
@@ -245,17 +245,17 @@ def run_requested_rounds(
             found = task.variant.further(job.plans[key], gathered[key], score, about, kind)
             if found is not None:
                 plans[key] = found
-    add_round(job, plans, gathered, threads, show)
+    add_round(job, plans, gathered, n_jobs, show)
 
 
 def add_round(
-    job: Job, plans: Mapping[Key, Plan], gathered: Gathered, threads: int, show: bool | None
+    job: Job, plans: Mapping[Key, Plan], gathered: Gathered, n_jobs: int, show: bool | None
 ) -> None:
     """Run a round for some plans, and add its moments and rows to those of earlier rounds."""
     if not plans:
         return
     job.plans.update(plans)
-    for key, local in run(restricted_job(job, list(plans)), threads, show).items():
+    for key, local in run(restricted_job(job, list(plans)), n_jobs, show).items():
         before = gathered[key]
         moments, kept = {**before.moments, **local.moments}, {**before.kept, **local.kept}
         gathered[key] = replace(before, moments=moments, kept=kept)

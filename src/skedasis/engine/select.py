@@ -1,7 +1,7 @@
 """Find the features and pairs to explain, and the variant of the method for each.
 
-`as_method` resolves the method, `Choice` the features in the data. `Choice.tasks` combines both into one `Task` for
-each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
+`as_method` resolves the method, `FeatureSelection` the features in the data. `FeatureSelection.tasks` combines both
+into one `Task` for each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.data.categories import LevelColumn, TooManyLevels, grouped
+from skedasis.data.categories import LevelColumn, TooManyLevels, apply_groups
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Source
-from skedasis.data.features import Feature, OutOfRange, find
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature, OutOfRange, find_feature
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.ale_pairs import check_pair
-from skedasis.methods.base import Form, Method, Parameters
+from skedasis.methods.base import Method, MethodVariant, Parameters
 
 METHODS = {
     "ale": "ale.ALE",
@@ -35,7 +35,7 @@ METHODS = {
 """Module and class of each method. Methods are imported on first use."""
 
 
-def method_called(name: str) -> Any:
+def method_class(name: str) -> Any:
     """Return the class of the method with a lower-case name."""
     module, kind = METHODS[name].split(".")
     return getattr(importlib.import_module(f"skedasis.methods.{module}"), kind)
@@ -82,25 +82,25 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         return ALE() if pair else RHALE()
     if isinstance(method, str):
         if method.lower() in METHODS:
-            return method_called(method.lower())()
+            return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
         raise DataError(
-            explained("method", repr(method), f"one of {known}", "Use one of these names")
+            format_error("method", repr(method), f"one of {known}", "Use one of these names")
         )
-    if isinstance(method, Parameters | Form):
+    if isinstance(method, Parameters | MethodVariant):
         return method
     fix = "Use sd.RHALE()"
     if isinstance(method, type):
         fix = f"Pass an instance: {method.__name__}()"
-    raise DataError(explained("method", repr(method)[:60], "a method such as sd.RHALE()", fix))
+    raise DataError(format_error("method", repr(method)[:60], "a method such as sd.RHALE()", fix))
 
 
-class Choice:
+class FeatureSelection:
     """The features or pairs to explain, found in the data.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     wanted : str, int, tuple, list or None
         The argument `features` of `explain`.
     groups : mapping, optional
@@ -110,11 +110,11 @@ class Choice:
     """
 
     def __init__(
-        self, source: Source, wanted: Any, groups: Any = None, *, free: bool = False
+        self, source: Dataset, wanted: Any, groups: Any = None, *, free: bool = False
     ) -> None:
         self.source = source
         self.free = free
-        self.features = grouped(source, groups)
+        self.features = apply_groups(source, groups)
         self.everything = wanted is None
         self.single = False
         self.asked: list[tuple[Feature, ...]] = []
@@ -125,14 +125,14 @@ class Choice:
         items = [wanted] if self.single else list(wanted)
         if not items:
             raise DataError(
-                explained(
+                format_error(
                     "features", "an empty list", "at least one feature", "Use None for all features"
                 )
             )
         self.asked = [self._item(item) for item in items]
         if len({len(a) for a in self.asked}) > 1:
             raise DataError(
-                explained(
+                format_error(
                     "features",
                     "single features and pairs in one list",
                     "only features, or only pairs",
@@ -155,7 +155,7 @@ class Choice:
             return (self._find(item),)
         if len(item) != 2:
             raise UnsupportedError(
-                explained(
+                format_error(
                     "features",
                     f"a tuple of {len(item)}",
                     "a name, a tuple of two, a list of names or None",
@@ -171,13 +171,13 @@ class Choice:
         for feature in self.features:
             if isinstance(wanted, str) and feature.name == wanted:
                 return feature
-        place = find(self.source.features, wanted)
+        place = find_feature(self.source.features, wanted)
         for feature in self.features:
             if feature.columns == (place,):
                 return feature
         group = next(f for f in self.features if place in f.columns)
         raise DataError(
-            explained(
+            format_error(
                 "feature",
                 f"{wanted!r}, which is a column of the group {group.name!r}",
                 "the name of a group, or a column outside all groups",
@@ -215,7 +215,7 @@ class Choice:
             raise reason
         if not found:
             raise UnsupportedError(
-                explained(
+                format_error(
                     method.name,
                     f"only features with more than {MOST_LEVELS:,} levels ({len(skipped)} in all)",
                     f"a feature with at most {MOST_LEVELS:,} levels",

@@ -27,7 +27,7 @@ import numpy as np
 
 from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import (
-    CELLS,
+    N_AUTO_CELLS,
     AutoUniform,
     Binning,
     Edges,
@@ -36,20 +36,28 @@ from skedasis.binning import (
     Quantile,
     Uniform,
     as_binning,
-    fitting,
+    cells_for_column,
     is_fixed,
 )
 from skedasis.data.column_stats import Column
-from skedasis.data.features import Feature, find
-from skedasis.errors import ModelOutputError, UnsupportedError, explained
+from skedasis.data.features import Feature, find_feature
+from skedasis.errors import ModelOutputError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelSteps, adjacent_differences
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
-from skedasis.methods.base import Bound, Local, Parameters, Plan, chosen, one_of, param_for_feature
-from skedasis.models.adapters import Traits
-from skedasis.results.build.accumulated import accumulate, chosen_bins, spread_of
+from skedasis.methods.base import (
+    BatchStats,
+    Evaluator,
+    Parameters,
+    Plan,
+    check_option,
+    param_for_feature,
+    select_rows,
+)
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
-from skedasis.results.build.step_functions import chosen_for_reading, read_in_bins
-from skedasis.results.build.steps import existing, step_moments
+from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
+from skedasis.results.build.steps import mask_missing_steps, step_moments
 from skedasis.results.effect import About, Effect, Rows, Spec
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells, distinct, uniform_edges
@@ -103,10 +111,10 @@ class Accumulated(Parameters):
     """The scheme for "auto" if local effects are evaluated at points."""
 
     def __post_init__(self) -> None:
-        one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
-        one_of(f"{self.name}(accumulate)", self.accumulate, ("variance", "std"))
-        one_of(f"{self.name}(ddof)", self.ddof, (0, 1))
-        one_of(f"{self.name}(accumulate_se)", self.accumulate_se, ("quadrature", "sum"))
+        check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
+        check_option(f"{self.name}(accumulate)", self.accumulate, ("variance", "std"))
+        check_option(f"{self.name}(ddof)", self.ddof, (0, 1))
+        check_option(f"{self.name}(accumulate_se)", self.accumulate_se, ("quadrature", "sum"))
         self.binning()
 
     def scheme(self, bins: Any) -> Binning:
@@ -125,7 +133,7 @@ class Accumulated(Parameters):
     def check(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():
-            find(features, name)
+            find_feature(features, name)
 
     def for_feature(self, feature: Feature) -> Any:
         """Return the method for a feature, with the feature's bins.
@@ -138,7 +146,7 @@ class Accumulated(Parameters):
             return self.for_levels(feature)
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the fine cells, which depend on the column only.
 
         The curve of a feature with few values consists of differences between adjacent values, unless slopes or
@@ -147,7 +155,7 @@ class Accumulated(Parameters):
         """
         scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
         traits = self._local_effects(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
-        cells = fitting(bins, scheme, column, traits.local, traits.jumps)
+        cells = cells_for_column(bins, scheme, column, traits.local, traits.jumps)
         by_values = traits.local in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
         return Plan(column.summary(), traits, cells, values=values)
@@ -156,7 +164,9 @@ class Accumulated(Parameters):
         """Return whether the feature has few values, so that the model is evaluated at these only."""
         return column.few_values() is not None
 
-    def _local_effects(self, column: Column, traits: Traits, *, fixed: bool, plain: bool) -> Traits:
+    def _local_effects(
+        self, column: Column, traits: DerivativeInfo, *, fixed: bool, plain: bool
+    ) -> DerivativeInfo:
         """Return how local effects of the column are computed, given the quantity's traits.
 
         `fixed` means that edges are given explicitly, `plain` that `bins` is "auto".
@@ -196,7 +206,7 @@ class Accumulated(Parameters):
         fine = Cells(distinct(np.concatenate([cells.edges, column.snap(between)])), cells.closed)
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
-    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
         x = bound.column(column.feature.position)
@@ -205,7 +215,7 @@ class Accumulated(Parameters):
         outside = len(x) - int(np.count_nonzero(inside))
         beyond = outside - int(np.count_nonzero(np.isnan(x))) if outside else 0
         if len(cells) == 0:
-            return Local({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
+            return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
         if outside:
             rows = np.flatnonzero(inside)
             bound, cell, x = bound.some(rows), cell[rows], x[rows]
@@ -214,26 +224,26 @@ class Accumulated(Parameters):
             difference = bound.across(column.feature.position, cells.edges, cell)
             effects = difference / cells.widths.take(cell)
             moments = {RISE: Moments.of(effects, cell, len(cells), bound.weights)}
-            return Local(moments, chosen({"across": effects}, keep))
+            return BatchStats(moments, select_rows({"across": effects}, keep))
         if plan.values is not None:
             return self._by_values(bound, plan, (x, cell), keep, beyond)
         effects = self._effects(bound, plan, cell)
         local = Moments.of(effects, cell, len(cells), bound.weights)
-        return Local(
+        return BatchStats(
             {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), bound.weights, like=local)},
-            chosen({"x": x, "effect": effects, "weight": bound.weights}, keep),
+            select_rows({"x": x, "effect": effects, "weight": bound.weights}, keep),
             _largest(effects),
             beyond,
         )
 
     def _by_values(
         self,
-        bound: Bound,
+        bound: Evaluator,
         plan: Plan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
         beyond: int,
-    ) -> Local:
+    ) -> BatchStats:
         """Return the moments of the differences between each row's value and the adjacent values."""
         (x, cell), values, cells, j = at, plan.values, plan.bins, plan.column.feature.position
         if values is None:
@@ -241,7 +251,7 @@ class Accumulated(Parameters):
         code = np.searchsorted(values, x)
         size, w = len(values), bound.weights
         down, up = adjacent_differences(bound, lambda codes: {j: values[codes]}, code, size)
-        both = existing(down, up, code, size)
+        both = mask_missing_steps(down, up, code, size)
         widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
         if plan.traits.local == "value_steps":
             # Cells are closed on the right: a row's cell ends at its value; that of the first value begins there.
@@ -257,9 +267,9 @@ class Accumulated(Parameters):
             AXIS: Moments.of(x, cell, len(cells), w, like=local),
         }
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
-        return Local(moments, chosen(kept, keep), _largest(effects), beyond)
+        return BatchStats(moments, select_rows(kept, keep), _largest(effects), beyond)
 
-    def _effects(self, bound: Bound, plan: Plan, cell: Ints) -> Floats:
+    def _effects(self, bound: Evaluator, plan: Plan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
         column, cells = plan.column, plan.bins
         if plan.traits.local in ("slopes", "differences"):
@@ -267,7 +277,7 @@ class Accumulated(Parameters):
             if not np.isfinite(effects.sum()) and not np.isfinite(effects).all():
                 bad = int((~np.isfinite(effects)).sum())
                 raise ModelOutputError(
-                    explained(
+                    format_error(
                         f"slope of {column.feature.name!r}",
                         f"NaN or infinity for {bad} rows",
                         "finite numbers",
@@ -279,7 +289,7 @@ class Accumulated(Parameters):
         return difference / cells.widths.take(cell)
 
     def read(
-        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
         spec, rows = self._spec(plan, kind), rows_of(local, exact=exact)
@@ -301,33 +311,35 @@ class Accumulated(Parameters):
         )
 
     def _effect(
-        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
         cells, moments = plan.bins, local.moments
         if plan.traits.local == "value_steps":
             all_edges = np.arange(len(cells.edges))
-            return accumulate(cells, moments, all_edges, spec, about, rows, values=plan.values)
+            return accumulated_effect(
+                cells, moments, all_edges, spec, about, rows, values=plan.values
+            )
         scheme = self.binning()
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
-        spread = spread_of(spec, local.largest, plan.column.feature.name)
+        spread = variance_options(spec, local.largest, plan.column.feature.name)
         whole = plan.traits.local == "integer_steps"
-        found = chosen_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
+        found = select_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
         gathered = found.moments if plan.values is None else {**moments, **found.moments}
-        return accumulate(
+        return accumulated_effect(
             found.cells, gathered, found.kept, spec, about, rows, found.trend, plan.values
         )
 
 
-_VALUES = Traits("value_steps", "steps between the feature's few distinct values")
+_VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinct values")
 
-_BETWEEN = Traits("integer_steps", "steps between the feature's few distinct values")
+_BETWEEN = DerivativeInfo("integer_steps", "steps between the feature's few distinct values")
 
-_INTEGERS = Traits("integer_steps", "steps between neighbouring observed integers")
+_INTEGERS = DerivativeInfo("integer_steps", "steps between neighbouring observed integers")
 
 
-def rows_of(local: Local, *, exact: bool) -> Rows | None:
+def rows_of(local: BatchStats, *, exact: bool) -> Rows | None:
     """Return the kept rows, or None if there are none."""
     r = local.kept
     if not r:
@@ -339,9 +351,9 @@ def _largest(effects: Floats) -> float:
     return float(max(effects.max(), -effects.min())) if len(effects) else 0.0
 
 
-def no_derivatives(name: str, column: Column, traits: Traits) -> str:
+def no_derivatives(name: str, column: Column, traits: DerivativeInfo) -> str:
     """Return the error message for a model without derivatives."""
-    return explained(
+    return format_error(
         f"{name} of {column.feature.name!r}",
         f"a model without derivatives ({traits.source})",
         "a differentiable model",
@@ -402,11 +414,11 @@ class ALE(Accumulated):
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
-    usual: ClassVar[Binning] = Quantile(CELLS)
+    usual: ClassVar[Binning] = Quantile(N_AUTO_CELLS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("ALE(empty)", self.empty, ("nearest", None))
+        check_option("ALE(empty)", self.empty, ("nearest", None))
 
     def scheme(self, bins: Any) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
@@ -419,7 +431,7 @@ class ALE(Accumulated):
         """Raise if `bins` or `order` names a feature that does not exist."""
         super().check(features)
         for name in self.order if isinstance(self.order, Mapping) else ():
-            find(features, name)
+            find_feature(features, name)
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for a categorical feature."""
@@ -438,9 +450,9 @@ class ALE(Accumulated):
         bins = param_for_feature(self.bins, feature, "auto")
         return OwnValuesOrQuantiles() if bins == "auto" else fixed(self.scheme(bins), self.name)
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the bins. Derivatives are not used, even if the quantity has them."""
-        return super().plan(column, Traits("edges", "differences across each row's bin"))
+        return super().plan(column, DerivativeInfo("edges", "differences across each row's bin"))
 
 
 # --- DALE (Gkolemis et al. 2022; RHALE Eq. 4) -----------------------------------------------------
@@ -492,7 +504,7 @@ class DALE(Accumulated):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of("DALE(empty)", self.empty, ("nearest", None))
+        check_option("DALE(empty)", self.empty, ("nearest", None))
 
     def in_place_of(self, feature: Feature) -> LevelSteps:
         """Return the method for a categorical feature when all features are explained: ALE, which needs no slopes."""
@@ -506,7 +518,7 @@ class DALE(Accumulated):
         """Return the scheme for one of two features."""
         return fixed(self.scheme(param_for_feature(self.bins, feature, "auto")), self.name)
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the bins; raise for a model without derivatives."""
         if traits.local == "steps":
             raise UnsupportedError(no_derivatives(self.name, column, traits))
@@ -516,7 +528,7 @@ class DALE(Accumulated):
 # --- RHALE (Gkolemis et al. 2023) and UALE --------------------------------------------------------
 
 
-RISK = Optimal(criterion="risk")
+DEFAULT_BINS = Optimal(criterion="likelihood")
 """The default bins. On all cases of the papers they are better than Eq. 13 at the papers' settings
 (docs/guides/bins.md)."""
 
@@ -528,8 +540,8 @@ class RHALE(Accumulated):
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": ``Optimal(criterion="risk")`` for slopes; for step functions and features with few values, the fewest
-        unions of the cells of ``ALE(bins="auto")`` whose polyline approximates the curve to within a tenth of
+        "auto": ``Optimal(criterion="likelihood")`` for slopes; for step functions and features with few values, the
+        fewest unions of the cells of ``ALE(bins="auto")`` whose polyline approximates the curve to within a tenth of
         √(importance² + score²). An integer means `Uniform` bins. The papers' bins are `Optimal()`. For step functions,
         explicit edges (`Uniform`, `Quantile`, `Edges`) define both the cells and the bins.
     center : {"mean", "start", None}
@@ -580,7 +592,7 @@ class RHALE(Accumulated):
 
     local_effects: Literal["auto", "slopes", "steps"] = "auto"
 
-    usual: ClassVar[Binning] = RISK
+    usual: ClassVar[Binning] = DEFAULT_BINS
     checks_slopes = True
 
     @property
@@ -590,7 +602,7 @@ class RHALE(Accumulated):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        one_of(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "steps"))
+        check_option(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "steps"))
 
     def for_levels(self, feature: Feature) -> Any:
         """Return the variant for an ordinal feature: differences between adjacent levels, grouped by the scheme.
@@ -605,7 +617,7 @@ class RHALE(Accumulated):
             return LevelSteps(self, grouped=True)
         if feature.kind == "ordinal":
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"{self.name}(bins={type(self.binning()).__name__}) of {feature.name!r}",
                     "bins on an axis",
                     "Optimal or Greedy, which group levels",
@@ -620,20 +632,20 @@ class RHALE(Accumulated):
             return LevelSteps(self, grouped=True)
         return LevelSteps(self, instead_of=self.name)
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the fine cells; the bins are chosen from the local effects later."""
         if self.local_effects == "steps":
-            traits = Traits("steps", "differences across bins, as requested")
+            traits = DerivativeInfo("steps", "differences across bins, as requested")
         elif self.local_effects == "slopes" and traits.local == "steps":
             if traits.certain:
                 raise UnsupportedError(no_derivatives(self.name, column, traits))
-            traits = Traits("differences", "central differences, as requested")
+            traits = DerivativeInfo("differences", "central differences, as requested")
         return super().plan(column, traits)
 
     def further(
         self,
         plan: Plan,
-        local: Local,
+        local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,
@@ -647,31 +659,33 @@ class RHALE(Accumulated):
         if scheme.by_risk:
             centred = replace(spec, center="mean")
             curve = self._on_cells(plan, local, centred, about, None)
-            kept = chosen_for_reading(curve, score)
+            kept = select_summary_bins(curve, score)
         else:
-            spread = spread_of(spec, local.largest, plan.column.feature.name)
+            spread = variance_options(spec, local.largest, plan.column.feature.name)
             kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
         # If every cell is a bin, the differences are known from the first round.
         return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
 
     def _effect(
-        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Choose the bins and accumulate; for step functions, add the chosen bins to the ALE."""
         if not plan.traits.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
         if plan.rises is None:
-            return read_in_bins(effect, np.arange(len(plan.bins.edges)), local.moments[LOCAL])
+            return summarise_in_bins(effect, np.arange(len(plan.bins.edges)), local.moments[LOCAL])
         kept = np.searchsorted(plan.bins.edges, plan.rises.edges)
-        return read_in_bins(effect, kept, local.moments[RISE])
+        return summarise_in_bins(effect, kept, local.moments[RISE])
 
     def _on_cells(
-        self, plan: Plan, local: Local, spec: Spec, about: About, rows: Rows | None
+        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Return the ALE on all cells."""
         edges = np.arange(len(plan.bins.edges))
-        return accumulate(plan.bins, local.moments, edges, spec, about, rows, values=plan.values)
+        return accumulated_effect(
+            plan.bins, local.moments, edges, spec, about, rows, values=plan.values
+        )
 
 
 @dataclass(frozen=True)

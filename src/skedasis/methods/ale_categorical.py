@@ -18,11 +18,17 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, explained
-from skedasis.methods.base import Bound, Form, Local, chosen, param_for_feature
-from skedasis.results.build.categorical import accumulate_levels, grouped
-from skedasis.results.build.steps import Steps, existing, step_moments
-from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, joined
+from skedasis.errors import DataError, format_error
+from skedasis.methods.base import (
+    BatchStats,
+    Evaluator,
+    MethodVariant,
+    param_for_feature,
+    select_rows,
+)
+from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
+from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
+from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, format_values
 from skedasis.stats.moments import WeightKind
 
 MOST_LEVELS = 2000
@@ -76,7 +82,7 @@ class LevelPlan:
             self.chosen,
         )
 
-    def at(self, bound: Bound) -> Ints:
+    def at(self, bound: Evaluator) -> Ints:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[bound.codes(self.column)]
 
@@ -86,7 +92,7 @@ class LevelPlan:
 
 
 @dataclass(frozen=True)
-class LevelSteps(Form):
+class LevelSteps(MethodVariant):
     """The ALE of a categorical feature; if `grouped`, the RHALE of an ordinal feature.
 
     Parameters
@@ -127,7 +133,7 @@ class LevelSteps(Form):
         """Return the bytes of a position, two differences and a weight."""
         return 32
 
-    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Move each row to the adjacent levels, and return the moments of the differences by level."""
         position, size = plan.at(bound), len(plan)
         if (position < 0).any():
@@ -141,13 +147,13 @@ class LevelSteps(Form):
         else:
             down, up = adjacent_differences(bound, plan.changes, position, size)
         moments = step_moments(down, up, position, size, weights)
-        both = existing(down, up, position, size)
+        both = mask_missing_steps(down, up, position, size)
         kept = {"x": position.astype(float), "effect": both, "weight": weights}
         largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
-        return Local(moments, chosen(kept, keep), largest, outside)
+        return BatchStats(moments, select_rows(kept, keep), largest, outside)
 
     def read(
-        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Accumulate the differences between adjacent levels."""
         base, stats = self.base, plan.stats
@@ -163,12 +169,12 @@ class LevelSteps(Form):
         )
         runs = np.arange(len(stats))
         if self.grouped and len(stats) > 1:
-            runs = grouped(
+            runs = group_steps(
                 base.binning(), Steps.of(local.moments).pooled, spec, local.largest, about
             )
         r = local.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = accumulate_levels(stats, local.moments, runs, spec, about, rows)
+        effect = accumulated_categorical_effect(stats, local.moments, runs, spec, about, rows)
         notes: Json = {
             "local_effects": "differences between neighbouring levels",
             "rows_outside": plan.column.outside,
@@ -180,13 +186,13 @@ class LevelSteps(Form):
 
 
 def adjacent_differences(
-    bound: Bound, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
+    bound: Evaluator, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     changes : callable
         Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
     position : ndarray of int, shape (n,)
@@ -229,7 +235,7 @@ def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str
     if isinstance(requested, str) or not isinstance(requested, Iterable):
         if requested != "similarity":
             raise DataError(
-                explained(
+                format_error(
                     f"{method}(order)",
                     repr(requested),
                     "None, 'similarity' or a sequence of levels",
@@ -256,12 +262,12 @@ def _user_order(column: LevelColumn, requested: list[Any], method: str) -> Ints:
     absent = np.setdiff1d(np.arange(len(column.levels)), codes)
     got, fix = "", "Add the levels that are not in the order"
     if len(absent):
-        got = f"no {joined([column.levels.labels[i] for i in absent])}"
+        got = f"no {format_values([column.levels.labels[i] for i in absent])}"
     elif len(set(codes.tolist())) < len(codes):
         got, fix = "a level twice", "Name each level once"
     if got:
         raise DataError(
-            explained(
+            format_error(
                 f"{method}(order) of {column.feature.name!r}",
                 got,
                 f"each of the {len(column.levels)} observed levels once",

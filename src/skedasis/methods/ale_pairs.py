@@ -23,22 +23,28 @@ from skedasis.binning import Binning, Edges, Quantile, Uniform
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelPlan, ordered
-from skedasis.methods.base import Bound, Form, Local, chosen, param_for_feature
-from skedasis.models.adapters import Traits
+from skedasis.methods.base import (
+    BatchStats,
+    Evaluator,
+    MethodVariant,
+    param_for_feature,
+    select_rows,
+)
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
     JOINT,
     MAIN0,
     MAIN1,
-    gather,
-    surface,
-    taking_part,
+    accumulated_surface,
+    cells_of_homes,
+    gather_moments,
 )
 from skedasis.results.effect import About, Spec
-from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.results.surface import PairAxis, PairRows, Surface
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, WeightKind
 
@@ -51,7 +57,7 @@ class SideColumn:
 
     Parameters
     ----------
-    side : Side
+    side : PairAxis
     feature : Feature
     chosen : str
         How its nodes were chosen, for the provenance.
@@ -61,7 +67,7 @@ class SideColumn:
         For a categorical feature.
     """
 
-    side: Side
+    side: PairAxis
     feature: Feature
     chosen: str
     summary: Summary | None = None
@@ -85,19 +91,23 @@ def side_of(
     """Return the plan of one feature of a pair, from its levels, or from its grid or bins and its column."""
     if isinstance(nodes, LevelPlan):
         return SideColumn(
-            Side(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
+            PairAxis(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
         )
     if column is None:
         raise TypeError("a numeric feature requires its column")
     values = column.distinct(2)
     two = (float(values[0]), float(values[1])) if values is not None and len(values) == 2 else None
     grid = isinstance(nodes, Grid)
-    side = Side(points=nodes.points, two_values=two) if grid else Side(bins=nodes, two_values=two)
+    side = (
+        PairAxis(points=nodes.points, two_values=two)
+        if grid
+        else PairAxis(bins=nodes, two_values=two)
+    )
     summary = column.summary()
     return SideColumn(side, summary.feature, nodes.chosen if grid else chosen, summary)
 
 
-def axis_values(bound: Bound, column: SideColumn) -> Floats:
+def axis_values(bound: Evaluator, column: SideColumn) -> Floats:
     """Return the rows' values, or the positions of their levels; NaN for missing values and omitted levels."""
     if column.levels is None:
         return bound.column(column.feature.position)
@@ -128,7 +138,7 @@ def fixed(scheme: Binning, method: str) -> Binning:
         return scheme
     name = type(scheme).__name__
     raise UnsupportedError(
-        explained(
+        format_error(
             f"{method}(bins={name}()) of two features",
             "bins chosen from the effect of a single feature",
             "Uniform, Quantile or Edges",
@@ -151,7 +161,7 @@ class Differences:
     Parameters
     ----------
     moments : dict of str to Moments
-        Input of `skedasis.results.build.pairs.surface`.
+        Input of `skedasis.results.build.pairs.accumulated_surface`.
     across : ndarray of float, shape (n, q), optional
         Each row's double differences in the cells that it contributes to, in the order of `taking_part`; NaN where
         there is no such cell. None if a feature is constant.
@@ -165,7 +175,7 @@ class Differences:
 
 
 def differences(
-    bound: Bound,
+    bound: Evaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -174,7 +184,7 @@ def differences(
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
         Indices of the rows' bins or levels.
@@ -196,7 +206,7 @@ def _largest(*values: Floats) -> float:
 
 
 def _numeric_differences(
-    bound: Bound,
+    bound: Evaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -242,7 +252,7 @@ class Corners:
 
     Parameters
     ----------
-    bound : Bound
+    bound : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
 
@@ -253,7 +263,7 @@ class Corners:
     """
 
     def __init__(
-        self, bound: Bound, sides: tuple[SideColumn, SideColumn], homes: tuple[Ints, Ints]
+        self, bound: Evaluator, sides: tuple[SideColumn, SideColumn], homes: tuple[Ints, Ints]
     ) -> None:
         self.bound, self.sides, self.homes = bound, sides, homes
         self.at: dict[tuple[int, int], Floats] = {}
@@ -304,7 +314,7 @@ class Corners:
     def across(self) -> Floats | None:
         """Return each row's double differences, (n, q); NaN where there is no such cell."""
         sides = (self.sides[0].side, self.sides[1].side)
-        cells = taking_part(sides)[:, self.homes[0] * sides[1].homes + self.homes[1]]
+        cells = cells_of_homes(sides)[:, self.homes[0] * sides[1].homes + self.homes[1]]
         deltas = [
             (self.at[b0, b1] - self.at[a0, b1]) - (self.at[b0, a1] - self.at[a0, a1])
             for _, a0, b0 in moves(sides[0])
@@ -329,7 +339,7 @@ class Corners:
             *(np.stack(a) for a in zip(*(p.arrays().values() for p in parts), strict=True))
         )
 
-    def _cells(self, sides: tuple[Side, Side]) -> Moments:
+    def _cells(self, sides: tuple[PairAxis, PairAxis]) -> Moments:
         """Return the moments of the double differences (Eq. 6.5) of all rows that contribute to each cell."""
         k, m = sides[0].m - 1, sides[1].m - 1
         total = Moments.zeros((k, m))
@@ -375,14 +385,14 @@ class Corners:
         return self.at[(own, other) if axis == 0 else (other, own)]
 
 
-def offsets(side: Side) -> tuple[int, ...]:
+def offsets(side: PairAxis) -> tuple[int, ...]:
     """Return the nodes of a row's cells, relative to its home."""
     if side.levels is not None:
         return (-1, 0, 1) if side.m > 1 else (0,)
     return (0, 1) if side.m > 1 else (0,)
 
 
-def moves(side: Side) -> tuple[tuple[int, int, int], ...]:
+def moves(side: PairAxis) -> tuple[tuple[int, int, int], ...]:
     """Return the moves of the cells that a row contributes to: its bin, or the intervals on both sides of its level."""
     if side.m == 1:
         return ()
@@ -395,7 +405,7 @@ def _nodes_per_call(column: SideColumn) -> list[tuple[int, ...]]:
     return [(o,) for o in nodes] if column.categorical else [nodes]
 
 
-def _valid(side: Side, nodes: Ints) -> Bools:
+def _valid(side: PairAxis, nodes: Ints) -> Bools:
     return (nodes >= 0) & (nodes < side.m)
 
 
@@ -409,17 +419,17 @@ class PairPlan:
     Parameters
     ----------
     sides : tuple of two SideColumn
-    traits : tuple of two Traits
+    traits : tuple of two DerivativeInfo
     notes : dict
     """
 
     sides: tuple[SideColumn, SideColumn]
-    traits: tuple[Traits, Traits]
+    traits: tuple[DerivativeInfo, DerivativeInfo]
     notes: Json
 
 
 @dataclass(frozen=True)
-class PairALE(Form):
+class PairALE(MethodVariant):
     """The second-order ALE.
 
     Parameters
@@ -431,7 +441,9 @@ class PairALE(Form):
     compares_missing = False
     batch_rows = 25_000
 
-    def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
+    def plan(
+        self, columns: tuple[Any, Any], traits: tuple[DerivativeInfo, DerivativeInfo]
+    ) -> PairPlan:
         """Choose the bins, or the order of the levels, of each feature."""
         both = all(isinstance(c, LevelColumn) for c in columns)
         sides = tuple(self._side(c, both=both) for c in columns)
@@ -451,7 +463,7 @@ class PairALE(Form):
         # For two levels the order changes the sign only.
         if both and unordered and len(column.levels) > 2:
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"{self.name} of two categorical features",
                     f"{feature.name!r}, whose levels have no order",
                     "an order for both",
@@ -467,9 +479,9 @@ class PairALE(Form):
 
     def row_bytes(self, plan: PairPlan) -> int:
         """Return the bytes of two values, a weight, and the double differences."""
-        return 24 + 8 * len(taking_part((plan.sides[0].side, plan.sides[1].side)))
+        return 24 + 8 * len(cells_of_homes((plan.sides[0].side, plan.sides[1].side)))
 
-    def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's double differences by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
         x = tuple(axis_values(bound, s) for s in plan.sides)
@@ -485,12 +497,12 @@ class PairALE(Form):
         kept = {"x0": x[0], "x1": x[1], "weight": bound.weights, "across": double.across}
         # Rounding error of a double difference of four values: a few units in their last place.
         rounding = 16 * bound.eps * double.largest
-        return Local(double.moments, chosen(kept, keep), largest=rounding, outside=beyond)
+        return BatchStats(double.moments, select_rows(kept, keep), largest=rounding, outside=beyond)
 
     def read(
         self,
         plan: PairPlan,
-        local: Local,
+        local: BatchStats,
         about: tuple[About, About],
         *,
         exact: bool,
@@ -521,7 +533,9 @@ class PairALE(Form):
             )
         check_rows(local, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
-        result = surface(sides, local.moments, spec, about, rows, fill=base.empty == "nearest")
+        result = accumulated_surface(
+            sides, local.moments, spec, about, rows, fill=base.empty == "nearest"
+        )
         used = int(local.moments[HOME].count.sum())
         notes = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
         if self.name == "ALE":
@@ -541,13 +555,15 @@ class PairDALE(PairALE):
 
     uses_slopes = True
 
-    def plan(self, columns: tuple[Any, Any], traits: tuple[Traits, Traits]) -> PairPlan:
+    def plan(
+        self, columns: tuple[Any, Any], traits: tuple[DerivativeInfo, DerivativeInfo]
+    ) -> PairPlan:
         """Choose the bins; raise for categorical features and for models without derivatives."""
         for column, own in zip(columns, traits, strict=True):
             if isinstance(column, LevelColumn) or own.local == "steps":
                 got = "a categorical feature" if isinstance(column, LevelColumn) else own.source
                 raise UnsupportedError(
-                    explained(
+                    format_error(
                         f"{self.name} of {column.feature.name!r} with another feature",
                         got,
                         "two numeric features and a differentiable model",
@@ -566,7 +582,7 @@ class PairDALE(PairALE):
         """Return the bytes of two values, a mixed derivative, two slopes and a weight."""
         return 48
 
-    def local(self, bound: Bound, plan: PairPlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's mixed derivatives by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
         x0, x1 = (axis_values(bound, s) for s in plan.sides)
@@ -582,10 +598,10 @@ class PairDALE(PairALE):
         mixed, slope0, slope1 = bound.mixed_slopes((first, second), plan.traits)
         rows = PairRows(x0, x1, mixed, bound.weights, slope0=slope0, slope1=slope1)
         widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
-        moments = gather(sides, rows, widths) or {}
+        moments = gather_moments(sides, rows, widths) or {}
         kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": bound.weights}
         kept |= {"slope0": slope0, "slope1": slope1}
-        return Local(moments, chosen(kept, keep), outside=beyond)
+        return BatchStats(moments, select_rows(kept, keep), outside=beyond)
 
 
 def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> int:
@@ -597,7 +613,7 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
     return int(np.count_nonzero(~inside & ~missing))
 
 
-def check_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) -> None:
+def check_rows(local: BatchStats, sides: tuple[SideColumn, SideColumn], method: str) -> None:
     """Raise if no row has values of both features.
 
     Raises
@@ -607,7 +623,7 @@ def check_rows(local: Local, sides: tuple[SideColumn, SideColumn], method: str) 
     if local.moments[HOME].count.sum() == 0:
         names = ", ".join(repr(s.feature.name) for s in sides)
         raise DataError(
-            explained(
+            format_error(
                 f"{method} of ({names})",
                 "no row with values of both features",
                 "at least one such row",
@@ -625,7 +641,7 @@ def check_pair(names: tuple[str, str]) -> None:
     """
     if names[0] == names[1]:
         raise DataError(
-            explained(
+            format_error(
                 "features",
                 f"the pair of {names[0]!r} with itself",
                 "two features",

@@ -17,10 +17,10 @@ from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.binning import Binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.adapters import Traits
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import WeightKind
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 # --- evaluator ------------------------------------------------------------------------------------
 
 
-class Bound(Protocol):
+class Evaluator(Protocol):
     """Evaluator of a quantity on one batch of rows: the only access of a method to the model.
 
-    Implemented by `skedasis.quantities.evaluator.Bound`.
+    Implemented by `skedasis.quantities.evaluator.BatchEvaluator`.
     """
 
     @property
@@ -82,7 +82,7 @@ class Bound(Protocol):
         """Return the quantity at the rows, (n,)."""
         ...
 
-    def some(self, rows: Ints) -> Bound:
+    def some(self, rows: Ints) -> Evaluator:
         """Return the evaluator of a subset of the rows."""
         ...
 
@@ -107,7 +107,7 @@ class Bound(Protocol):
         ...
 
     def mixed_slopes(
-        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
+        self, columns: tuple[Summary, Summary], traits: tuple[DerivativeInfo, DerivativeInfo]
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Return the mixed second derivative by two features, and the slopes by each if available, (n,) each."""
         ...
@@ -120,7 +120,7 @@ class Bound(Protocol):
         """Return q(high, x_c) - q(low, x_c), (n,)."""
         ...
 
-    def local_slopes(self, column: Summary, traits: Traits) -> Floats:
+    def local_slopes(self, column: Summary, traits: DerivativeInfo) -> Floats:
         """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
         ...
 
@@ -136,7 +136,7 @@ class Plan:
     ----------
     column : Summary
         Summary of the feature's column.
-    traits : Traits
+    traits : DerivativeInfo
     cells : Cells or Grid
     notes : dict
         Entries for the provenance.
@@ -149,7 +149,7 @@ class Plan:
     """
 
     column: Summary
-    traits: Traits
+    traits: DerivativeInfo
     cells: Any
     notes: Json = field(default_factory=dict)
     coarse: Ints | None = None
@@ -168,14 +168,14 @@ class Plan:
 
 
 @dataclass(eq=False)
-class Local:
+class BatchStats:
     """Statistics of one batch, returned by `Method.local`. Merging two gives the statistics of both batches.
 
     Parameters
     ----------
     moments : dict of str to Moments or Totals
     kept : dict of str to ndarray
-        Arrays with one entry per kept row. They are not merged here; `Kept` collects them.
+        Arrays with one entry per kept row. They are not merged here; `RowStore` collects them.
     largest : float
         Largest absolute local effect.
     outside : int
@@ -190,15 +190,15 @@ class Local:
     outside: int = 0
     notes: Json = field(default_factory=dict)
 
-    def merge(self, other: Local) -> Local:
+    def merge(self, other: BatchStats) -> BatchStats:
         """Return the statistics of both batches, without the row arrays."""
         moments = {k: m.merge(other.moments[k]) for k, m in self.moments.items()}
         largest = max(self.largest, other.largest)
         notes = {**other.notes, **self.notes}
-        return Local(moments, {}, largest, self.outside + other.outside, notes)
+        return BatchStats(moments, {}, largest, self.outside + other.outside, notes)
 
 
-class Kept:
+class RowStore:
     """Store of row arrays of all features, written batch by batch into one block per kind of array.
 
     One large block is much faster to allocate than many arrays, because the system provides it in large pages, and
@@ -346,7 +346,7 @@ class Method(Protocol):
         """Return the parameters as plain values."""
         ...
 
-    def local(self, bound: Bound, plan: Any, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: Any, keep: Bools | None) -> BatchStats:
         """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
         ...
 
@@ -357,7 +357,7 @@ class Method(Protocol):
     def further(
         self,
         plan: Any,
-        local: Local,
+        local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,
@@ -365,7 +365,9 @@ class Method(Protocol):
         """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
         ...
 
-    def read(self, plan: Any, local: Local, about: Any, *, exact: bool, kind: WeightKind) -> Any:
+    def read(
+        self, plan: Any, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    ) -> Any:
         """Return the result from the statistics of all batches."""
         ...
 
@@ -388,14 +390,14 @@ class Parameters:
     by_rows = False
     """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
 
-    def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
+    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the rows and groups to use; by default the caller's."""
         return source, groups
 
     def heed(self, model: Any, y: Any) -> None:
         """Warn about arguments that this method ignores, and raise if a required one is missing. Does nothing here."""
 
-    def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
+    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
         """Return the method for these rows; by default the method itself, which needs columns only."""
         return self
 
@@ -427,7 +429,7 @@ class Parameters:
         if str(feature.dtype).lower().startswith(("bool", "int", "uint", "float")):
             fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{self.name} of {feature.name!r}",
                 f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
                 "a numeric feature",
@@ -445,7 +447,7 @@ class Parameters:
         """
         names = ", ".join(repr(f.name) for f in features)
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{self.name} of ({names})",
                 "two features",
                 "a method for pairs: ALE, DALE or PDP",
@@ -468,7 +470,7 @@ class Parameters:
     def further(
         self,
         plan: Plan,
-        local: Local,
+        local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,
@@ -500,7 +502,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
-def chosen(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
+def select_rows(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
     """Return the rows of the arrays where `keep` is True (None: all rows), without arrays that are None."""
     present = {name: a for name, a in arrays.items() if a is not None}
     if keep is None:
@@ -520,7 +522,7 @@ def param_for_feature(value: Any, feature: Feature, default: Any) -> Any:
     return next((value[n] for n in names if n in value), default)
 
 
-def one_of(what: str, value: Any, options: tuple[Any, ...]) -> None:
+def check_option(what: str, value: Any, options: tuple[Any, ...]) -> None:
     """Raise if a value is not one of the options.
 
     Raises
@@ -529,7 +531,7 @@ def one_of(what: str, value: Any, options: tuple[Any, ...]) -> None:
     """
     if value not in options:
         raise DataError(
-            explained(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
+            format_error(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
         )
 
 
@@ -537,7 +539,7 @@ def one_of(what: str, value: Any, options: tuple[Any, ...]) -> None:
 
 
 @dataclass(frozen=True)
-class Form:
+class MethodVariant:
     """Base class of a method's variants for a categorical feature or for two features.
 
     Parameters
@@ -586,7 +588,7 @@ class Form:
     def further(
         self,
         plan: Any,
-        local: Local,
+        local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,

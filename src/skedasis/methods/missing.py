@@ -16,7 +16,7 @@ from skedasis._types import Floats, Ints
 from skedasis.data.column_stats import Column
 from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import Bound, Plan
+from skedasis.methods.base import Evaluator, Plan
 from skedasis.stats.moments import Moments
 
 MISSING = "missing"
@@ -45,7 +45,7 @@ class Donors:
     exact: bool
     plan: Any
 
-    def rows(self, bound: Bound) -> Ints:
+    def rows(self, bound: Evaluator) -> Ints:
         """Return the positions of the batch's rows with a missing value."""
         if isinstance(self.plan, LevelPlan):
             return np.flatnonzero(bound.codes(self.plan.column) < 0)
@@ -85,7 +85,7 @@ def _max_donors(present: int, missing: int) -> int:
     return max(10, 2 * (present + missing) // missing, _SMALL // missing)
 
 
-def missing_moments(bound: Bound, donors: Donors) -> tuple[Moments, str | None]:
+def missing_moments(bound: Evaluator, donors: Donors) -> tuple[Moments, str | None]:
     """Return the moments of the effect of missing values in the batch, and the reason if the model fails for them."""
     rows = donors.rows(bound)
     if len(rows) == 0:

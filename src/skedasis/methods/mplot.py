@@ -14,17 +14,25 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats
-from skedasis.binning import EXACT, Binning, Edges, Quantile, Spread, as_binning
+from skedasis.binning import EXACT, Binning, Edges, Quantile, VarianceOptions, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.methods.ale_categorical import LevelPlan, own_order
-from skedasis.methods.base import Bound, Form, Local, Parameters, Plan, chosen, one_of
+from skedasis.methods.base import (
+    BatchStats,
+    Evaluator,
+    MethodVariant,
+    Parameters,
+    Plan,
+    check_option,
+    select_rows,
+)
 from skedasis.methods.missing import MISSING
-from skedasis.models.adapters import Traits
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.build.linear_form import AXIS, LOCAL
-from skedasis.results.build.pdp import marginal, marginal_levels
+from skedasis.results.build.pdp import categorical_m_plot, m_plot
 from skedasis.results.effect import About, Effect, Rows, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -80,9 +88,9 @@ class MPlot(Parameters):
     leaves_out_missing = False
 
     def __post_init__(self) -> None:
-        one_of("MPlot(of)", self.of, ("quantity", "label", "residual"))
-        one_of("MPlot(center)", self.center, ("mean", None))
-        one_of("MPlot(ddof)", self.ddof, (0, 1))
+        check_option("MPlot(of)", self.of, ("quantity", "label", "residual"))
+        check_option("MPlot(center)", self.center, ("mean", None))
+        check_option("MPlot(ddof)", self.ddof, (0, 1))
         self.binning()
 
     def binning(self) -> Binning:
@@ -107,7 +115,7 @@ class MPlot(Parameters):
         """Raise if labels are required but not given."""
         if self.of != "quantity" and y is None:
             raise DataError(
-                explained(
+                format_error(
                     f"MPlot(of={self.of!r})",
                     "no labels",
                     "the observed label of each row",
@@ -115,7 +123,7 @@ class MPlot(Parameters):
                 )
             )
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the fine cells."""
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
@@ -124,7 +132,7 @@ class MPlot(Parameters):
             midpoints = values[:-1] + np.diff(values) / 2
             midpoints = np.minimum(midpoints, np.nextafter(values[1:], -np.inf))
             cells = Cells(np.unique(np.concatenate([values[:1], midpoints, values[-1:]])), "right")
-        return Plan(column.summary(), Traits("values", "the rows as they are"), cells)
+        return Plan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
     def sets(self, plans: Sequence[Plan]) -> int:
         """Return 1: rows are not changed."""
@@ -134,14 +142,14 @@ class MPlot(Parameters):
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
-    def values(self, bound: Bound) -> Floats:
+    def values(self, bound: Evaluator) -> Floats:
         """Return the averaged number of each row."""
         if self.of == "quantity":
             return bound.at()
         labels = bound.labels()
         return labels if self.of == "label" else labels - bound.at()
 
-    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by cell."""
         cells, x = plan.bins, bound.column(plan.column.feature.position)
         values, weights = self.values(bound), bound.weights
@@ -160,20 +168,20 @@ class MPlot(Parameters):
         kept = {"x": x, "effect": values, "weight": weights}
         largest = float(np.abs(values).max(initial=0.0))
         moments = {LOCAL: local, AXIS: axis, MISSING: missing}
-        return Local(moments, chosen(kept, keep), largest, beyond)
+        return BatchStats(moments, select_rows(kept, keep), largest, beyond)
 
     def read(
-        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and average."""
         spec = self.spec(kind, plan.bins.closed)
-        spread = Spread(self.ddof, kind, local.largest, EXACT, plan.column.feature.name)
+        spread = VarianceOptions(self.ddof, kind, local.largest, EXACT, plan.column.feature.name)
         kept = np.zeros(1, dtype=np.int64)
         if len(plan.bins):
             kept = self.binning().choose(plan.bins, local.moments[LOCAL], spread)
         r = local.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = marginal(plan.bins, local.moments, kept, spec, self.about(about), rows)
+        effect = m_plot(plan.bins, local.moments, kept, spec, self.about(about), rows)
         return effect.with_provenance({"averaged": self.of, "rows_outside": local.outside})
 
     def spec(self, kind: WeightKind, closed: Any = "left") -> Spec:
@@ -198,7 +206,7 @@ class MPlot(Parameters):
 
 
 @dataclass(frozen=True)
-class LevelMPlot(Form):
+class LevelMPlot(MethodVariant):
     """The M-plot of a categorical feature: a mean for each level.
 
     Parameters
@@ -224,7 +232,7 @@ class LevelMPlot(Form):
         """Return the bytes of a position, the averaged number and a weight."""
         return 24
 
-    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by level."""
         position, values, weights = plan.at(bound), self.base.values(bound), bound.weights
         inside = position >= 0
@@ -237,16 +245,16 @@ class LevelMPlot(Form):
             keep = None if keep is None else keep[inside]
         moments = {LOCAL: Moments.of(values, position, len(plan), weights), MISSING: missing}
         kept = {"x": position.astype(float), "effect": values, "weight": weights}
-        return Local(moments, chosen(kept, keep), float(np.abs(values).max(initial=0.0)))
+        return BatchStats(moments, select_rows(kept, keep), float(np.abs(values).max(initial=0.0)))
 
     def read(
-        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the values of each level."""
         r = local.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
         spec = self.base.spec(kind)
-        effect = marginal_levels(plan.stats, local.moments, spec, self.base.about(about), rows)
+        effect = categorical_m_plot(plan.stats, local.moments, spec, self.base.about(about), rows)
         notes = {"averaged": self.base.of, "rows_outside": plan.column.outside, **plan.notes}
         return effect.with_provenance(notes)
 

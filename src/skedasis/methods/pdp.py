@@ -19,25 +19,29 @@ import numpy as np
 from skedasis._types import Bools, Center, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
-from skedasis.data.features import Feature, find
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.data.features import Feature, find_feature
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import SideColumn, axis_values, side_of
 from skedasis.methods.base import (
-    Bound,
-    Form,
-    Local,
+    BatchStats,
+    Evaluator,
+    MethodVariant,
     Parameters,
     Plan,
-    chosen,
-    one_of,
+    check_option,
     param_for_feature,
+    select_rows,
 )
-from skedasis.models.adapters import Traits
-from skedasis.results.build.pdp import depend, depend_levels, depend_pair
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.results.build.pdp import (
+    categorical_partial_dependence,
+    partial_dependence,
+    partial_dependence_surface,
+)
 from skedasis.results.effect import About, Curves, Effect, Rows, Spec
 from skedasis.results.surface import PairRows, Surface
-from skedasis.stats.grid import EVERY_JUMP, Grid, distinct, uniform_edges, widths_share
+from skedasis.stats.grid import EXACT_STEP_GRID, Grid, distinct, uniform_edges, width_weights
 from skedasis.stats.moments import Moments, WeightKind
 
 # --- exact grid of step functions -----------------------------------------------------------------
@@ -46,7 +50,7 @@ from skedasis.stats.moments import Moments, WeightKind
 EXACT = "exact"
 
 
-def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
+def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
     """Return the ends of the data range and, for each jump between them, the last float before and the first after it.
 
     Interpolated linearly between these points, a curve is the step function itself: constant, or a jump between two
@@ -55,7 +59,7 @@ def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
     Parameters
     ----------
     column : Column
-    traits : Traits
+    traits : DerivativeInfo
         With the positions of the quantity's jumps.
     method : str
         For the message.
@@ -67,7 +71,7 @@ def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
     """
     if traits.jumps is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{method}(grid='exact') of {column.feature.name!r}",
                 "a quantity whose jumps are not known",
                 "a tree ensemble of scikit-learn, LightGBM or XGBoost evaluated from its trees, and a numeric feature",
@@ -78,7 +82,7 @@ def exact_grid(column: Column, traits: Traits, method: str) -> Grid:
     inside = traits.jumps[(traits.jumps >= low) & (traits.jumps < high)]
     after = np.nextafter(inside, np.inf)
     points = np.unique(np.concatenate([[low], inside, after, [high]]))
-    return Grid(points, EVERY_JUMP, widths_share(points))
+    return Grid(points, EXACT_STEP_GRID, width_weights(points))
 
 
 # --- moments of curves ----------------------------------------------------------------------------
@@ -125,7 +129,7 @@ def curve_moments(
 
 def mean_moments(
     total: Floats,
-    bound: Bound,
+    bound: Evaluator,
     center: Center,
     anchor: int | None = None,
     point_weights: Floats | None = None,
@@ -136,7 +140,7 @@ def mean_moments(
     ----------
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
-    bound : Bound
+    bound : Evaluator
     center, anchor, point_weights
         As in `curve_moments`.
     """
@@ -257,25 +261,25 @@ class PDP(Parameters):
     def __post_init__(self) -> None:
         if self.anchor is not None and (self.center is not None or self.derivative):
             raise DataError(
-                explained(
+                format_error(
                     f"{self.name}(anchor)",
                     f"an anchor with center={self.center!r} and derivative={self.derivative}",
                     "an anchor alone",
                     "Leave center and derivative out, or leave anchor out",
                 )
             )
-        one_of(f"{self.name}(center)", self.center, ("mean", "start", None))
-        one_of(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
+        check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
+        check_option(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
         if not (self.ice == "all" or (isinstance(self.ice, int) and self.ice >= 0)):
             raise DataError(
-                explained(
+                format_error(
                     f"{self.name}(ice)", repr(self.ice), "a number of curves, or 'all'", "Use 200"
                 )
             )
-        one_of(f"{self.name}(heterogeneity)", self.heterogeneity, (True, False))
+        check_option(f"{self.name}(heterogeneity)", self.heterogeneity, (True, False))
         if self.derivative and not self.heterogeneity:
             raise DataError(
-                explained(
+                format_error(
                     f"{self.name}(heterogeneity)",
                     "False, with derivative=True",
                     "heterogeneity=True, because slopes require the curves",
@@ -285,7 +289,7 @@ class PDP(Parameters):
         low, high = self.percentiles
         if not 0 <= low < high <= 100 or high <= 1:
             raise DataError(
-                explained(
+                format_error(
                     f"{self.name}(percentiles)",
                     repr(self.percentiles),
                     "0 <= low < high <= 100, in percent",
@@ -299,7 +303,7 @@ class PDP(Parameters):
         for grid in grids:
             if grid is not None and not _is_grid(grid):
                 raise DataError(
-                    explained(
+                    format_error(
                         f"{self.name}(grid)",
                         f"{grid!r}"[:60],
                         "at least one finite point, or 'exact'",
@@ -311,7 +315,7 @@ class PDP(Parameters):
         """Raise if `grid` or `anchor` names a feature that does not exist."""
         for given in (self.grid, self.anchor):
             for name in given if isinstance(given, Mapping) else ():
-                find(features, name)
+                find_feature(features, name)
 
     def for_feature(self, feature: Feature) -> Any:
         """Return the method for a feature; explicit points for a numeric ordinal feature make it numeric."""
@@ -334,7 +338,7 @@ class PDP(Parameters):
         """Return the variant for two features."""
         return PairPDP(self)
 
-    def plan(self, column: Column, traits: Traits) -> Plan:
+    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
         """Choose the grid."""
         requested = param_for_feature(self.grid, column.feature, N_POINTS)
         exact = isinstance(requested, str)
@@ -356,7 +360,7 @@ class PDP(Parameters):
         requested = default if requested is None else requested
         if isinstance(requested, str):
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"{self.name}(grid='exact') of two features",
                     "a product grid of all jumps, which has millions of points",
                     "points for each of the two features",
@@ -371,7 +375,7 @@ class PDP(Parameters):
                 points = time.days(requested, what).ravel()
             if points is None:
                 raise DataError(
-                    explained(
+                    format_error(
                         f"{self.name}(grid) of {column.feature.name!r}",
                         f"{requested!r}"[:60],
                         "numbers",
@@ -426,7 +430,7 @@ class PDP(Parameters):
         """Return the bytes of a curve, the row's own value, its index and its weight."""
         return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
-    def local(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Evaluate the curves on the grid, and return their moments at each point."""
         grid, j = plan.grid, plan.column.feature.position
         if not self.heterogeneity:
@@ -441,9 +445,9 @@ class PDP(Parameters):
             moments[ANCHORED] = moments[RAW]  # slopes need no centring
         moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
         kept = {"x": x, "row": bound.row_id, "curve": shown.T, "weight": weights}
-        return Local(moments, chosen(kept, keep))
+        return BatchStats(moments, select_rows(kept, keep))
 
-    def _means(self, bound: Bound, plan: Plan, keep: Bools | None) -> Local:
+    def _means(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments from sums over the rows, without their curves."""
         grid, j = plan.grid, plan.column.feature.position
         points, anchor = self._points(plan)
@@ -453,7 +457,7 @@ class PDP(Parameters):
         x = bound.column(j)
         moments[AXIS] = axis_moments(grid, x, bound.weights, missing=bool(plan.column.missing))
         kept = {"x": x, "row": bound.row_id, "weight": bound.weights}
-        return Local(moments, chosen(kept, keep))
+        return BatchStats(moments, select_rows(kept, keep))
 
     def _points(self, plan: Plan) -> tuple[Floats, int | None]:
         """Return the points to evaluate, and the index of the anchor, which follows those of the grid."""
@@ -466,7 +470,7 @@ class PDP(Parameters):
         anchor_point = plan.column.snap(np.array([value]))
         return np.append(points, anchor_point), len(points)
 
-    def _curves(self, bound: Bound, plan: Plan) -> tuple[Floats, int | None]:
+    def _curves(self, bound: Evaluator, plan: Plan) -> tuple[Floats, int | None]:
         """Return the rows' curves, (m, n), or their slopes, and the index of the anchor."""
         j = plan.column.feature.position
         points, anchor = self._points(plan)
@@ -480,7 +484,7 @@ class PDP(Parameters):
         return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1), None
 
     def read(
-        self, plan: Plan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the curves."""
         anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
@@ -499,7 +503,9 @@ class PDP(Parameters):
         curves = (
             Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
         )
-        effect = depend(plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves)
+        effect = partial_dependence(
+            plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves
+        )
         return effect.with_provenance({"grid": plan.grid.chosen, **plan.notes})
 
 
@@ -523,7 +529,7 @@ class ICE(PDP):
     ice: int | Literal["all"] = "all"
 
 
-def _slope_source(traits: Traits, points: int) -> str:
+def _slope_source(traits: DerivativeInfo, points: int) -> str:
     """Return how the curves' slopes are computed, for the provenance."""
     if traits.local == "slopes":
         return traits.source
@@ -534,7 +540,7 @@ def _number(anchor: Any, method: str) -> float:
     points = _points(anchor)
     if points is None or points.ndim or not np.isfinite(points):
         raise DataError(
-            explained(
+            format_error(
                 f"{method}(anchor)",
                 repr(anchor)[:60],
                 "a finite number",
@@ -570,7 +576,7 @@ def _points(grid: Any) -> Floats | None:
 
 
 @dataclass(frozen=True)
-class LevelPDP(Form):
+class LevelPDP(MethodVariant):
     """The PDP or ICE of a categorical feature, at its observed levels.
 
     Parameters
@@ -583,7 +589,7 @@ class LevelPDP(Form):
         """Choose the levels: all observed levels, unless `grid` lists some."""
         if self.base.derivative:
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"{self.name}(derivative=True) of {column.feature.name!r}",
                     f"a{'n' * (column.feature.kind == 'ordinal')} {column.feature.kind} feature",
                     "a numeric feature",
@@ -637,7 +643,7 @@ class LevelPDP(Form):
         """Return the bytes of a curve, the row's own level, its index and its weight."""
         return 8 * (len(plan) + 3)
 
-    def local(self, bound: Bound, plan: LevelPlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Evaluate each row at each level, and return the moments by level."""
         size = len(plan)
         if self.means_only:
@@ -645,14 +651,14 @@ class LevelPDP(Form):
             means = mean_moments(total, bound, self.base.center, self._anchor(plan))
             position = plan.at(bound).astype(float)
             position[position < 0] = np.nan
-            return Local(means, chosen({"x": position, "weight": bound.weights}, keep))
+            return BatchStats(means, select_rows({"x": position, "weight": bound.weights}, keep))
         curves = bound.sweep_together(plan.changes(np.arange(size)), size).T
         anchor = self._anchor(plan)
         moments, shown = curve_moments(curves, bound.weights, self.base.center, anchor)
         position = plan.at(bound).astype(float)
         position[position < 0] = np.nan
         kept = {"x": position, "row": bound.row_id, "curve": shown.T, "weight": bound.weights}
-        return Local(moments, chosen(kept, keep))
+        return BatchStats(moments, select_rows(kept, keep))
 
     def _anchor(self, plan: LevelPlan) -> int | None:
         """Return the position of the anchor level, None without an anchor."""
@@ -662,7 +668,7 @@ class LevelPDP(Form):
         position = plan.places[plan.column.levels.find(anchor)]
         if position < 0:
             raise DataError(
-                explained(
+                format_error(
                     f"{self.name}(anchor)",
                     repr(anchor),
                     f"one of the levels {list(plan.stats.labels)[:6]}",
@@ -672,7 +678,7 @@ class LevelPDP(Form):
         return int(position)
 
     def read(
-        self, plan: LevelPlan, local: Local, about: About, *, exact: bool, kind: WeightKind
+        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the curves."""
         anchored = self._anchor(plan) is not None
@@ -690,7 +696,9 @@ class LevelPDP(Form):
             Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
         )
         m = local.moments
-        effect = depend_levels(plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves)
+        effect = categorical_partial_dependence(
+            plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves
+        )
         notes = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}
         return effect.with_provenance(notes)
 
@@ -701,7 +709,7 @@ def _requested_levels(column: LevelColumn, requested: list[Any], method: str) ->
     absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
     if absent or len(codes) == 0 or len(np.unique(codes)) < len(codes):
         raise DataError(
-            explained(
+            format_error(
                 f"{method}(grid) of {column.feature.name!r}",
                 f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
                 f"some of the observed levels {list(column.levels.labels)[:6]}",
@@ -738,7 +746,7 @@ class PairGrid:
 
 
 @dataclass(frozen=True)
-class PairPDP(Form):
+class PairPDP(MethodVariant):
     """The PDP of two features: the mean over rows with both set to each point of a product grid.
 
     Parameters
@@ -757,7 +765,7 @@ class PairPDP(Form):
             keyword = "derivative" if base.derivative else "anchor"
             keyword = "center" if base.center == "start" else keyword
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"{self.name} of two features",
                     f"{keyword}={getattr(base, keyword)!r}",
                     "center=None or 'mean', without derivative and anchor",
@@ -794,7 +802,7 @@ class PairPDP(Form):
         """Return whether the rows' individual surfaces are kept: for ``ice="all"`` only."""
         return self.base.ice == "all" and not self.base.means_only
 
-    def local(self, bound: Bound, plan: PairGrid, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: PairGrid, keep: Bools | None) -> BatchStats:
         """Evaluate the product grid, and return the moments at each point."""
         first, second = plan.sides
         i, j = np.divmod(np.arange(plan.size), second.side.m)
@@ -807,15 +815,15 @@ class PairPDP(Form):
             moments, shown = curve_moments(values, bound.weights, self.base.center)
         kept = {"across": shown.T} if shown is not None and self._keeps_surfaces else {}
         x0, x1 = axis_values(bound, first), axis_values(bound, second)
-        return Local(
+        return BatchStats(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
-            chosen({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
+            select_rows({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
         )
 
     def read(
         self,
         plan: PairGrid,
-        local: Local,
+        local: BatchStats,
         about: tuple[About, About],
         *,
         exact: bool,
@@ -832,5 +840,5 @@ class PairPDP(Form):
             rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact, across=across)
         sides = (plan.sides[0].side, plan.sides[1].side)
         m = local.moments
-        surface = depend_pair(sides, m[RAW], m[ANCHORED], spec, about, rows)
+        surface = partial_dependence_surface(sides, m[RAW], m[ANCHORED], spec, about, rows)
         return surface.with_provenance(plan.notes)

@@ -22,22 +22,29 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints, Json
-from skedasis.data.containers import Borrowed
-from skedasis.data.dataset import Source
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, explained
-from skedasis.methods.base import Bound, Form, Local, Parameters, chosen, plain
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error
+from skedasis.methods.base import (
+    BatchStats,
+    Evaluator,
+    MethodVariant,
+    Parameters,
+    plain,
+    select_rows,
+)
 from skedasis.methods.permutation_plan import (
     PermutationPlan,
     draw_donors,
     has_unequal_weights,
     subgroups,
 )
-from skedasis.models.adapters import Traits
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.moments import Totals, WeightKind
-from skedasis.stats.resampling import influence_error, parts_error, permutation_error
+from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
 # --- the public method ----------------------------------------------------------------------------
 
@@ -56,7 +63,7 @@ class PFI(Parameters):
 
     Parameters
     ----------
-    repeats : int
+    n_repeats : int
         Number of permutations.
     groups : mapping of str to list of columns, optional
         Columns that are permuted together under one name, as in `skedasis.explain`.
@@ -124,7 +131,7 @@ class PFI(Parameters):
     (True, 0.0)
     """
 
-    repeats: int = 10
+    n_repeats: int = 10
     groups: Mapping[str, Sequence[Any]] | None = None
     max_samples: int | float | None = None
     local: int | Literal["all"] = 1000
@@ -140,7 +147,7 @@ class PFI(Parameters):
     by_rows = True
 
     def __post_init__(self) -> None:
-        _check_integer("repeats", self.repeats, 1, 10)
+        _check_integer("n_repeats", self.n_repeats, 1, 10)
         _check_integer("subgroup_rows", self.subgroup_rows, 2, 30)
         if self.local != "all":
             _check_integer("local", self.local, 0, 1000)
@@ -148,7 +155,9 @@ class PFI(Parameters):
         for name in ("exact", "conditional", "greater_is_better"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 got = repr(getattr(self, name))[:60]
-                raise DataError(explained(f"PFI({name})", got, "True or False", "Use one of them"))
+                raise DataError(
+                    format_error(f"PFI({name})", got, "True or False", "Use one of them")
+                )
         exclusive = {
             "exact": self.exact,
             "conditional": self.conditional,
@@ -156,10 +165,10 @@ class PFI(Parameters):
         }
         if sum(exclusive.values()) > 1:
             names = " and ".join(k for k, v in exclusive.items() if v)
-            raise DataError(explained("PFI", names, "only one of them", "Leave the others out"))
+            raise DataError(format_error("PFI", names, "only one of them", "Leave the others out"))
         if not (self.metric is None or isinstance(self.metric, str) or callable(self.metric)):
             raise DataError(
-                explained(
+                format_error(
                     "PFI(metric)",
                     f"a {type(self.metric).__name__}",
                     "a function metric(y, values), or the name of a metric",
@@ -176,7 +185,7 @@ class PFI(Parameters):
             parameters["metric"] = getattr(self.metric, "__name__", type(self.metric).__name__)
         return {k: plain(v) for k, v in parameters.items()}
 
-    def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
+    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the rows to use, a sample for `max_samples`, and the caller's groups with those of the method."""
         if self.groups is not None:
             # Groups that are no mapping are rejected where they are resolved.
@@ -203,7 +212,7 @@ class PFI(Parameters):
                 stacklevel=4,
             )
 
-    def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
+    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
         """Return the variant for these rows.
 
         Raises
@@ -217,7 +226,7 @@ class PFI(Parameters):
         """Raise `UnsupportedError`: two features that are permuted together are a group."""
         one, two = (f.name for f in features)
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"PFI of ({one!r}, {two!r})",
                 "a pair",
                 "single features or groups",
@@ -230,7 +239,7 @@ def _check_integer(what: str, value: Any, least: int, default: int) -> None:
     """Raise `DataError` unless the value is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError(
-            explained(
+            format_error(
                 f"PFI({what})",
                 repr(value)[:60],
                 f"a whole number of at least {least}",
@@ -247,7 +256,7 @@ def _check_sample_size(value: Any) -> None:
     is_fraction = isinstance(value, (float, np.floating)) and 0 < value <= 1
     if not (is_count or is_fraction):
         raise DataError(
-            explained(
+            format_error(
                 "PFI(max_samples)",
                 repr(value)[:60],
                 "a number of rows, or a fraction between 0.0 and 1.0",
@@ -259,11 +268,11 @@ def _check_sample_size(value: Any) -> None:
 # --- base class of variants -----------------------------------------------------------------------
 
 
-CALL = 20_000
+ROWS_PER_CALL = 20_000
 """Rows per call of the model: twice as many would make cheap models 10 % faster, but nearly double the memory."""
 
 
-def variant_for_rows(base: PFI, quantity: Quantity, source: Source, seed: int) -> Any:
+def variant_for_rows(base: PFI, quantity: Quantity, source: Dataset, seed: int) -> Any:
     """Return the variant of PFI that its parameters and the rows' weights require."""
     if base.exact:
         return exact_variant(base, source, seed)
@@ -302,27 +311,27 @@ class FeaturePlan:
 
 
 @dataclass(frozen=True)
-class RowBasedVariant(Form):
+class RowBasedVariant(MethodVariant):
     """Base class of PFI's variants for given rows.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     seed : int
     """
 
-    source: Source
+    source: Dataset
     seed: int
 
     compares_missing = False
     leaves_out_missing = False
     reads_columns = False
 
-    def given(self, source: Source, groups: Any, seed: int) -> tuple[Source, Any]:
+    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the arguments: the user's method has resolved them."""
         return source, groups
 
-    def on(self, quantity: Quantity, source: Source, seed: int) -> Any:
+    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
         """Return itself."""
         return self
 
@@ -341,7 +350,7 @@ class RowBasedVariant(Form):
         """Return one result of all features."""
         return combine(found, record, sampled=self.source.sampled)
 
-    def plan(self, column: Feature, traits: Traits) -> FeaturePlan:
+    def plan(self, column: Feature, traits: DerivativeInfo) -> FeaturePlan:
         """Return the columns to permute, and the donors."""
         return FeaturePlan(column, self.drawn, {})
 
@@ -349,7 +358,7 @@ class RowBasedVariant(Form):
     def drawn(self) -> PermutationPlan | None:
         """Return the donors of the rows, which all features share."""
         rows = self.source
-        return draw_donors(len(rows), rows.sorted, self.base.repeats, self.seed, rows.weights)
+        return draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, rows.weights)
 
     @property
     def weight(self) -> float:
@@ -360,11 +369,11 @@ class RowBasedVariant(Form):
     @property
     def batch_rows(self) -> int | None:
         """Return the maximum number of rows per batch."""
-        return max(250, CALL // self.base.repeats)
+        return max(250, ROWS_PER_CALL // self.base.n_repeats)
 
     def sets(self, plans: Sequence[Any]) -> int:
         """Return the number of values per row in one call: all repeats."""
-        return self.base.repeats
+        return self.base.n_repeats
 
     def rows_wanted(self, rows: int) -> int:
         """Return the number of single rows to keep."""
@@ -372,36 +381,36 @@ class RowBasedVariant(Form):
 
     def row_bytes(self, plan: FeaturePlan) -> int:
         """Return the bytes of a kept row: the values of all repeats, its own value, index and weight."""
-        return 8 * (self.base.repeats + 3)
+        return 8 * (self.base.n_repeats + 3)
 
     def _rows(self, positions: Ints) -> Ints:
         """Return the indices in X of the rows at these positions."""
         ids = self.source.row_id
         return positions if ids is None else ids[positions]
 
-    def _donors(self, bound: Bound, plan: FeaturePlan) -> tuple[Ints, Borrowed]:
+    def _donors(self, bound: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
         """Return the donors' positions, (repeats, n), and their values; computed once for features that share them."""
         cached = bound.shared.get("donors")
         if cached is None or cached[0] is not plan.drawn:
             donors = plan.permutations.donors(bound.places)
-            cached = plan.drawn, donors, Borrowed(self._rows(donors))
+            cached = plan.drawn, donors, DonorRows(self._rows(donors))
             bound.shared["donors"] = cached
         return cached[1], cached[2]
 
-    def _after(self, bound: Bound, plan: FeaturePlan, values: Borrowed) -> Floats:
+    def _after(self, bound: Evaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
         """Return the quantity with the donors' values, (repeats, n)."""
         changes = dict.fromkeys(plan.feature.columns, values)
         return bound.sweep_together(changes, len(values.rows)).T
 
-    def _kept(self, bound: Bound, after: Floats, keep: Bools | None) -> dict[str, Any]:
+    def _kept(self, bound: Evaluator, after: Floats, keep: Bools | None) -> dict[str, Any]:
         """Return the arrays of the kept rows: the quantity before and after, the row's index and weight."""
         own, row, weight = bound.at(), bound.row_id, bound.weights
-        return chosen({"after": after.T, "own": own, "row": row, "weight": weight}, keep)
+        return select_rows({"after": after.T, "own": own, "row": row, "weight": weight}, keep)
 
     def _result(
         self,
         plan: FeaturePlan,
-        local: Local,
+        local: BatchStats,
         about: Any,
         values: Floats,
         error: tuple[float, float],
@@ -447,7 +456,7 @@ class RowPFI(RowBasedVariant):
         # If some rows are in no block, all rows have equal weights.
         return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
 
-    def local(self, bound: Bound, plan: FeaturePlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the donors' values, and sum the increases by blocks of recipients."""
         donors, values = self._donors(bound, plan)
         after = self._after(bound, plan, values)
@@ -457,15 +466,15 @@ class RowPFI(RowBasedVariant):
         increases *= distinct if w is None else distinct * w
         sums = self._sums(bound, plan, increases, donors)
         sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
-        return Local(sums, self._kept(bound, after, keep))
+        return BatchStats(sums, self._kept(bound, after, keep))
 
     def _sums(
-        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
         return {"recipients": self._by_recipient(bound, plan, increases)}
 
-    def _by_recipient(self, bound: Bound, plan: FeaturePlan, increases: Floats) -> Totals:
+    def _by_recipient(self, bound: Evaluator, plan: FeaturePlan, increases: Floats) -> Totals:
         """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
         parts, size = [], plan.permutations.blocks + 1
         blocks = self._blocks(bound, plan)
@@ -481,7 +490,7 @@ class RowPFI(RowBasedVariant):
             parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
         return Totals(np.array(parts))
 
-    def _blocks(self, bound: Bound, plan: FeaturePlan) -> list[Ints]:
+    def _blocks(self, bound: Evaluator, plan: FeaturePlan) -> list[Ints]:
         """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
         cached = bound.shared.get("blocks")
         if cached is None or cached[0] is not plan.drawn:
@@ -490,7 +499,7 @@ class RowPFI(RowBasedVariant):
         return cached[1]
 
     def read(
-        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
         sums = local.moments["recipients"].sums
@@ -560,7 +569,7 @@ _MAX_PAIRS = 200_000_000
 """Maximum number of pairs of rows."""
 
 
-def exact_variant(base: PFI, source: Source, seed: int) -> ExactPFI:
+def exact_variant(base: PFI, source: Dataset, seed: int) -> ExactPFI:
     """Return the variant for all pairs.
 
     Raises
@@ -575,11 +584,11 @@ def exact_variant(base: PFI, source: Source, seed: int) -> ExactPFI:
 def _check_size(rows: int) -> None:
     if rows**2 > _MAX_PAIRS:
         raise DataError(
-            explained(
+            format_error(
                 "PFI(exact=True)",
                 f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
                 f"at most {_MAX_PAIRS:,} pairs",
-                "Use sd.PFI(repeats=30), or max_samples",
+                "Use sd.PFI(n_repeats=30), or max_samples",
             )
         )
 
@@ -596,7 +605,7 @@ class ExactPFI(RowBasedVariant):
     @property
     def batch_rows(self) -> int | None:
         """Return the maximum number of rows per batch, each of which is evaluated with the values of all rows."""
-        return max(1, CALL // len(self.source))
+        return max(1, ROWS_PER_CALL // len(self.source))
 
     def sets(self, plans: Sequence[Any]) -> int:
         """Return the number of values per row: one for each row."""
@@ -606,10 +615,10 @@ class ExactPFI(RowBasedVariant):
         """Return the bytes of a kept row: its mean after, its own value, index and weight."""
         return 32
 
-    def local(self, bound: Bound, plan: FeaturePlan, keep: Bools | None) -> Local:
+    def local(self, bound: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
         n = len(self.source)
-        all_rows = Borrowed(self._rows(np.arange(n))[:, None])
+        all_rows = DonorRows(self._rows(np.arange(n))[:, None])
         increases = self._after(bound, plan, all_rows) - bound.at()
         w, all_w = bound.weights, self.source.weights
         mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
@@ -623,10 +632,10 @@ class ExactPFI(RowBasedVariant):
             "donors": Totals(by_donor),
             "own": Totals(total),
         }
-        return Local(sums, self._kept(bound, (own + mean)[None], keep))
+        return BatchStats(sums, self._kept(bound, (own + mean)[None], keep))
 
     def read(
-        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
         recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
@@ -650,7 +659,7 @@ class WeightedPFI(RowPFI):
     """
 
     def _sums(
-        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
         sums = super()._sums(bound, plan, increases, donors)
@@ -669,7 +678,7 @@ class WeightedPFI(RowPFI):
         return np.ones(len(self.source)) if w is None else w
 
     def read(
-        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error for the kind of weights."""
         sums = local.moments["recipients"].sums
@@ -682,7 +691,7 @@ class WeightedPFI(RowPFI):
             df = min(df, max(norm[1] - 1, 1.0))
         return self._result(plan, local, about, values, (error, df), exact=exact)
 
-    def _variance_ratio(self, plan: FeaturePlan, local: Local, mean: float) -> float:
+    def _variance_ratio(self, plan: FeaturePlan, local: BatchStats, mean: float) -> float:
         """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
         w = self._weights
         size = float(w.sum()), float(w @ w)
@@ -691,7 +700,7 @@ class WeightedPFI(RowPFI):
         return by_root / by_weight if by_weight > 0 and by_root > 0 else 1.0
 
     def _block_variation(
-        self, plan: FeaturePlan, local: Local, kind: str, mean: float, weight: Floats
+        self, plan: FeaturePlan, local: BatchStats, kind: str, mean: float, weight: Floats
     ) -> float:
         """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
         recipients: Totals = local.moments[f"recipients{kind}"]
@@ -713,7 +722,9 @@ LEAST_ROWS = 7
 """Minimum number of rows for a standard error."""
 
 
-def conditional_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> ConditionalPFI:
+def conditional_variant(
+    base: PFI, quantity: Quantity, source: Dataset, seed: int
+) -> ConditionalPFI:
     """Return the variant for subgroups.
 
     Raises
@@ -730,7 +741,7 @@ def _check_conditional(quantity: Quantity) -> None:
     if all(q.labelled for q in parts.values()):
         return
     raise UnsupportedError(
-        explained(
+        format_error(
             f"PFI(conditional=True) of {quantity.describe()}",
             "a quantity that does not depend on the label",
             "a loss, or a negative log-likelihood",
@@ -744,22 +755,22 @@ def _check_conditional(quantity: Quantity) -> None:
 class ConditionalPFI(RowPFI):
     """PFI with donors from subgroups of rows that are similar in the other features (Molnar et al. 2023)."""
 
-    def plan(self, column: Feature, traits: Traits) -> FeaturePlan:
+    def plan(self, column: Feature, traits: DerivativeInfo) -> FeaturePlan:
         """Find the feature's subgroups, and draw donors within them."""
         groups = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
         rows, w = self.source, self.source.weights
-        drawn = draw_donors(len(rows), rows.sorted, self.base.repeats, self.seed, w, groups)
+        drawn = draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, w, groups)
         return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
 
     def _sums(
-        self, bound: Bound, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return sums by blocks of recipients and of donors."""
         sums = super()._sums(bound, plan, increases, donors)
         return {**sums, "donors": self._by_donor(plan, increases, donors)}
 
     def read(
-        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases; compute the error from blocks, as recipients and as donors."""
         recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
@@ -769,7 +780,7 @@ class ConditionalPFI(RowPFI):
         for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
             weight = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
             part = (recipients[repeats] + donors[repeats]).mean(axis=0)
-            errors.append(parts_error(part - 2 * values.mean() * weight, self.weight)[0])
+            errors.append(sum_error(part - 2 * values.mean() * weight, self.weight)[0])
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
         error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.dataset import Source
-from skedasis.data.factorize import missing_among
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.methods.base import Local
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.methods.base import BatchStats
 from skedasis.methods.permutation import PFI, FeaturePlan, RowBasedVariant
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
@@ -67,7 +67,7 @@ _PARTS = 10
 """Number of parts of the jackknife."""
 
 
-def metric_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> MetricPFI:
+def metric_variant(base: PFI, quantity: Quantity, source: Dataset, seed: int) -> MetricPFI:
     """Return the variant of PFI for a metric.
 
     Raises
@@ -81,20 +81,20 @@ def metric_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> 
     metric: Any = base.metric
     if source.y is None:
         raise DataError(
-            explained(
+            format_error(
                 "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
             )
         )
-    missing = int(missing_among(source.y).sum())
+    missing = int(missing_mask(source.y).sum())
     if missing:
         got = f"{missing:,} missing labels (NaN or None)"
-        raise DataError(explained("y", got, "a label for every row", "Leave these rows out"))
+        raise DataError(format_error("y", got, "a label for every row", "Leave these rows out"))
     if isinstance(metric, str):
         _sklearn_metric(metric)
         check_comparable(metric, quantity)
     elif source.weights is not None and not _takes_weights(metric):
         raise DataError(
-            explained(
+            format_error(
                 f"PFI(metric={_title(metric)})",
                 "a function that takes no sample_weight, and weights",
                 "metric(y, values, sample_weight=...), which uses the weights of the rows",
@@ -110,7 +110,7 @@ def metric_variant(base: PFI, quantity: Quantity, source: Source, seed: int) -> 
         if metric in _RELATIVE and len(y) < 2:
             got = f"{len(y)} row, whose labels have no variance"
             raise DataError(
-                explained(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
+                format_error(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
             )
     return MetricPFI(base, source, seed, y)
 
@@ -134,7 +134,7 @@ def check_comparable(name: str, quantity: Quantity) -> None:
             else "a regressor, or sd.prediction of it"
         )
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"PFI(metric={name!r}) of {output.describe()}",
                 "a quantity that predicts no label" if no_prediction else "the score of a class",
                 f"a prediction of the label: {expected}",
@@ -191,12 +191,12 @@ def positives(quantity: Any, y: Any, name: str) -> Bools:
         labels = np.unique(numbers)
         if len(labels) > 2:
             fix = "Encode them, for example y == 'yes', or pass sd.probability(model, class_=...)"
-            raise DataError(explained(what, f"{len(labels):,} different labels", "two", fix))
+            raise DataError(format_error(what, f"{len(labels):,} different labels", "two", fix))
         result = numbers == labels[-1]
         got = f"{labels[-1]:g} for all rows"
     if result.all() or not result.any():
         raise DataError(
-            explained(what, got, "rows of the class and other rows", "Pass rows of both kinds")
+            format_error(what, got, "rows of the class and other rows", "Pass rows of both kinds")
         )
     return result
 
@@ -206,7 +206,7 @@ def _sklearn_metric(name: str) -> tuple[Any, int]:
     if name not in _NAMES:
         known = ", ".join(map(repr, _NAMES))
         raise DataError(
-            explained(
+            format_error(
                 "PFI(metric)", repr(name), f"one of {known}, or a function", _suggestion(name)
             )
         )
@@ -214,7 +214,7 @@ def _sklearn_metric(name: str) -> tuple[Any, int]:
         import sklearn.metrics
     except ImportError as error:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"PFI(metric={name!r})",
                 "a metric of scikit-learn, which is not installed",
                 "scikit-learn, or a function of your own",
@@ -257,9 +257,9 @@ class MetricPFI(RowBasedVariant):
         rows = len(self.source)
         needed = rows * self.row_bytes(plan) / 1e6
         raise DataError(
-            explained(
+            format_error(
                 "PFI(metric)",
-                f"a memory budget too small for {rows:,} rows of {self.base.repeats} repeats",
+                f"a memory budget too small for {rows:,} rows of {self.base.n_repeats} repeats",
                 f"{needed:,.0f} MB for each feature",
                 'Raise the budget, for example keep="4GB", or lower repeats or max_samples',
             )
@@ -295,7 +295,7 @@ class MetricPFI(RowBasedVariant):
             number = np.nan
         if not np.isfinite(number):
             raise ModelOutputError(
-                explained(
+                format_error(
                     f"PFI(metric={self.what})",
                     repr(returned)[:60],
                     "a finite number",
@@ -308,7 +308,7 @@ class MetricPFI(RowBasedVariant):
         """Raise a helpful error if the metric requires predicted labels, else add a note on how it was called."""
         if isinstance(error, ValueError) and "continuous" in str(error):
             raise DataError(
-                explained(
+                format_error(
                     f"PFI(metric={self.what})",
                     f"a metric of predicted labels ({str(error).splitlines()[0][:80]})",
                     "a metric of labels and the quantity's values: metric(y, values)",
@@ -320,13 +320,13 @@ class MetricPFI(RowBasedVariant):
             f"{len(self.source):,} rows"
         )
 
-    def local(self, bound: Any, plan: FeaturePlan, keep: Bools | None) -> Local:
+    def local(self, bound: Any, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the donors' values, and keep all rows."""
         _, values = self._donors(bound, plan)
         after = self._after(bound, plan, values)
         kept = self._kept(bound, after, keep)
         # The scored class depends on the output, which only the evaluator knows.
-        return Local({"own": Totals(np.zeros(1))}, kept, notes={"of": bound.quantity})
+        return BatchStats({"own": Totals(np.zeros(1))}, kept, notes={"of": bound.quantity})
 
     def _labels(self, quantity: Any) -> Any:
         """Return the labels in the form that the metric takes."""
@@ -337,7 +337,7 @@ class MetricPFI(RowBasedVariant):
         return isinstance(self.base.metric, str) and self.base.metric in _CLASSIFICATION
 
     def read(
-        self, plan: FeaturePlan, local: Local, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Compare the metric before and after permutation."""
         own, after = local.kept["own"], np.ascontiguousarray(local.kept["after"].T)
@@ -406,7 +406,7 @@ class MetricPFI(RowBasedVariant):
         w = self.source.weights
         return 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
 
-    def _local_importance(self, plan: FeaturePlan, local: Local) -> LocalImportance | None:
+    def _local_importance(self, plan: FeaturePlan, local: BatchStats) -> LocalImportance | None:
         """Return the importance of the sampled single rows; None for ``local=0``."""
         rows = len(self.source)
         n_local = rows if self.base.local == "all" else min(self.base.local, rows)

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 
 # --- donors ---------------------------------------------------------------------------------------
 
@@ -225,7 +225,7 @@ def has_unequal_weights(weights: Floats | None) -> bool:
 def draw_donors(
     rows: int,
     order: Ints | None,
-    repeats: int,
+    n_repeats: int,
     seed: int,
     weights: Floats | None,
     subgroup: Ints | None = None,
@@ -238,7 +238,7 @@ def draw_donors(
         N.
     order : ndarray of int, shape (N,), optional
         The positions of the rows in the order of their ids; None if they are in this order.
-    repeats, seed : int
+    n_repeats, seed : int
     weights : ndarray of float, shape (N,), optional
         Rows are donors with probabilities proportional to their weights.
     subgroup : ndarray of int, shape (N,), optional
@@ -247,8 +247,8 @@ def draw_donors(
     equal = subgroup is None and not has_unequal_weights(weights)
     per_cycle = min(REPEATS_PER_CYCLE, max(1, (min(rows, BLOCKS) - 1) // 2))
     cycles: list[CyclicPermutation] = []
-    for number, first in enumerate(range(0, repeats, per_cycle)):
-        n_in_cycle = min(per_cycle, repeats - first)
+    for number, first in enumerate(range(0, n_repeats, per_cycle)):
+        n_in_cycle = min(per_cycle, n_repeats - first)
         rng = np.random.default_rng([_SALT, seed, number])
         if equal:
             cycles.append(_draw_equal(rows, order, n_in_cycle, rng))
@@ -257,7 +257,7 @@ def draw_donors(
     return PermutationPlan(cycles)
 
 
-def _draw_equal(n: int, order: Ints | None, repeats: int, rng: np.random.Generator) -> EqualCycle:
+def _draw_equal(n: int, order: Ints | None, n_repeats: int, rng: np.random.Generator) -> EqualCycle:
     """Draw a cyclic order of rows of equal weight."""
     # int32 halves the memory.
     dtype = np.int32 if n < 2**31 else np.int64
@@ -269,15 +269,15 @@ def _draw_equal(n: int, order: Ints | None, repeats: int, rng: np.random.Generat
     row = np.empty(n, dtype=dtype)
     row[position] = np.arange(n, dtype=dtype)
     blocks = _n_blocks(n)
-    steps = _draw_steps(1, blocks, repeats, rng)
+    steps = _draw_steps(1, blocks, n_repeats, rng)
     return EqualCycle(position, row, n // blocks, blocks, (steps % blocks).astype(float))
 
 
-def _draw_steps(least: int, blocks: int, repeats: int, rng: np.random.Generator) -> Ints:
+def _draw_steps(least: int, blocks: int, n_repeats: int, rng: np.random.Generator) -> Ints:
     """Draw steps of whole blocks, at least `least` in either direction."""
     half = max(least, (blocks - 1) // 2)
     # All steps differ, and none is the opposite of another, which would evaluate the same pairs of rows twice.
-    steps = rng.permutation(half - least + 1)[:repeats] + least
+    steps = rng.permutation(half - least + 1)[:n_repeats] + least
     return np.where(rng.random(len(steps)) < 0.5, steps, blocks - steps)
 
 
@@ -291,7 +291,7 @@ def _n_blocks(n: int) -> int:
 def _draw_weighted(
     n: int,
     order: Ints | None,
-    repeats: int,
+    n_repeats: int,
     rng: np.random.Generator,
     weights: Floats | None,
     subgroup: Ints | None,
@@ -310,40 +310,40 @@ def _draw_weighted(
     blocks, fraction = min(n, BLOCKS), None
     if weights is None:
         # Whole steps from the middle of one arc to the middle of another: a permutation.
-        ahead = 1 + np.floor(rng.random((repeats, len(length))) * (length - 1))
+        ahead = 1 + np.floor(rng.random((n_repeats, len(length))) * (length - 1))
         within, fraction = np.full(n, 0.5), 1 - 1 / length[cycle]
     elif subgroup is None:
-        ahead, excludes_own = _draw_distances(n, float(w.max()), float(length[0]), repeats, rng)
+        ahead, excludes_own = _draw_distances(n, float(w.max()), float(length[0]), n_repeats, rng)
         fraction = 1 - w / length[0] if excludes_own else None
     else:
-        ahead = rng.random((repeats, len(length))) * length
+        ahead = rng.random((n_repeats, len(length))) * length
     point[row] = ends - w[row] - start[cycle[row]] + within[row] * w[row]
     return WeightedCycles(row, point, cycle, ends, length, ahead, blocks, fraction)
 
 
 def _draw_distances(
-    n: int, longest: float, length: float, repeats: int, rng: np.random.Generator
+    n: int, longest: float, length: float, n_repeats: int, rng: np.random.Generator
 ) -> tuple[Floats, bool]:
     """Draw the distances to the donors on one cycle, (repeats, 1); return also whether they exceed the longest arc."""
     least = max(1, int(np.ceil(longest * BLOCKS / length)))
-    if n > BLOCKS and least <= _MAX_ARC and (BLOCKS - 1) // 2 - least + 1 >= repeats:
-        steps = _draw_steps(least, BLOCKS, repeats, rng)
+    if n > BLOCKS and least <= _MAX_ARC and (BLOCKS - 1) // 2 - least + 1 >= n_repeats:
+        steps = _draw_steps(least, BLOCKS, n_repeats, rng)
         return steps[:, None] * length / BLOCKS, True
     # With arcs that are long relative to the cycle, only distances from the whole cycle give unbiased donors. They are
     # stratified, so that they differ between repeats.
-    drawn = (rng.permutation(repeats) + rng.random(repeats)) / repeats
+    drawn = (rng.permutation(n_repeats) + rng.random(n_repeats)) / n_repeats
     return drawn[:, None] * length, False
 
 
 # --- subgroups for conditional PFI ----------------------------------------------------------------
 
 
-def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
+def subgroups(source: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
     """Return each row's subgroup, 0, 1, …, shape (N,): the leaf of a tree that predicts the feature from the others.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     feature : Feature
         A column, or a group of columns.
     rows : int
@@ -369,7 +369,7 @@ def subgroups(source: Source, feature: Feature, rows: int, seed: int) -> Ints:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError as error:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "PFI(conditional=True)",
                 "no scikit-learn, whose decision trees define the subgroups",
                 "scikit-learn",
@@ -415,7 +415,7 @@ def _pruned(tree: Any, n_others: int) -> Ints:
     return leaf
 
 
-def _numbers(source: Source, feature: Feature) -> Floats:
+def _numbers(source: Dataset, feature: Feature) -> Floats:
     """Return a feature as columns that a tree can split on: ranks or codes, or an indicator for each frequent level."""
     if not feature.categorical:
         column = source.table.column(feature.position, source.row_id)
@@ -428,7 +428,7 @@ def _numbers(source: Source, feature: Feature) -> Floats:
     return (codes[:, None] + 1 == common).astype(float)
 
 
-def _targets(source: Source, feature: Feature) -> Floats:
+def _targets(source: Dataset, feature: Feature) -> Floats:
     """Return a feature's ranks or indicators, standardised so that the columns of a group have equal weight."""
     numbers = _numbers(source, feature)
     std = numbers.std(axis=0)

@@ -1,8 +1,8 @@
 """Base of the adapters for torch, JAX, Keras and ONNX: dtype, shape and container of the rows a model takes.
 
-`Adapted` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the shape of
-its output, and checks that the output of a row does not depend on the other rows. `Traits` describes the derivatives
-that a quantity has with respect to a feature; quantities, methods and results use it.
+`ModelAdapter` converts rows of any container into arrays of the model's dtype, calls the model in parts, checks the
+shape of its output, and checks that the output of a row does not depend on the other rows. `DerivativeInfo` describes
+the derivatives that a quantity has with respect to a feature; quantities, methods and results use it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.containers import ArrayTable, to_float
-from skedasis.data.dataset import Source, as_arrays, to_array
+from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, ModelOutputError, explained
+from skedasis.errors import DataError, ModelOutputError, format_error
 from skedasis.models.introspection import check_fitted_on
 
-ROWS = 2048
+ROWS_PER_PASS = 2048
 """Rows per pass on a CPU: so few that the activations of hidden layers stay in its cache."""
 
 
@@ -36,7 +36,7 @@ _COMPARED = 8
 """Probe rows that are evaluated in one call and in pairs, to check that rows are independent."""
 
 
-class Adapted(ABC):
+class ModelAdapter(ABC):
     """A model of another library as a function of rows that returns an array, (n,) or (n, outputs).
 
     Rows come in any container and are converted part by part, so that X is never copied as a whole. The model is never
@@ -56,7 +56,7 @@ class Adapted(ABC):
     @property
     def batch_rows(self) -> int:
         """Return how many rows a batch should have: eight parts on a CPU, so that slopes need little memory."""
-        return 8 * ROWS if self.rows_at_once <= ROWS else 2 * self.rows_at_once
+        return 8 * ROWS_PER_PASS if self.rows_at_once <= ROWS_PER_PASS else 2 * self.rows_at_once
 
     def __init__(self, model: Any, title: str) -> None:
         self.model, self.__name__ = model, title
@@ -77,7 +77,7 @@ class Adapted(ABC):
     @property
     def rows_at_once(self) -> int:
         """Return the number of rows per pass."""
-        return ROWS
+        return ROWS_PER_PASS
 
     @property
     @abstractmethod
@@ -107,7 +107,7 @@ class Adapted(ABC):
             out[part] = response
         return np.empty(0) if out is None else out
 
-    def prepare(self, source: Source, what: str) -> Source:
+    def prepare(self, source: Dataset, what: str) -> Dataset:
         """Return the rows as an array of numbers, from any container.
 
         Raises
@@ -123,9 +123,9 @@ class Adapted(ABC):
         columns = [_numbers(X[:, f.position], f, what) for f in source.features]
         return replace(source, table=ArrayTable(np.stack(columns, axis=1)))
 
-    def traits(self, feature: Feature, output: int | None) -> Traits:
+    def traits(self, feature: Feature, output: int | None) -> DerivativeInfo:
         """Return the derivatives that the model has with respect to a feature."""
-        return Traits("differences", "central differences")
+        return DerivativeInfo("differences", "central differences")
 
     def has_mixed(self, output: int | None) -> bool:
         """Return whether there are mixed second derivatives."""
@@ -156,7 +156,7 @@ class Adapted(ABC):
 
     def _wrong_shape(self, shape: tuple[int, ...], n: int) -> ModelOutputError:
         return ModelOutputError(
-            explained(
+            format_error(
                 self.__name__,
                 f"output of shape {shape} for {n} rows",
                 f"({n},) or ({n}, outputs)",
@@ -197,7 +197,7 @@ class Adapted(ABC):
 
     def _row_dependence(self, how: str) -> ModelOutputError:
         return ModelOutputError(
-            explained(
+            format_error(
                 self.__name__,
                 f"{how} with the other rows of the call",
                 "an output that depends on its own row alone",
@@ -215,7 +215,7 @@ def _numbers(values: NDArray[Any], feature: Feature, what: str) -> NDArray[Any]:
         return to_float(values)
     except (TypeError, ValueError) as error:
         raise DataError(
-            explained(
+            format_error(
                 what,
                 f"text or other objects in column {feature.name!r}",
                 "numbers or booleans",
@@ -253,7 +253,7 @@ ON_CELLS = ("steps", "value_steps")
 
 
 @dataclass(frozen=True)
-class Traits:
+class DerivativeInfo:
     """The derivatives that a quantity has with respect to one feature.
 
     Parameters

@@ -1,8 +1,8 @@
 """Models with automatic differentiation: slopes of all features from one backward pass, mixed derivatives from two.
 
-`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to `Adapted`
-the derivatives of each output, and finds out at the probe rows which features have none: an output that cannot be
-differentiated gets central differences, an output that only jumps in a feature gets steps.
+`Differentiable` is the base of the adapters of torch and JAX (and of Keras on these back ends). It adds to
+`ModelAdapter` the derivatives of each output, and finds out at the probe rows which features have none: an output that
+cannot be differentiated gets central differences, an output that only jumps in a feature gets steps.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.features import Feature
-from skedasis.errors import UnsupportedError, explained
-from skedasis.models.adapters import Adapted, Traits, first_line
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.models.adapters import DerivativeInfo, ModelAdapter, first_line
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class _DerivativeProbe:
     stepped: frozenset[int] = frozenset()
 
 
-class Differentiable(Adapted):
+class Differentiable(ModelAdapter):
     """A model of a library with automatic differentiation: torch or JAX.
 
     If an output has no derivative (it is an integer, or the library cannot differentiate an operation), central
@@ -115,15 +115,17 @@ class Differentiable(Adapted):
             out[part] = self._mixed_derivative(self._as_input(some), j, k, output)[: len(some)]
         return out
 
-    def traits(self, feature: Feature, output: int | None) -> Traits:
+    def traits(self, feature: Feature, output: int | None) -> DerivativeInfo:
         """Return the traits of slopes, or of central differences or steps where these replace them."""
         seen = self._probe_derivatives(output)
         if seen.missing:
-            return Traits("differences", f"central differences: {seen.missing}", certain=False)
+            return DerivativeInfo(
+                "differences", f"central differences: {seen.missing}", certain=False
+            )
         if feature.position in seen.stepped:
             source = f"differences across bins: {self.__name__} is piecewise constant in this feature (detected)"
-            return Traits("steps", source, certain=False)
-        return Traits("slopes", self.source)
+            return DerivativeInfo("steps", source, certain=False)
+        return DerivativeInfo("slopes", self.source)
 
     def has_mixed(self, output: int | None) -> bool:
         """Return whether there are mixed second derivatives: wherever there are slopes."""
@@ -192,7 +194,7 @@ class Differentiable(Adapted):
                 self._has_mixed[key] = bool(mixed.any()) or not self._changes(probe, [j, k], output)
         if not self._has_mixed[key]:
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"mixed derivatives of {self.__name__}",
                     "zero at every row, although the two features interact: the model is piecewise linear (ReLU)",
                     "a smooth model, whose mixed derivatives show interactions",

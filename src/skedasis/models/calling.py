@@ -1,11 +1,12 @@
 """Calls of a model: validation of the response, adaptive chunk size, limits on the model's own threads, call counts.
 
-`skedasis.quantities.evaluator` calls models through `Pace` and validates their responses with `checked`.
+`skedasis.quantities.evaluator` calls models through `ChunkedCaller` and validates their responses with
+`check_response`.
 
 **Chunk size.** A call carries about 1e5 rows, so that the fixed cost of a call does not matter, and most models take a
 fraction of a second for them. For a slower model (a Gaussian process, a support vector machine, a user's function)
-`Pace` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works, and the
-model's working memory, often a matrix of rows by training rows, stays small and in the cache.
+`ChunkedCaller` cuts the rows of a call into parts of about 0.1 to 1 second. Then the progress bar moves, Ctrl-C works,
+and the model's working memory, often a matrix of rows by training rows, stays small and in the cache.
 
 **Threads.** If each thread of ours calls a model that starts threads of its own, the threads compete: four times four
 threads on four processors are slower than four. `one_thread_each` limits the libraries to one thread each. It changes
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.containers import to_float
-from skedasis.errors import ModelOutputError, explained
+from skedasis.errors import ModelOutputError, format_error
 
 # --- validation of the response -------------------------------------------------------------------
 
@@ -43,7 +44,7 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
         return np.asarray(raw)
     except ValueError as error:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"a {type(raw).__name__} with parts of different lengths",
                 "one number for each row",
@@ -65,7 +66,7 @@ def as_numbers(raw: Any, what: str) -> Floats:
         return response.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"output of type {response.dtype}",
                 "numbers",
@@ -75,7 +76,7 @@ def as_numbers(raw: Any, what: str) -> Floats:
         ) from error
 
 
-def checked(raw: Any, n: int, what: str, where: str) -> Floats:
+def check_response(raw: Any, n: int, what: str, where: str) -> Floats:
     """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`.
 
     Parameters
@@ -99,14 +100,14 @@ def checked(raw: Any, n: int, what: str, where: str) -> Floats:
             else "Return one number for each row, in the rows' order"
         )
         got = f"output of shape {response.shape} ({where})"
-        raise ModelOutputError(explained(what, got, f"({n},)", fix))
+        raise ModelOutputError(format_error(what, got, f"({n},)", fix))
     # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
     with np.errstate(over="ignore", invalid="ignore"):
         total = response.sum()
     if not np.isfinite(total) and not np.isfinite(response).all():
         bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"NaN or infinity for {bad} of {n} rows ({where})",
                 "finite numbers",
@@ -159,7 +160,7 @@ class Stopped(BaseException):
     """Signals cancellation to worker threads; a `BaseException`, so that models cannot swallow it."""
 
 
-class Pace:
+class ChunkedCaller:
     """Calls a model in parts whose size follows from its measured speed. Threads may share an instance.
 
     Notes
@@ -176,7 +177,7 @@ class Pace:
     Examples
     --------
     >>> import numpy as np
-    >>> pace = Pace()
+    >>> pace = ChunkedCaller()
     >>> answer, calls = pace.ask(lambda X: X[:, 0], np.ones((200, 1)), 200)
     >>> answer.shape, calls
     ((200,), 1)
@@ -225,7 +226,7 @@ class Pace:
             # A copy: a model may return its input, or the same array each time.
             responses.append(copy(response))
             if not _can_join(response, stop - start, responses[0]):
-                # The response to all rows at once gives `checked` the error to report.
+                # The response to all rows at once gives `check_response` the error to report.
                 return model(rows), len(responses) + 1
         return _joined(responses), len(responses)
 
@@ -434,7 +435,7 @@ def _limit_lightgbm(stack: contextlib.ExitStack) -> None:
 
 
 @dataclass
-class Meter:
+class CallStats:
     """Counts of the calls of a model: the cost of an explanation.
 
     Parameters
@@ -459,7 +460,7 @@ class Meter:
     floored: int = 0
     tree_rows: int = 0
 
-    def add(self, other: Meter) -> None:
+    def add(self, other: CallStats) -> None:
         """Add the counts of another worker."""
         self.rows += other.rows
         self.calls += other.calls

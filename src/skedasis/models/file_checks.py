@@ -9,7 +9,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 
 PICKLE = b"\x80"
 """First byte of a pickle since protocol 2 (2003)."""
@@ -42,7 +42,9 @@ def head(file: Path) -> bytes:
     """
     if file.is_dir():
         raise DataError(
-            explained("model", f"the folder {str(file)!r}", "a file", "Pass the path of the file")
+            format_error(
+                "model", f"the folder {str(file)!r}", "a file", "Pass the path of the file"
+            )
         )
     try:
         if file.exists() and not file.is_file():
@@ -51,13 +53,13 @@ def head(file: Path) -> bytes:
             begins = stream.read(_HEAD)
     except FileNotFoundError as error:
         raise DataError(
-            explained("model", f"no file {str(file)!r}", "a file", "Check the path")
+            format_error("model", f"no file {str(file)!r}", "a file", "Check the path")
         ) from error
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from error
     if not begins:
         raise DataError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
                 "an empty file",
                 "a fitted model",
@@ -85,7 +87,7 @@ def unreadable(file: Path, error: Exception) -> DataError:
     """Return the error for a file that the operating system does not let us read."""
     reason = getattr(error, "strerror", None) or error
     return DataError(
-        explained(
+        format_error(
             f"model {str(file)!r}",
             f"a file that cannot be read ({reason})",
             "a readable file",
@@ -122,7 +124,7 @@ def library(name: str, file: Path, extra: str | None = None) -> Any:
         package = name.partition(".")[0]
         install = f"'skedasis[{extra}]'" if extra else package
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
                 f"no installed {package}",
                 f"{package}, which reads the file",
@@ -144,7 +146,7 @@ def broken(file: Path, kind: str, reason: object = None) -> DataError:
     """
     line = " ".join(str(reason or "").split())[:200]
     return DataError(
-        explained(
+        format_error(
             f"model {str(file)!r}",
             f"a file that is cut off or not in {kind} format{f' ({line})' if line else ''}",
             f"a complete model as saved by {kind}",

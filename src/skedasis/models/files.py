@@ -1,11 +1,11 @@
 """Loading models from files: LightGBM, XGBoost, ONNX, skops, torch.export, pickle.
 
-`opened` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON and
-binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and torch
-too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
-``--trust-pickle``). The shell and `skedasis.models.registry` call `opened`.
+`load_model` chooses the reader by the suffix of the file. Formats that hold only data (LightGBM's text, XGBoost's JSON
+and binary JSON, ONNX, skops with known types, plain `torch.export` programs) are always read. Pickles, of joblib and
+torch too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
+``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
 
-`XGBooster` adapts a bare XGBoost `Booster`, and `document` parses the JSON that XGBoost saves, from which
+`XGBooster` adapts a bare XGBoost `Booster`, and `parse_xgboost_json` parses the JSON that XGBoost saves, from which
 `skedasis.trees.xgboost` reads the trees.
 """
 
@@ -26,10 +26,10 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.dataset import to_array
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.models import torch_export
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
-from skedasis.models.introspection import articled
+from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
 # --- LightGBM and XGBoost -------------------------------------------------------------------------
@@ -79,7 +79,7 @@ def _read_xgboost(file: Path) -> Any:
     raw = content(file)
     if file.suffix.lower() == ".json":
         try:
-            saved: Any = document(raw)
+            saved: Any = parse_xgboost_json(raw)
         except (ValueError, RecursionError):
             saved = None
         known = isinstance(saved, dict) and "learner" in saved
@@ -120,7 +120,7 @@ _ZIP = b"PK\x03\x04"
 def _untrusted_pickle(file: Path) -> DataError:
     """Return the error for a pickle that the user did not declare as trusted."""
     return DataError(
-        explained(
+        format_error(
             f"model {str(file)!r}",
             "a pickle, which can run any code when it is loaded",
             "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj)",
@@ -149,7 +149,7 @@ def _read_pickle(file: Path) -> Any:
             return pickle.load(stream)  # noqa: S301 - the user declared the file as trusted
     except (ModuleNotFoundError, AttributeError) as error:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
                 f"a pickle of objects whose modules are missing ({error})",
                 "the modules that were imported when it was saved",
@@ -178,9 +178,9 @@ def _read_torch_pickle(file: Path) -> Any:
         raise broken(file, "torch", error) from error
     if not callable(model):
         raise DataError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
-                f"{articled(type(model).__name__)}, which holds parameters without their module",
+                f"{with_article(type(model).__name__)}, which holds parameters without their module",
                 "a whole module",
                 "Save the program: torch.export.save(torch.export.export(module, (rows,)), 'model.pt2')",
             )
@@ -242,7 +242,7 @@ def _check_version(file: Path) -> None:
     numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
     if numbers < _FIRST_SAFE_VERSION:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
                 f"skops {version}, in which a file can run code",
                 f"skops {'.'.join(map(str, _FIRST_SAFE_VERSION))} or newer",
@@ -255,7 +255,7 @@ def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
     listed = ", ".join(types[:_SHOWN])
     more = f" and {len(types) - _SHOWN} more" if len(types) > _SHOWN else ""
     return DataError(
-        explained(
+        format_error(
             f"model {str(file)!r}",
             f"types that skops does not know to be harmless: {listed}{more}",
             "types that skops knows, or that you name as trusted",
@@ -290,7 +290,7 @@ class XGBooster:
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
-                explained(
+                format_error(
                     self.__name__,
                     f"X with {rows.shape[1]} columns",
                     f"{self.grown.num_features()} columns, as in training",
@@ -309,7 +309,7 @@ def is_booster(model: Any) -> bool:
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
 
 
-def document(
+def parse_xgboost_json(
     saved: bytes | bytearray, hook: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 ) -> Any:
     r"""Return the parsed JSON of a saved XGBoost model, whose decimals give every number of the model exactly.
@@ -327,7 +327,7 @@ def document(
 
     Examples
     --------
-    >>> document(rb'{"learner": {"feature_names": ["C:\users"]}}')
+    >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
     {'learner': {'feature_names': ['C:\\users']}}
     """
     # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
@@ -343,7 +343,9 @@ def document(
 # --- from a path to a model -----------------------------------------------------------------------
 
 
-def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False) -> Any:
+def load_model(
+    path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False
+) -> Any:
     """Return the model in a file.
 
     Parameters
@@ -372,7 +374,7 @@ def opened(path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: b
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(
-            explained(
+            format_error(
                 f"model {str(path)!r}",
                 f"a file with suffix {file.suffix}" if file.suffix else "a file without a suffix",
                 f"one of {', '.join(SUFFIXES)}",
@@ -410,4 +412,4 @@ _READERS_OF_CODE: dict[str, Callable[[Path], Any]] = {
 """Readers of formats that run code when they are loaded."""
 
 SUFFIXES = (*_READERS_OF_DATA, ".skops", ".pt2", *_READERS_OF_CODE)
-"""Suffixes of the files that `opened` reads."""
+"""Suffixes of the files that `load_model` reads."""

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.dataset import Source
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.data.dataset import Dataset
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -30,12 +30,12 @@ def title(model: Any) -> str:
     return type(model).__name__
 
 
-def articled(noun: str) -> str:
+def with_article(noun: str) -> str:
     """Return a noun with its indefinite article, chosen by the pronunciation of its first letters.
 
     Examples
     --------
-    >>> [articled(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
+    >>> [with_article(n) for n in ("SVC", "Ridge", "ensemble of 3 models", "ndarray", "KMeans")]
     ['an SVC', 'a Ridge', 'an ensemble of 3 models', 'an ndarray', 'a KMeans']
     """
     spelt = noun[:1].isupper() and noun[1:2].isupper() and noun[0] in "AEFHILMNORSX"
@@ -63,7 +63,7 @@ def wants_arrays(model: Any) -> bool:
     return hasattr(model, "n_features_in_") and fitted_names(model) is None
 
 
-def check_fitted_on(model: Any, source: Source, what: str) -> None:
+def check_fitted_on(model: Any, source: Dataset, what: str) -> None:
     """Raise if the columns of X are not those that the model was fitted on.
 
     Raises
@@ -77,7 +77,7 @@ def check_fitted_on(model: Any, source: Source, what: str) -> None:
     if source.library is None or names is None:
         if expected is not None and expected != len(have):
             raise DataError(
-                explained(
+                format_error(
                     what,
                     f"X with {len(have)} columns",
                     f"{expected} columns, as in fit",
@@ -89,7 +89,7 @@ def check_fitted_on(model: Any, source: Source, what: str) -> None:
         return
     if sorted(map(str, have)) == sorted(map(str, names)):
         raise DataError(
-            explained(
+            format_error(
                 what,
                 f"X with columns in the order {_short(have)}",
                 f"the order of fit, {_short(names)}",
@@ -100,7 +100,7 @@ def check_fitted_on(model: Any, source: Source, what: str) -> None:
     extra = [n for n in have if n not in names]
     got = f"X without {_short(absent)}" if absent else f"X with additional columns {_short(extra)}"
     raise DataError(
-        explained(
+        format_error(
             what, got, f"the {len(names)} columns of fit", "Use X[list(model.feature_names_in_)]"
         )
     )
@@ -118,7 +118,7 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
     """Raise if a model does not predict numbers, or if its derivatives are not functions."""
     if is_classifier(model):
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"prediction({title(model)})",
                 "a classifier",
                 "a regressor or a callable",
@@ -130,9 +130,9 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
         if isinstance(model, Mapping):
             fix += ", or several models in a list: sd.explain([*models.values()], X)"
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"prediction({title(model)})",
-                articled(type(model).__name__),
+                with_article(type(model).__name__),
                 "a callable or an object with predict",
                 fix,
             )
@@ -143,9 +143,9 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
     ):
         if given is not None and not callable(given):
             raise UnsupportedError(
-                explained(
+                format_error(
                     what,
-                    articled(type(given).__name__),
+                    with_article(type(given).__name__),
                     f"a function {signature}",
                     "Pass the function, not its result",
                 )
@@ -169,9 +169,9 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
     if not hasattr(model, "predict_proba"):
         if is_classifier(model) or not callable(model):
             raise UnsupportedError(
-                explained(
+                format_error(
                     what,
-                    f"{articled(title(model))} without predict_proba",
+                    f"{with_article(title(model))} without predict_proba",
                     "a classifier with probabilities",
                     "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
                     "sd.prediction(model.decision_function)",
@@ -179,7 +179,7 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
             )
         if class_ is not None and (isinstance(class_, bool) or not isinstance(class_, Integral)):
             raise UnsupportedError(
-                explained(
+                format_error(
                     what,
                     f"class_={class_!r}",
                     "the index of an output column, because the model is a callable",
@@ -189,7 +189,7 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
         return (None, 1) if class_ is None else (int(class_), int(class_))
     if classes is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 what, "a model with no classes_", "a fitted classifier", "Fit the model first"
             )
         )

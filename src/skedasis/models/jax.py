@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import ModelOutputError, explained
-from skedasis.models.adapters import PROBED, ROWS
+from skedasis.errors import ModelOutputError, format_error
+from skedasis.models.adapters import PROBED, ROWS_PER_PASS
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
 
@@ -53,7 +53,7 @@ class JaxModel(Differentiable):
     @property
     def rows_at_once(self) -> int:
         """Return the number of rows per pass."""
-        return ROWS if _jax().default_backend() == "cpu" else _DEVICE_ROWS
+        return ROWS_PER_PASS if _jax().default_backend() == "cpu" else _DEVICE_ROWS
 
     @property
     def dtype(self) -> Any:
@@ -72,7 +72,7 @@ class JaxModel(Differentiable):
         response = self._apply(self._state(), self._filled(part))
         if not hasattr(response, "shape") or not hasattr(response, "dtype"):
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.__name__,
                     f"output of type {type(response).__name__}",
                     "one array, (n,) or (n, outputs)",

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.adapters import Adapted
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.adapters import ModelAdapter
 from skedasis.models.jax import JaxModel
 from skedasis.models.torch import TorchModel
 
@@ -26,7 +26,7 @@ def is_keras(model: Any) -> bool:
     return isinstance(kind, type) and isinstance(model, kind) and hasattr(keras, "ops")
 
 
-def as_keras(model: Any) -> Adapted:
+def as_keras(model: Any) -> ModelAdapter:
     """Return the adapter of a Keras model: with slopes if its back end differentiates.
 
     Raises
@@ -38,7 +38,7 @@ def as_keras(model: Any) -> Adapted:
     """
     if not model.built:
         raise DataError(
-            explained(
+            format_error(
                 type(model).__name__,
                 "a Keras model that is not built",
                 "a fitted one",
@@ -49,7 +49,7 @@ def as_keras(model: Any) -> Adapted:
         found = getattr(model, what, None)
         if isinstance(found, (list, tuple)) and len(found) > 1:
             raise UnsupportedError(
-                explained(
+                format_error(
                     type(model).__name__,
                     f"a Keras model with {len(found)} {what}",
                     "one array in, one array out",
@@ -57,7 +57,7 @@ def as_keras(model: Any) -> Adapted:
                 )
             )
     backend = importlib.import_module("keras").backend.backend()
-    kinds: dict[str, Callable[[Any], Adapted]] = {"torch": _OnTorch, "jax": _OnJax}
+    kinds: dict[str, Callable[[Any], ModelAdapter]] = {"torch": _OnTorch, "jax": _OnJax}
     return kinds.get(backend, _ValuesOnly)(model)
 
 
@@ -101,7 +101,7 @@ class _OnJax(JaxModel):
         return self.model.stateless_call(*state, x, training=False)[0]
 
 
-class _ValuesOnly(Adapted):
+class _ValuesOnly(ModelAdapter):
     """A Keras model on a back end without derivatives here (TensorFlow), called by its `predict`."""
 
     def __init__(self, model: Any) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.data.dataset import Source, to_array
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.adapters import Adapted
+from skedasis.data.dataset import Dataset, to_array
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.adapters import ModelAdapter
 
 _TYPES = {
     "tensor(float)": np.dtype(np.float32),
@@ -43,7 +43,7 @@ def is_onnx(model: Any) -> bool:
     return any(isinstance(kind, type) and isinstance(model, kind) for kind in (sessions, protos))
 
 
-def as_onnx(model: Any) -> Adapted:
+def as_onnx(model: Any) -> ModelAdapter:
     """Return the adapter of an onnxruntime session or an `onnx.ModelProto`; that of a classifier has `predict_proba`.
 
     Raises
@@ -66,7 +66,7 @@ def as_onnx(model: Any) -> Adapted:
         return OnnxModel(model, numbers)
     got = [f"{i.name} {i.type}{i.shape}" for i in inputs] + [f"{n} {kind}" for n, kind in kinds]
     raise UnsupportedError(
-        explained(
+        format_error(
             "ONNX model",
             f"inputs and outputs {', '.join(got)}"[:200],
             "one input (rows, columns), or one input (rows, 1) for each column, and outputs of floats",
@@ -83,7 +83,7 @@ def _session(model: Any) -> Any:
         runtime = importlib.import_module("onnxruntime")
     except ImportError as error:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "ONNX model",
                 "no installed onnxruntime",
                 "onnxruntime, which evaluates the model",
@@ -95,7 +95,7 @@ def _session(model: Any) -> Any:
     )
 
 
-class OnnxModel(Adapted):
+class OnnxModel(ModelAdapter):
     """An ONNX model with numeric outputs as a function of rows; several outputs become columns, in their order.
 
     Parameters
@@ -140,7 +140,7 @@ class OnnxModel(Adapted):
         """Return the dtype of the first input."""
         return _TYPES[self.session.get_inputs()[0].type]
 
-    def prepare(self, source: Source, what: str) -> Source:
+    def prepare(self, source: Dataset, what: str) -> Dataset:
         """Return the rows as numbers; unchanged, text included, if each column is an input of its own."""
         inputs = self.session.get_inputs()
         if len(inputs) == 1:
@@ -149,7 +149,7 @@ class OnnxModel(Adapted):
         have = [str(f.label) for f in source.features]
         if source.library is not None and have != names:
             raise DataError(
-                explained(
+                format_error(
                     what,
                     f"X with columns {have[:6]}",
                     f"the model's inputs {names[:6]}, in this order",
@@ -158,7 +158,7 @@ class OnnxModel(Adapted):
             )
         if len(have) != len(names):
             raise DataError(
-                explained(
+                format_error(
                     what,
                     f"X with {len(have)} columns",
                     f"{len(names)} columns, one for each input",

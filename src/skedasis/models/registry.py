@@ -1,8 +1,8 @@
 """Registry of adapters: the type of a model of another library → a function of rows.
 
 scikit-learn's estimators and plain functions need no adapter. For a model of torch, JAX, Keras, ONNX or XGBoost,
-`adapted` returns the adapter of the first row of `TABLE` whose test holds; for the path of a model file, it loads the
-model first. `skedasis.quantities.outputs` and `skedasis.distributions.registry` call it.
+`adapt_model` returns the adapter of the first row of `TABLE` whose test holds; for the path of a model file, it loads
+the model first. `skedasis.quantities.outputs` and `skedasis.distributions.registry` call it.
 
 No library is imported to test whether a model belongs to it: a library that is not in `sys.modules` cannot have made
 the model.
@@ -38,12 +38,12 @@ _LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost
 """Libraries with models that need an adapter."""
 
 
-def adapted(model: Any) -> Any:
+def adapt_model(model: Any) -> Any:
     """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
-        from skedasis.models.files import opened
+        from skedasis.models.files import load_model
 
-        model = opened(model)
+        model = load_model(model)
     libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
     if libraries.isdisjoint(_LIBRARIES):
         return model

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import ModelOutputError, UnsupportedError, explained
-from skedasis.models.adapters import ROWS
+from skedasis.errors import ModelOutputError, UnsupportedError, format_error
+from skedasis.models.adapters import ROWS_PER_PASS
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
 
@@ -62,7 +62,7 @@ class TorchModel(Differentiable):
     @property
     def rows_at_once(self) -> int:
         """Return the number of rows per pass."""
-        usual = ROWS if self._like.device.type == "cpu" else _DEVICE_ROWS
+        usual = ROWS_PER_PASS if self._like.device.type == "cpu" else _DEVICE_ROWS
         return usual if self._max_rows is None else min(usual, self._max_rows)
 
     @property
@@ -89,7 +89,7 @@ class TorchModel(Differentiable):
         response = module(x)
         if not isinstance(response, _torch().Tensor):
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.__name__,
                     f"output of type {type(response).__name__}",
                     "one tensor, (n,) or (n, outputs)",
@@ -190,7 +190,7 @@ class TorchModel(Differentiable):
             module = copy.deepcopy(self.model, {id(t): t for t in _tensors(self.model)})
         except Exception as error:
             raise UnsupportedError(
-                explained(
+                format_error(
                     self.__name__,
                     "a module in training mode that cannot be copied",
                     "evaluation mode",

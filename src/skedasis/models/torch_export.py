@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.models.file_checks import broken, library
 
 _NAME = re.compile(r"[A-Za-z0-9_.+\-]*\Z")
@@ -127,7 +127,7 @@ def program(file: Path, *, pickle: bool = False) -> Any:
         source = str(file) if pickle else io.BytesIO(_checked_archive(file))
     except _Rejected as error:
         raise DataError(
-            explained(
+            format_error(
                 f"model {str(file)!r}",
                 f"a program with {error}",
                 "only torch's own operations and weights as plain numbers",

@@ -17,10 +17,10 @@ from markupsafe import Markup
 
 from skedasis._types import Floats
 from skedasis.plots.figures.categorical import Places
-from skedasis.plots.figures.compare import Overlay, heterogeneity
+from skedasis.plots.figures.compare import Overlay, heterogeneity_text
 from skedasis.plots.figures.effect import has_bins
-from skedasis.plots.scales import clean, number, number_or_zero, places, shortened
-from skedasis.plots.spec import Band, FigureSpec, Line, Panel, View
+from skedasis.plots.scales import clean, number, number_or_zero, position_texts, shorten
+from skedasis.plots.spec import Band, EffectPlotOptions, FigureSpec, Line, Panel
 from skedasis.plots.svg.elements import joined, tag
 from skedasis.plots.svg.frame import Frame
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
@@ -36,19 +36,19 @@ def effect_alt_text(effect: Effect, panel: Panel) -> str:
     --------
     >>> import numpy as np
     >>> import skedasis as sd
-    >>> from skedasis.plots.figures.effect import picture
+    >>> from skedasis.plots.figures.effect import effect_spec
     >>> X = np.linspace(0, 1, 101)[:, None]
     >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
-    >>> print(effect_alt_text(e, picture(e).main))
+    >>> print(effect_alt_text(e, effect_spec(e).main))
     ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
-    name, quantity = shortened(effect.feature, LONG), shortened(effect.about.quantity, LONG)
+    name, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
     parts = [f"{effect.spec.method} of {name} on {quantity}."]
     line = panel.lines[0]
     if np.isfinite(line.y).any():
         parts.append(_curve_text(effect, line))
     if effect.heterogeneity_score > 0:
-        parts.append(f"{heterogeneity(effect).capitalize()}.")
+        parts.append(f"{heterogeneity_text(effect).capitalize()}.")
     if panel.notes:
         parts.append(f"{'; '.join(panel.notes)}.")
     return " ".join(parts)
@@ -58,11 +58,11 @@ def _point_names(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str
     """Return the names of some points of a line: feature values with their unit, or levels."""
     if effect.levels is None:
         unit = effect.about.feature.unit
-        after = f" {shortened(unit, 30)}" if unit else ""
-        texts = [f"{t}{after}" for t in places(line.x[chosen], effect.time)]
+        after = f" {shorten(unit, 30)}" if unit else ""
+        texts = [f"{t}{after}" for t in position_texts(line.x[chosen], effect.time)]
     else:
         shown = Places.of(effect.about.feature, effect.levels, len(line.x)).shown
-        texts = [shortened(effect.levels.labels[shown[i]], LONG) for i in chosen]
+        texts = [shorten(effect.levels.labels[shown[i]], LONG) for i in chosen]
     return dict(zip(chosen, texts, strict=True))
 
 
@@ -95,7 +95,7 @@ def _curve_text(effect: Effect, line: Line) -> str:
 
 def overlay_alt_text(shown: Overlay, feature: str) -> str:
     """Return the alternative text of overlaid effects: the range of each curve."""
-    parts = [f"Overlaid effects of {shortened(feature, LONG)}."]
+    parts = [f"Overlaid effects of {shorten(feature, LONG)}."]
     for s in shown.strands:
         y = s.y[np.isfinite(s.y)]
         if len(y):
@@ -126,7 +126,7 @@ def lead(result: Effect | Surface) -> str:
     else:
         sizes = f"importance {number(result.importance)}{unit}"
         if result.swap_score is not None:
-            sizes += f", {heterogeneity(result)}{unit}"
+            sizes += f", {heterogeneity_text(result)}{unit}"
     return f"{result.spec.method} of {result.about.quantity}: {sizes}."
 
 
@@ -170,7 +170,7 @@ def placed(hits: Iterable[Tooltip], frame: Frame, top: float, bottom: float) -> 
 
 
 def of_effect(
-    effect: Effect, shown: FigureSpec, view: View
+    effect: Effect, shown: FigureSpec, view: EffectPlotOptions
 ) -> tuple[list[Tooltip], list[Tooltip], bool]:
     """Return tooltips of the main and of the slope panel, and whether the first span both panels."""
     missing = _missing(effect, shown.main)
@@ -191,7 +191,7 @@ def some(n: int) -> list[int]:
 
 def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
     """Return a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
-    edges = places(bins.edges, effect.time)
+    edges = position_texts(bins.edges, effect.time)
     means = effect.spec.local == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
@@ -242,11 +242,11 @@ def _points(effect: Effect, panel: Panel) -> list[Tooltip]:
     x = panel.lines[0].x
     low, high = panel.x.range
     ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
-    unit, at = _unit(effect.about.feature.unit), places(x, effect.time)
+    unit, at = _unit(effect.about.feature.unit), position_texts(x, effect.time)
     chosen = some(len(x))
     # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
-    name = shortened(effect.feature, LONG)
+    name = shorten(effect.feature, LONG)
     out: list[Tooltip] = []
     for place, i in enumerate(chosen):
         lines = [f"{name} = {at[i]}{unit}", *_value_lines(panel, i)]
@@ -255,7 +255,7 @@ def _points(effect: Effect, panel: Panel) -> list[Tooltip]:
     return out
 
 
-def _levels(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
+def _levels(effect: Effect, panel: Panel, view: EffectPlotOptions) -> list[Tooltip]:
     """Return a tooltip per level: number of rows, value, standard deviation and interval."""
     if effect.levels is None:
         raise TypeError("the effect of a numeric feature has no levels")
@@ -291,7 +291,7 @@ def _between(band: Band, i: int, top: float) -> list[str]:
     return [f"{band.label}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"]
 
 
-def _steps(effect: Effect, panel: Panel, view: View) -> list[Tooltip]:
+def _steps(effect: Effect, panel: Panel, view: EffectPlotOptions) -> list[Tooltip]:
     """Return a tooltip per difference between adjacent levels: mean and standard deviation."""
     steps = panel.steps
     if effect.levels is None or steps is None:
@@ -317,7 +317,7 @@ def _missing(effect: Effect, panel: Panel) -> list[Tooltip]:
     point = panel.apart
     if point is None or effect.missing_point is None:
         return []
-    lines = [f"{shortened(effect.feature, LONG)}: missing", _rows(effect.missing_point.count)]
+    lines = [f"{shorten(effect.feature, LONG)}: missing", _rows(effect.missing_point.count)]
     lines.append(f"average {number(point.y)}{_unit(panel.y.unit)}")
     if np.isfinite(point.upper - point.lower):
         lines.append(f"interval: {number(point.lower)} to {number(point.upper)}")
@@ -331,13 +331,13 @@ def of_groups(panel: Panel, feature: str, unit: str | None) -> list[Tooltip]:
         return []
     edges = panel.outlines[0].edges
     named = dict(zip(panel.x.ticks, panel.x.labels, strict=False))
-    texts = places(edges, panel.x.time)
+    texts = position_texts(edges, panel.x.time)
     out: list[Tooltip] = []
     for k in range(len(edges) - 1):
         middle = round(float(edges[k] + edges[k + 1]) / 2)
         if panel.x.labels and edges[k] > edges[k + 1] - 0.5:
             continue
-        head = f"{shortened(feature, LONG)}: {texts[k]} – {texts[k + 1]}{_unit(unit)}"
+        head = f"{shorten(feature, LONG)}: {texts[k]} – {texts[k + 1]}{_unit(unit)}"
         if panel.x.labels:
             head = named.get(float(middle), head)
         rows = [
@@ -356,12 +356,12 @@ def of_overlay(shown: Overlay, feature: str, names: Sequence[str] | None) -> lis
     at = np.unique(np.linspace(*ends, STOPS, dtype=np.float64))
     edges = np.concatenate([[low], (at[:-1] + at[1:]) / 2, [high]])
     time, unit = shown.x.time, _unit(shown.x.unit)
-    texts = places(_rounded(at)) if time is None else time.texts(at)
+    texts = position_texts(_rounded(at)) if time is None else time.texts(at)
     values = [_along(s.x, s.y, at) for s in shown.strands]
     top = max((float(np.nanmax(np.abs(v), initial=0.0)) for v in values), default=0.0)
     out: list[Tooltip] = []
     for k in range(len(at)):
-        lines = [f"{shortened(feature, LONG)} = {texts[k]}{unit}"]
+        lines = [f"{shorten(feature, LONG)} = {texts[k]}{unit}"]
         lines += [
             f"{s.label} {number_or_zero(float(v[k]), top)}"
             for s, v in zip(shown.strands, values, strict=True)
@@ -404,8 +404,8 @@ def _rows(n: int) -> str:
 
 
 def _unit(unit: str | None) -> str:
-    return f" {shortened(unit, 30)}" if unit else ""
+    return f" {shorten(unit, 30)}" if unit else ""
 
 
 def _name(label: str) -> str:
-    return shortened(clean(label), LONG)
+    return shorten(clean(label), LONG)

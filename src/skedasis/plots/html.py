@@ -3,9 +3,9 @@
 - *Tables* (`table`, `records`, `numbers_of`): the numbers of a result as HTML tables.
 - *Pages* (`page`, `csp`, `Explorable`): one HTML file that loads nothing from the network. Its content security policy
   admits exactly the styles and scripts that it contains, by their SHA-256 digests.
-- *Pages of one result* (`of_effect`, `of_effects`, …): what `explore()` returns, the interactive counterparts of
+- *Pages of one result* (`effect_page`, `effects_page`, …): what `explore()` returns, the interactive counterparts of
   `plot()`: an SVG figure with tooltips and the numbers in a table below it.
-- *Notebook output* (`html_of`): a figure or table without a script, with the browser's own tooltips.
+- *Notebook output* (`notebook_html`): a figure or table without a script, with the browser's own tooltips.
 
 All text from data or models is escaped in `plots.svg.elements`. Figures are those of `plots.svg`; style sheets and
 scripts are in `assets`.
@@ -30,11 +30,11 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.descriptions import lead
 from skedasis.plots.figures.compare import ordered_effects
-from skedasis.plots.scales import count, number, number_or_zero, places
-from skedasis.plots.spec import View
+from skedasis.plots.scales import count, number, number_or_zero, position_texts
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
 from skedasis.plots.svg import importance as importance_svg
 from skedasis.plots.svg import surface as surface_svg
@@ -42,20 +42,20 @@ from skedasis.plots.svg.diagnosis import diagnosis as diagnosed
 from skedasis.plots.svg.elements import Drawing, joined, plain, tag
 from skedasis.plots.svg.importance import before
 from skedasis.results.ale_statistics import Statistics
-from skedasis.results.checks.check import Trust
-from skedasis.results.checks.variance_decomposition import Split
+from skedasis.results.checks.check import Checks
+from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
-from skedasis.results.frames import surface_table, table_of
+from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.multi_model import (
-    EffectOfModels,
-    EffectsOfModels,
-    ImportanceOfModels,
-    Of,
-    SurfaceOfModels,
+    IntervalTarget,
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelImportance,
+    MultiModelSurface,
 )
 from skedasis.results.surface import Surface
 
@@ -134,7 +134,7 @@ def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
         return [f"{v:,}".replace("-", "−") for v in values.tolist()], False
     if values.dtype.kind == "f":
         if name in PLACES:
-            return places(values), False
+            return position_texts(values), False
         top = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
         return [number_or_zero(float(v), top) for v in values.tolist()], False
     return ["–" if v is None else str(v) for v in column], True
@@ -310,7 +310,7 @@ class Explorable:
         path = Path(path)
         if path.is_dir():
             fix = f"Write {str(path / 'effects.html')!r}"
-            raise DataError(explained("save(path)", f"the folder {str(path)!r}", "a file", fix))
+            raise DataError(format_error("save(path)", f"the folder {str(path)!r}", "a file", fix))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.html, encoding="utf-8", newline="\n")
         return path
@@ -348,12 +348,14 @@ def numbers_of(result: Any) -> list[Markup]:
 def _(effect: Effect) -> list[Markup]:
     about = effect.about
     parts = "level" if effect.levels is not None else "point"
-    found = [table(f"Effect at each {parts}{_units(about)}", _without(table_of(effect, "effect")))]
+    found = [
+        table(f"Effect at each {parts}{_units(about)}", _without(effect_table(effect, "effect")))
+    ]
     if effect.bins is not None and len(effect.bins):
         heading = "Differences between adjacent levels" if effect.levels is not None else "Bins"
-        found.append(table(f"{heading}{_units(about)}", _telling(table_of(effect, "bins"))))
+        found.append(table(f"{heading}{_units(about)}", _telling(effect_table(effect, "bins"))))
     if effect.missing_point is not None:
-        found.append(table("Rows with a missing value", _without(table_of(effect, "missing"))))
+        found.append(table("Rows with a missing value", _without(effect_table(effect, "missing"))))
     return found
 
 
@@ -388,7 +390,7 @@ def _(effects: Effects) -> list[Markup]:
 
 
 @numbers_of.register
-def _(effects: EffectsOfModels) -> list[Markup]:
+def _(effects: MultiModelEffects) -> list[Markup]:
     return numbers_of(effects.ranking())
 
 
@@ -421,17 +423,17 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
     verdicts = {name: columns.pop(name) for name in ("verdict", "text", "next")}
     return [
         table("Verdicts", {"feature": diagnosis.features, **verdicts}),
-        table(f"Measures, with {100 * diagnosis.level:g} % intervals", columns),
+        table(f"Measures, with {100 * diagnosis.confidence_level:g} % intervals", columns),
     ]
 
 
 @numbers_of.register
-def _(found: ImportanceOfModels) -> list[Markup]:
+def _(found: MultiModelImportance) -> list[Markup]:
     return numbers_of(found.ranking())
 
 
 @numbers_of.register
-def _(found: EffectOfModels | SurfaceOfModels) -> list[Markup]:
+def _(found: MultiModelEffect | MultiModelSurface) -> list[Markup]:
     columns = found.table()
     return [table("Mean over the models, with its interval", _without(columns))]
 
@@ -441,7 +443,9 @@ def _(statistics: Statistics) -> list[Markup]:
     lines = list(statistics)
     columns: dict[str, Any] = {"feature": [s.feature for s in lines]}
     columns["ALED"] = [s.aled for s in lines]
-    columns[f"{100 * statistics.level:g} % interval"] = [_ends(s.aled_interval) for s in lines]
+    columns[f"{100 * statistics.confidence_level:g} % interval"] = [
+        _ends(s.aled_interval) for s in lines
+    ]
     columns["noise"] = [s.noise for s in lines]
     columns["ALER"] = [_ends(s.aler) for s in lines]
     if any(not np.isnan(s.naled) for s in lines):
@@ -457,12 +461,12 @@ def _ends(ends: tuple[float, float]) -> str:
 
 
 @numbers_of.register
-def _(trust: Trust) -> list[Markup]:
+def _(trust: Checks) -> list[Markup]:
     return [table("Checks", records(trust, leave=("where", "numbers")))] if trust else []
 
 
 @numbers_of.register
-def _(split: Split) -> list[Markup]:
+def _(split: VarianceDecomposition) -> list[Markup]:
     names = ("left", "right", "count", "total", "within", "residual")
     columns: dict[str, Any] = {name: getattr(split, name) for name in names}
     columns |= {"share": split.share, "p": split.p_value, "p_adjusted": split.adjusted()}
@@ -487,16 +491,16 @@ HINT = (
 )
 
 
-def of_effect(effect: Effect, view: View, *, title: str | None = None) -> Explorable:
+def effect_page(effect: Effect, view: EffectPlotOptions, *, title: str | None = None) -> Explorable:
     """Return the page of one effect; see `Effect.explore`."""
     drawn = effect_svg.effect(effect, view, ident="effect")
     hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
     return _one(title or effect.feature, lead(effect), drawn, numbers_of(effect), hints)
 
 
-def of_effects(
+def effects_page(
     effects: Mapping[str, Effect],
-    view: View,
+    view: EffectPlotOptions,
     *,
     by: By,
     top: int | None,
@@ -583,7 +587,7 @@ def _counted(**given: int | None) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and (not whole or value < 1):
             expected = "an integer of at least 1, or None"
-            raise DataError(explained(f"explore({name})", repr(value), expected, "Use 12"))
+            raise DataError(format_error(f"explore({name})", repr(value), expected, "Use 12"))
 
 
 def _controls(by: By, items: int) -> Markup:
@@ -606,7 +610,7 @@ def _controls(by: By, items: int) -> Markup:
     return tag("div", *inner, class_="skd-controls", role="search", hidden=True)
 
 
-def of_surface(surface: Surface, *, title: str | None = None) -> Explorable:
+def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
     """Return the page of a surface; see `Surface.explore`."""
     a, b = surface.features
     return _one(
@@ -617,34 +621,34 @@ def of_surface(surface: Surface, *, title: str | None = None) -> Explorable:
     )
 
 
-def of_importance(
+def importance_page(
     importance: Importance,
     *,
     kind: Literal["bars", "local"] = "bars",
     features: Sequence[str] | None,
     top: int | None,
-    level: float,
+    confidence_level: float,
     title: str | None = None,
 ) -> Explorable:
     """Return the page of importances; see `Importance.explore`."""
     if kind not in ("bars", "local"):
         expected, fix = "'bars' or 'local'", "Use one of these values"
-        raise DataError(explained("explore(kind)", repr(kind), expected, fix))
+        raise DataError(format_error("explore(kind)", repr(kind), expected, fix))
     if kind == "local":
         drawn = before(importance, ident="rows", features=features, top=top)
     else:
         drawn = importance_svg.importance(
-            importance, ident="bars", features=features, top=top, level=level
+            importance, ident="bars", features=features, top=top, confidence_level=confidence_level
         )
     named = title or f"Importance of {count(len(importance), 'feature')}"
     return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
 
 
-def of_diagnosis(
-    diagnosis: Diagnosis, *, level: float | None, title: str | None = None
+def diagnosis_page(
+    diagnosis: Diagnosis, *, confidence_level: float | None, title: str | None = None
 ) -> Explorable:
     """Return the page of a diagnosis; see `Diagnosis.explore`."""
-    drawn = diagnosed(diagnosis, ident="where", level=level)
+    drawn = diagnosed(diagnosis, ident="where", confidence_level=confidence_level)
     said = f"Effect of permuting each of {count(len(diagnosis), 'feature')} on the likelihood and on the entropy."
     return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
 
@@ -691,30 +695,34 @@ def explorable(
     return Explorable(html, title, round(height))
 
 
-def of_models(
-    found: EffectOfModels, *, level: float, of: Of | None, title: str | None = None
+def multi_model_effect_page(
+    found: MultiModelEffect,
+    *,
+    confidence_level: float,
+    of: IntervalTarget | None,
+    title: str | None = None,
 ) -> Explorable:
-    """Return the page of one feature's effect for several models; see `EffectOfModels.explore`."""
-    drawn = effect_svg.models(found, ident="models", level=level, of=of)
+    """Return the page of one feature's effect for several models; see `MultiModelEffect.explore`."""
+    drawn = effect_svg.models(found, ident="models", confidence_level=confidence_level, of=of)
     said = f"{found.spec.method} of {found.about.quantity} for {count(len(found), 'model')}."
     hints = [HINT, CURVES]
     return _one(title or found.feature, said, drawn, numbers_of(found), hints)
 
 
-def of_many_models(
-    found: EffectsOfModels,
+def multi_model_effects_page(
+    found: MultiModelEffects,
     *,
     by: By,
     top: int | None,
     columns: int | None,
-    level: float,
-    of: Of | None,
+    confidence_level: float,
+    of: IntervalTarget | None,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of many features' effects for several models; see `EffectsOfModels.explore`."""
+    """Return the page of many features' effects for several models; see `MultiModelEffects.explore`."""
     _counted(top=top, columns=columns)
     drawn, legend = effect_svg.small_models(
-        found, ident="small", by=by, top=top, level=level, of=of
+        found, ident="small", by=by, top=top, confidence_level=confidence_level, of=of
     )
     ranks = found.ranking(by)[:top]
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
@@ -724,18 +732,18 @@ def of_many_models(
     return of_many(title or named, many, numbers_of(found))
 
 
-def of_importances(
-    found: ImportanceOfModels,
+def multi_model_importance_page(
+    found: MultiModelImportance,
     *,
     features: Sequence[str] | None,
     top: int | None,
-    level: float,
-    of: Of | None,
+    confidence_level: float,
+    of: IntervalTarget | None,
     title: str | None = None,
 ) -> Explorable:
-    """Return the page of importances for several models; see `ImportanceOfModels.explore`."""
+    """Return the page of importances for several models; see `MultiModelImportance.explore`."""
     drawn = effect_svg.importances(
-        found, ident="bars", features=features, top=top, level=level, of=of
+        found, ident="bars", features=features, top=top, confidence_level=confidence_level, of=of
     )
     first = found.models[0]
     said = f"{first.method}: {first.axis}, for {count(len(found), 'model')}."
@@ -754,7 +762,7 @@ BARS = 30
 _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 
-def html_of(result: Any) -> str:
+def notebook_html(result: Any) -> str:
     """Return a result as self-contained HTML for a notebook.
 
     Parameters
@@ -857,7 +865,7 @@ def _(importance: Importance) -> list[Markup]:
 
 
 @parts_of.register
-def _(found: ImportanceOfModels) -> list[Markup]:
+def _(found: MultiModelImportance) -> list[Markup]:
     top = min(BARS, len(found.features))
     drawn = still(lambda ident: effect_svg.importances(found, ident=ident, top=top))
     return [drawn, folded("Numbers", *numbers_of(found))]
@@ -870,13 +878,13 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 
 
 @parts_of.register
-def _(found: EffectOfModels) -> list[Markup]:
+def _(found: MultiModelEffect) -> list[Markup]:
     drawn = still(lambda ident: effect_svg.models(found, ident=ident))
     return [drawn, _note("explore() shows values on hover.")]
 
 
 @parts_of.register
-def _(found: EffectsOfModels) -> list[Markup]:
+def _(found: MultiModelEffects) -> list[Markup]:
     if not found:
         return [_note("No effects.")]
     many = effect_svg.small_models
@@ -885,12 +893,12 @@ def _(found: EffectsOfModels) -> list[Markup]:
 
 
 @parts_of.register
-def _(found: SurfaceOfModels) -> list[Markup]:
+def _(found: MultiModelSurface) -> list[Markup]:
     return parts_of(found.mean())
 
 
 @parts_of.register
-def _(trust: Trust) -> list[Markup]:
+def _(trust: Checks) -> list[Markup]:
     if not trust:
         return [_note("No warnings.")]
     return numbers_of(trust)

@@ -147,7 +147,7 @@ def join_notes_in_pixels(remarks: tuple[str, ...], room: float, size: float = SM
 
 # --- numbers as text -----------------------------------------------------------------------------
 
-NOISE = 1e-9
+ROUNDING_NOISE = 1e-9
 """Numbers smaller than this fraction of the largest related number are rounding errors of zero."""
 
 
@@ -180,7 +180,7 @@ def number_or_zero(value: float, largest: float) -> str:
     >>> number_or_zero(1.2e-16, 3.0), number_or_zero(0.0, 3.0), number_or_zero(0.01, 3.0)
     ('≈ 0', '0', '0.0100')
     """
-    return "≈ 0" if 0 < abs(value) < NOISE * largest else number(value)
+    return "≈ 0" if 0 < abs(value) < ROUNDING_NOISE * largest else number(value)
 
 
 def with_error(value: float, error: float, largest: float = 0.0) -> str:
@@ -198,18 +198,21 @@ def with_error(value: float, error: float, largest: float = 0.0) -> str:
     >>> with_error(2.4137, 0.1234), with_error(31.3, 2.46), with_error(0.0, 0.0)
     ('2.41 ±\u202f0.12', '31.3 ±\u202f2.5', '0')
     """
-    if not 0 < error < math.inf or abs(value) < NOISE * largest:
+    if not 0 < error < math.inf or abs(value) < ROUNDING_NOISE * largest:
         return number_or_zero(value, largest)
     return f"{number_or_zero(value, largest)} ±\u202f{number(error, 2)}"
 
 
-def places(values: Floats, time: TimeAxis | None = None) -> list[str]:
+def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
     """Return positions on an axis as text, with enough digits to distinguish neighbours; times for a time axis.
 
     Examples
     --------
     >>> import numpy as np
-    >>> places(np.array([19.0, 24.5, 79.0])), places(np.array([1.7e9, 1.7e9 + 0.25]))
+    >>> (
+    ...     position_texts(np.array([19.0, 24.5, 79.0])),
+    ...     position_texts(np.array([1.7e9, 1.7e9 + 0.25])),
+    ... )
     (['19.0', '24.5', '79.0'], ['1,700,000,000.00', '1,700,000,000.25'])
     """
     if time is not None:
@@ -506,12 +509,12 @@ def clean(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split()) or "(no name)"
 
 
-def shortened(text: str, room: int) -> str:
+def shorten(text: str, room: int) -> str:
     """Return text of at most `room` characters: if necessary its beginning and its end, which distinguish names.
 
     Examples
     --------
-    >>> shortened("number_of_visits_in_the_year_2019", 20)
+    >>> shorten("number_of_visits_in_the_year_2019", 20)
     'number_of_…year_2019'
     """
     text = clean(text)
@@ -529,12 +532,12 @@ def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
     >>> distinct_names(["visits in 2019", "visits of 2019", "age"], 10)
     ('vis…19 (1)', 'vis…19 (2)', 'age')
     """
-    short = [shortened(n, room) for n in names]
+    short = [shorten(n, room) for n in names]
     seen: dict[str, int] = {}
     out: list[str] = []
     for name, cut in zip(names, short, strict=True):
         seen[cut] = seen.get(cut, 0) + 1
-        out.append(cut if short.count(cut) == 1 else f"{shortened(name, room - 4)} ({seen[cut]})")
+        out.append(cut if short.count(cut) == 1 else f"{shorten(name, room - 4)} ({seen[cut]})")
     return tuple(out)
 
 

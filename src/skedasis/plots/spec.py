@@ -2,8 +2,9 @@
 
 A `FigureSpec` is the specification of one effect: up to four panels on the same horizontal axis. A `Panel` has two
 axes, a title, notes, and marks such as `Line`, `Band` or `Violin`. Marks are frozen dataclasses of arrays and texts in
-units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `View` holds the options of a
-figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and diagnoses are in
+units of the data; renderers (`plots.mpl`, `plots.svg`) draw them and decide nothing else. `EffectPlotOptions` holds the
+options of a figure of an effect, and how many characters fit across it. Specifications of surfaces, importances and
+diagnoses are in
 `plots.figures`.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.scales import Axis
 
 # --- marks ---------------------------------------------------------------------------------------
@@ -417,7 +418,7 @@ def most_levels(across: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class EffectPlotOptions:
     """Options of a figure of an effect.
 
     Parameters
@@ -430,7 +431,7 @@ class View:
         Whether the observed value of each row is marked on its curve.
     curves : int
         Largest number of curves.
-    level : float
+    confidence_level : float
         Confidence level of the intervals of the average.
     across : int
         Characters that fit across the panel. Counts that would touch each other are drawn as bars instead.
@@ -451,7 +452,7 @@ class View:
     ice: Ice = "centered"
     own: bool = False
     curves: int = 200
-    level: float = 0.95
+    confidence_level: float = 0.95
     across: int = ACROSS
     color: Any = None
     color_name: str | None = None
@@ -463,7 +464,7 @@ class View:
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):
             raise DataError(
-                explained(
+                format_error(
                     "plot(ice)",
                     repr(self.ice),
                     "'centered', 'raw' or None",
@@ -473,11 +474,13 @@ class View:
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
             raise DataError(
-                explained("plot(histogram)", "histogram=True without color", "color", fix)
+                format_error("plot(histogram)", "histogram=True without color", "color", fix)
             )
         if self.values is not None and not self.histogram:
             fix = "Add histogram=True, or omit values"
-            raise DataError(explained("plot(values)", "values without histogram=True", "both", fix))
+            raise DataError(
+                format_error("plot(values)", "values without histogram=True", "both", fix)
+            )
 
     @property
     def most(self) -> int:

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.dataset import Batch, Source, as_source
-from skedasis.data.factorize import missing_among
+from skedasis.data.dataset import Batch, Dataset, as_dataset
+from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.adapters import Traits
-from skedasis.models.calling import Meter
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.calling import CallStats
 
 if TYPE_CHECKING:
-    from skedasis.quantities.evaluator import Bound, Tape
+    from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
 
 
 CALL_ROWS = 100_000
@@ -90,7 +90,7 @@ class Quantity(ABC):
         return 0
 
     def outputs(
-        self, source: Source, meter: Meter | None = None, among: Ints | None = None
+        self, source: Dataset, meter: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity] | None:
         """Return the quantity of each output by its label, or None if the quantity has a single output.
 
@@ -107,7 +107,7 @@ class Quantity(ABC):
     def mixed(self, X: Any, j: int, k: int) -> Any:
         """Return the mixed second derivative by columns j and k at each row, (n,). Only if `has_mixed`."""
         raise UnsupportedError(
-            explained(
+            format_error(
                 self.describe(),
                 "a model without mixed derivatives",
                 "a model that provides them",
@@ -118,7 +118,7 @@ class Quantity(ABC):
     def slopes(self, X: Any, y: Any = None) -> Any:
         """Call the model's derivative and return it, (n, d). Only if `traits` reports one."""
         raise UnsupportedError(
-            explained(
+            format_error(
                 self.describe(),
                 "a model without derivatives",
                 "a differentiable model",
@@ -126,22 +126,22 @@ class Quantity(ABC):
             )
         )
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return how local effects of a feature are best computed: from derivatives or from differences."""
-        return Traits("differences", "central differences")
+        return DerivativeInfo("differences", "central differences")
 
     def describe(self) -> str:
         """Return the quantity as a user would write it, for errors and the provenance."""
         return self.name
 
-    def prepare(self, source: Source) -> Source:
+    def prepare(self, source: Dataset) -> Dataset:
         """Check that the rows match the model's training data and return them in the container that it was fitted on.
 
         If the quantity is `labelled`, the rows carry their encoded labels.
         """
         return self.with_labels(source)
 
-    def with_labels(self, source: Source) -> Source:
+    def with_labels(self, source: Dataset) -> Dataset:
         """Return the rows with their encoded labels if the quantity needs labels.
 
         Raises
@@ -153,14 +153,14 @@ class Quantity(ABC):
             return source
         if source.y is None:
             raise DataError(
-                explained(
+                format_error(
                     self.describe(), "no y", "the label of each row", "Pass y= with the labels of X"
                 )
             )
-        missing = int(missing_among(source.y).sum())
+        missing = int(missing_mask(source.y).sum())
         if missing:
             raise DataError(
-                explained(
+                format_error(
                     f"{self.describe()}: y",
                     f"{missing:,} missing labels (NaN or None)",
                     "a label for every row",
@@ -179,9 +179,9 @@ class Quantity(ABC):
         batch: Batch,
         copies: int = 1,
         eps: float = _EPS,
-        used: Bound | None = None,
-        tape: Tape | None = None,
-    ) -> Bound:
+        used: BatchEvaluator | None = None,
+        tape: ResponseCache | None = None,
+    ) -> BatchEvaluator:
         """Return the evaluator of the quantity on a batch of rows.
 
         Parameters
@@ -191,18 +191,18 @@ class Quantity(ABC):
             Maximum number of copies of the batch in one call of the model.
         eps : float
             Unit round-off of the dtype that the model computes in.
-        used : Bound, optional
+        used : BatchEvaluator, optional
             A finished evaluator of the same worker, whose buffer is reused.
-        tape : Tape, optional
+        tape : ResponseCache, optional
             Cache of responses, shared with the evaluators of the model's other outputs.
         """
         if getattr(self.called, "forest", None) is not None:
-            from skedasis.quantities.tree_evaluator import TreeBound
+            from skedasis.quantities.tree_evaluator import TreeEvaluator
 
-            return TreeBound(self, batch, copies, eps, used, tape)
-        from skedasis.quantities.evaluator import Bound
+            return TreeEvaluator(self, batch, copies, eps, used, tape)
+        from skedasis.quantities.evaluator import BatchEvaluator
 
-        return Bound(self, batch, copies, eps, used, tape)
+        return BatchEvaluator(self, batch, copies, eps, used, tape)
 
     def at(self, X: Any, y: Any = None) -> Floats:
         """Return the quantity at each row of X.
@@ -236,7 +236,7 @@ class Quantity(ABC):
         >>> sd.prediction(lambda X: 2 * X[:, 0]).at(np.array([[1.0], [4.0]]))
         array([2., 8.])
         """
-        source = self.prepare(as_source(X, y))
+        source = self.prepare(as_dataset(X, y))
         several = self.outputs(source)
         if several is not None:
             return {k: q.at(X, y) for k, q in several.items()}  # type: ignore[return-value]

@@ -1,8 +1,10 @@
 """Evaluation of a quantity on a batch of rows: the only place that calls the model.
 
-`Bound` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and permutations).
-It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the responses. `Tape`
-caches responses for models with several outputs. `check` probes the model once before the work begins.
+`BatchEvaluator` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and
+permutations). It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the
+responses.
+`ResponseCache` caches responses for models with several outputs. `probe_model` probes the model once before the work
+begins.
 """
 
 from __future__ import annotations
@@ -19,20 +21,31 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.data.containers import Borrowed, Coded
-from skedasis.data.dataset import Batch, Source, to_array
+from skedasis.data.containers import DonorRows, LevelReplacement
+from skedasis.data.dataset import Batch, Dataset, to_array
 from skedasis.data.factorize import is_missing
-from skedasis.derivatives.finite_differences import differences, look, mixed_differences
+from skedasis.derivatives.finite_differences import (
+    differences,
+    mixed_differences,
+    probe_derivatives,
+)
 from skedasis.distributions.base import Predicted
-from skedasis.errors import DataError, ModelOutputError, explained
-from skedasis.models.adapters import Traits
-from skedasis.models.calling import Meter, Pace, as_array, as_numbers, checked, unit_round_off
+from skedasis.errors import DataError, ModelOutputError, format_error
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.calling import (
+    CallStats,
+    ChunkedCaller,
+    as_array,
+    as_numbers,
+    check_response,
+    unit_round_off,
+)
 from skedasis.quantities.base import Quantity
 
 # --- cache of responses ---------------------------------------------------------------------------
 
 
-class Tape:
+class ResponseCache:
     """Cache of model responses, keyed by the rows of the batch and the replaced values of their columns.
 
     Each output of a model runs through the same steps; the first one calls the model, the others find the response
@@ -43,19 +56,19 @@ class Tape:
         self._responses = {} if responses is None else responses
         self._rows = rows
 
-    def part(self, rows: Ints) -> Tape:
+    def part(self, rows: Ints) -> ResponseCache:
         """Return a view of the cache for a subset of the batch's rows."""
-        return Tape(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
+        return ResponseCache(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
 
     def key(self, changes: Mapping[int, Any]) -> bytes:
         """Return the key of the response to these changes."""
         digest = hashlib.blake2b(self._rows, digest_size=24)
         for j, values in changes.items():
             digest.update(f"|{j}".encode())
-            if isinstance(values, Borrowed):
+            if isinstance(values, DonorRows):
                 digest.update(values.mark)
                 continue
-            parts = (values.codes,) if isinstance(values, Coded) else values
+            parts = (values.codes,) if isinstance(values, LevelReplacement) else values
             for part in parts if isinstance(parts, tuple) else (parts,):
                 array = np.ascontiguousarray(part)
                 digest.update(f"{array.shape}{array.dtype}".encode())
@@ -100,7 +113,7 @@ def note_failing_levels(
         return
     if changes:
         for j, values in changes.items():
-            if isinstance(values, Coded):
+            if isinstance(values, LevelReplacement):
                 rows = values.rows[np.unique(values.codes)][:_MAX_LEVELS]
                 _add_note(error, batch, j, _failing_rows(quantity, base, rows, j))
         return
@@ -129,7 +142,9 @@ def _failing_rows(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
     code = np.zeros((1, 1), dtype=np.int64)
     buffer = base.tile(1)
     failing = [
-        r for r in rows if not _accepts(quantity, buffer.swept({j: Coded(code, np.array([r]))}, 1))
+        r
+        for r in rows
+        if not _accepts(quantity, buffer.swept({j: LevelReplacement(code, np.array([r]))}, 1))
     ]
     return np.array(failing, dtype=np.int64)
 
@@ -157,12 +172,12 @@ def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
 Changes = Mapping[int, Any]
 """Replaced values by column index.
 
-Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `Coded` with codes of
-these shapes; or `Borrowed`.
+Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `LevelReplacement` with
+codes of these shapes; or `DonorRows`.
 """
 
 
-class Bound:
+class BatchEvaluator:
     """Evaluator of a quantity on one batch of rows. Used by one worker only.
 
     Parameters
@@ -173,9 +188,9 @@ class Bound:
         Capacity of the input buffer, in copies of the batch.
     eps : float
         Unit round-off of the dtype that the model computes in.
-    used : Bound, optional
+    used : BatchEvaluator, optional
         A finished evaluator, whose buffer is reused.
-    tape : Tape, optional
+    tape : ResponseCache, optional
         Cache of responses, shared with the evaluators of the model's other outputs.
     """
 
@@ -185,21 +200,21 @@ class Bound:
         batch: Batch,
         copies: int,
         eps: float,
-        used: Bound | None = None,
-        tape: Tape | None = None,
+        used: BatchEvaluator | None = None,
+        tape: ResponseCache | None = None,
     ) -> None:
         self.quantity, self.batch, self.eps = quantity, batch, eps
         self.copies = max(copies, 1)
-        self.meter = Meter()
+        self.meter = CallStats()
         self.output: Any = None
         self._own: Floats | None = None
         self._columns: dict[int, Floats] = {}
         self._used = None if used is None else used.left()
-        self._whole: tuple[Bound, Ints] | None = None
+        self._whole: tuple[BatchEvaluator, Ints] | None = None
         self._tape = tape
         self._tiled: Any = None
         self.shared: dict[str, Any] = {}
-        self.pace = Pace()
+        self.pace = ChunkedCaller()
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -245,10 +260,12 @@ class Bound:
         """Return the rows' labels as numbers, shape (n,)."""
         return self.batch.labels()
 
-    def some(self, rows: Ints) -> Bound:
+    def some(self, rows: Ints) -> BatchEvaluator:
         """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `meter`."""
         # type(self): the subset of a `TreeBound` is a `TreeBound`.
-        part: Bound = type(self)(self.quantity, self.batch.take(rows), self.copies, self.eps)
+        part: BatchEvaluator = type(self)(
+            self.quantity, self.batch.take(rows), self.copies, self.eps
+        )
         part.meter, part._whole, part.pace = self.meter, (self, rows), self.pace
         part._tape = None if self._tape is None else self._tape.part(rows)
         if self._own is not None:
@@ -378,7 +395,7 @@ class Bound:
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
         if slopes.shape != (n, d):
             raise ModelOutputError(
-                explained(
+                format_error(
                     f"{self.quantity.describe()}: slope",
                     f"shape {slopes.shape}",
                     f"shape {(n, d)}: (rows, features)",
@@ -409,7 +426,7 @@ class Bound:
             slopes = self._ask_slopes(rows, (last - first) * n)[:, j]
             if not np.isfinite(slopes).all():
                 raise ModelOutputError(
-                    explained(
+                    format_error(
                         f"{self.quantity.describe()}: slope",
                         f"NaN or infinity with {self._column_names({moved: values})} replaced",
                         "finite numbers",
@@ -419,7 +436,7 @@ class Bound:
             out[first:last] = slopes.reshape(last - first, n)
         return out.T
 
-    def local_slopes(self, column: Summary, traits: Traits) -> Floats:
+    def local_slopes(self, column: Summary, traits: DerivativeInfo) -> Floats:
         """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
         if traits.local != "slopes":
             return differences(self, column)
@@ -429,7 +446,7 @@ class Bound:
         return np.ascontiguousarray(self.slope()[:, column.feature.position])
 
     def mixed_slopes(
-        self, columns: tuple[Summary, Summary], traits: tuple[Traits, Traits]
+        self, columns: tuple[Summary, Summary], traits: tuple[DerivativeInfo, DerivativeInfo]
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Return the mixed second derivative by two features, and the slopes by each if they are available, (n,) each.
 
@@ -455,7 +472,7 @@ class Bound:
         self.meter.slope_calls += 1
         what = f"{self.quantity.describe()}: mixed"
         # Copy: the response may be a view of the input buffer, which is overwritten later.
-        mixed = checked(as_numbers(raw, what), n, what, "mixed derivatives").copy()
+        mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
         return mixed, first, second
 
     def _column_names(self, changes: Changes) -> str:
@@ -492,7 +509,7 @@ class Bound:
         # The precision of the response, which the dtype of values computed from it need not show.
         if self.output is None:
             self.output = self.quantity.computed(raw) or values.dtype
-        return checked(values, n, self.quantity.describe(), where)
+        return check_response(values, n, self.quantity.describe(), where)
 
     def _targets(self, sets: int) -> Any:
         """Return the encoded labels of `sets` copies of the rows; None if the quantity needs none."""
@@ -520,12 +537,12 @@ def sets_of(values: Any, first: int, last: int) -> Any:
     """Return the values `first` to `last` of the m values, with the first axis over values as buffers take them."""
     if isinstance(values, tuple):
         return values[first:last]
-    if isinstance(values, Borrowed):
+    if isinstance(values, DonorRows):
         return values.part(first, last)
-    if isinstance(values, Coded):
+    if isinstance(values, LevelReplacement):
         codes = values.codes
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T
-        return Coded(part, values.rows)
+        return LevelReplacement(part, values.rows)
     return values[first:last, None] if values.ndim == 1 else values[:, first:last].T
 
 
@@ -540,38 +557,40 @@ _DERIVATIVE_ROWS = 128
 
 
 @dataclass(frozen=True)
-class Checked:
+class ProbeResult:
     """Result of probing the model.
 
     Parameters
     ----------
     eps : float
         Unit round-off of the dtype that the model computes in.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the probe, which are counted separately from those of the explanation.
     among : ndarray of int, optional
         Positions of the rows that the probe's rows were drawn from; None means all.
-    pace : Pace
+    pace : ChunkedCaller
         Measured speed of the model, which sets the size of later calls.
     answers : tuple of ndarray of float
         Values of each quantity at the probe's rows, at most 64.
     """
 
     eps: float
-    meter: Meter
+    meter: CallStats
     among: Ints | None = None
-    pace: Pace = field(default_factory=Pace)
+    pace: ChunkedCaller = field(default_factory=ChunkedCaller)
     answers: tuple[Floats, ...] = ()
 
 
-def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = None) -> Checked:
+def probe_model(
+    quantities: Sequence[Quantity], source: Dataset, among: Ints | None = None
+) -> ProbeResult:
     """Call the model twice on a few rows, and check that it is deterministic and leaves its input unchanged.
 
     Parameters
     ----------
     quantities : sequence of Quantity
         One, or one for each output of the same model.
-    source : Source
+    source : Dataset
     among : ndarray of int, optional
         Positions of the rows that the explanation uses; None means all.
 
@@ -585,11 +604,11 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
     batch = source.some(PROBE_ROWS, among)
-    meter, pace = Meter(), Pace()
+    meter, pace = CallStats(), ChunkedCaller()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
     for _ in range(2):
-        tape = Tape() if len(quantities) > 1 else None
+        tape = ResponseCache() if len(quantities) > 1 else None
         bounds = [q.on(batch, tape=tape) for q in quantities]
         for bound in bounds:
             bound.pace = pace
@@ -599,7 +618,7 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
             eps = max(eps, unit_round_off(bound.output, answer))
         if not _same(bounds[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
-                explained(
+                format_error(
                     quantities[0].describe(),
                     "rows that the model has written to",
                     "a model that does not change its input",
@@ -608,7 +627,7 @@ def check(quantities: Sequence[Quantity], source: Source, among: Ints | None = N
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _check_deterministic(quantity, first, second, eps)
-    return Checked(eps, meter, among, pace, tuple(rounds[0]))
+    return ProbeResult(eps, meter, among, pace, tuple(rounds[0]))
 
 
 def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
@@ -616,7 +635,7 @@ def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps:
     scale, difference = np.abs(first).max(), np.abs(first - second).max()
     if difference > 64 * eps * scale:
         raise ModelOutputError(
-            explained(
+            format_error(
                 quantity.describe(),
                 f"two different responses for the same rows (largest difference {difference:.3g})",
                 "the same response at each call",
@@ -625,15 +644,15 @@ def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps:
         )
 
 
-def traits_of(
+def derivative_info_of(
     quantity: Quantity,
-    source: Source,
+    source: Dataset,
     column: Summary,
-    found: Checked,
-    tape: Tape | None = None,
+    found: ProbeResult,
+    tape: ResponseCache | None = None,
     values: Floats | None = None,
-) -> Traits:
-    """Return a quantity's `Traits` for a feature; if it has no derivatives, probe whether differences are meaningful.
+) -> DerivativeInfo:
+    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
 
     `values` are the observed values of a feature of whole numbers.
     """
@@ -641,7 +660,7 @@ def traits_of(
     if traits.local != "differences":
         return traits
     bound = quantity.on(source.some(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape)
-    traits = look(bound, column, values)
+    traits = probe_derivatives(bound, column, values)
     found.meter.add(bound.meter)
     return traits
 

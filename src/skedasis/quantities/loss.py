@@ -15,20 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.dataset import Source
-from skedasis.data.factorize import missing_among
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
-from skedasis.models.adapters import Traits
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import is_classifier, title
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import (
     Logit,
+    MultiOutput,
     Prediction,
     Probability,
-    Several,
     as_quantity,
     predictions,
 )
@@ -81,16 +81,16 @@ class Loss(Quantity):
         """Return the loss as a user would write it."""
         return self.of.describe()
 
-    def prepare(self, source: Source) -> Source:
+    def prepare(self, source: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on, with their labels."""
         return self.with_labels(self.of.prepare(source))
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return central differences, or steps if the prediction (and so its loss) is piecewise constant."""
-        of: Traits = self.of.traits(feature)
+        of: DerivativeInfo = self.of.traits(feature)
         if isinstance(self.of, Prediction) and is_classifier(self.of.model):
             description = "differences across bins: predicted classes are piecewise constant"
-            return Traits("steps", description, jumps=of.jumps)
+            return DerivativeInfo("steps", description, jumps=of.jumps)
         return of if of.local == "steps" else super().traits(feature)
 
     def computed(self, raw: Any) -> Any:
@@ -125,7 +125,7 @@ class Loss(Quantity):
             verb = "sd.probability" if isinstance(self.of, Probability) else "sd.loss"
             fix = f"Choose one output: {verb}(model, {column}"
         raise ModelOutputError(
-            explained(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
+            format_error(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
         )
 
 
@@ -168,9 +168,9 @@ class ErrorLoss(Loss):
             outer = np.where(residual > 0, -self.alpha, 1.0 - self.alpha) * (residual != 0)
         return outer[:, None] * slopes
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return the prediction's traits: the chain rule applies to slopes, and steps of it are steps of the loss."""
-        of: Traits = self.of.traits(feature)
+        of: DerivativeInfo = self.of.traits(feature)
         if of.local != "slopes":
             return of
         return replace(of, source=f"{of.source}, by the chain rule")
@@ -196,14 +196,14 @@ class ZeroOne(Loss):
     def read(self, raw: Any, y: Any = None) -> Floats:
         """Return 1.0 for each wrong prediction, else 0.0."""
         values = self.one_per_row(self.predicted(raw), len(y))
-        missing = int(missing_among(values).sum())
+        missing = int(missing_mask(values).sum())
         kinds = {values.dtype.kind, y.dtype.kind}
         got = f"no prediction (NaN or None) for {missing} of {len(y)} rows" if missing else ""
         if "O" not in kinds and kinds & _TEXT and kinds - _TEXT:
             got = f"predictions of type {values.dtype} and labels of type {y.dtype}"
         if got:
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.describe(),
                     got,
                     "predictions that can be compared with the labels",
@@ -212,10 +212,10 @@ class ZeroOne(Loss):
             )
         return (values != y).astype(float)
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return steps: the loss is 0 or 1, and it jumps only where the prediction does."""
         jumps = self.of.traits(feature).jumps
-        return Traits(
+        return DerivativeInfo(
             "steps", "differences across bins: a zero-one loss is piecewise constant", jumps=jumps
         )
 
@@ -244,12 +244,12 @@ class OwnLoss(Loss):
             single = "nothing" if returned is None else "a single number"
             got = f"output of shape {values.shape}" if values.ndim else single
             raise ModelOutputError(
-                explained(what, got, f"({n},)", "Return each row's loss, not their mean or sum")
+                format_error(what, got, f"({n},)", "Return each row's loss, not their mean or sum")
             )
         bad = int((~np.isfinite(values)).sum())
         if bad:
             raise ModelOutputError(
-                explained(
+                format_error(
                     what,
                     f"NaN or infinity for {bad} of {n} rows",
                     "finite numbers",
@@ -274,7 +274,7 @@ def class_indicator(of: Probability, y: Any) -> Floats:
     binary = of.column is None
     if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
         raise DataError(
-            explained(
+            format_error(
                 f"{what}: y",
                 "labels that are no indices of classes",
                 "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
@@ -439,7 +439,7 @@ def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
         fix = "Leave response out: it applies to loss functions only"
         wrong = "response", f"{response!r} with {_shown(kind)}", "a function for kind", fix
     if wrong is not None:
-        raise DataError(explained(f"loss({wrong[0]})", *wrong[1:]))
+        raise DataError(format_error(f"loss({wrong[0]})", *wrong[1:]))
 
 
 def loss_called(name: str) -> str | None:
@@ -464,10 +464,10 @@ def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Qu
     what = "loss(kind='log_loss')"
     if isinstance(model, Quantity):
         got, fix = f"the quantity {model.describe()}", "Pass the fitted classifier itself"
-        raise UnsupportedError(explained(what, got, "a model that returns probabilities", fix))
+        raise UnsupportedError(format_error(what, got, "a model that returns probabilities", fix))
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
-        raise DataError(explained(what, f"output={output!r}", "a model with one output", fix))
+        raise DataError(format_error(what, f"output={output!r}", "a model with one output", fix))
     return nll(model, name=name or _NAMES["log_loss"], unit=unit)
 
 
@@ -480,11 +480,11 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
         if response == "predict_proba":
             fix = "Leave response out: the function gets the model's predictions"
             got = "response='predict_proba' for a model that is no classifier"
-            raise UnsupportedError(explained(what, got, "a classifier", fix))
+            raise UnsupportedError(format_error(what, got, "a classifier", fix))
         return _one_output(as_quantity(model), output)
     if kind in _NUMERIC_LOSSES:
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 "a classifier",
                 "a model whose predictions are numbers",
@@ -497,14 +497,14 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
     if output is not None or not hasattr(model, "predict_proba"):
         got = "no predict_proba" if output is None else f"output={output!r}"
         fix = "Use response='predict', or pass a function that returns probabilities"
-        raise UnsupportedError(explained(what, got, "a classifier with one output", fix))
+        raise UnsupportedError(format_error(what, got, "a classifier with one output", fix))
     return Probability(model)
 
 
 def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> Any:
     """Return the user's `Prediction` or `Probability`; raise `UnsupportedError` for other quantities."""
     wrong: tuple[str, str] | None = None
-    if isinstance(model, Several):
+    if isinstance(model, MultiOutput):
         fix = "Choose one: sd.prediction(model, output=0) or sd.probability(model, class_=...)"
         wrong = "one output, and its labels in y", fix
     elif isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):
@@ -521,7 +521,7 @@ def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> An
         wrong = f"an index of a class that is not negative, not {model.column}", fix
     if wrong is not None:
         what = f"loss({_shown(kind)})"
-        raise UnsupportedError(explained(what, f"the quantity {model.describe()}", *wrong))
+        raise UnsupportedError(format_error(what, f"the quantity {model.describe()}", *wrong))
     return _one_output(model, output)
 
 
@@ -532,7 +532,7 @@ def _one_output(of: Any, output: Any) -> Any:
     if isinstance(output, (bool, np.bool_)) or not isinstance(output, Integral):
         fix = "Choose one, and pass its labels: sd.loss(model, output=0)"
         raise DataError(
-            explained("loss(output)", repr(output)[:60], "the index of one output", fix)
+            format_error("loss(output)", repr(output)[:60], "the index of one output", fix)
         )
     return predictions(of, int(output))
 
@@ -546,7 +546,7 @@ def _classes(of: Any) -> NDArray[Any] | None:
         if of.output is None and len(classes) > 1:
             fix = "Choose one, and pass its labels: sd.loss(model, 'zero_one', output=0)"
             raise ModelOutputError(
-                explained(of.describe(), f"{len(classes)} outputs", "one output", fix)
+                format_error(of.describe(), f"{len(classes)} outputs", "one output", fix)
             )
         index = of.output or 0
         return np.asarray(classes[index]) if index < len(classes) else None

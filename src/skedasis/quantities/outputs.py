@@ -1,7 +1,7 @@
 """Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`.
 
 `FromModel` is the base class of all quantities of one model: it prepares the rows, and takes slopes from the user, from
-the model (automatic differentiation) or from closed forms, in this order. `Several` represents a model with several
+the model (automatic differentiation) or from closed forms, in this order. `MultiOutput` represents a model with several
 outputs as one quantity per output, all read from the same responses.
 """
 
@@ -17,14 +17,14 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.dataset import Source, as_arrays, as_frames
+from skedasis.data.dataset import Dataset, as_arrays, as_frames
 from skedasis.data.features import Feature
 from skedasis.derivatives import chain_rule, sklearn_models
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, explained
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models import introspection
-from skedasis.models.adapters import Adapted, Traits
+from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
-from skedasis.models.calling import Meter
+from skedasis.models.calling import CallStats
 from skedasis.models.introspection import (
     check_fitted_on,
     check_predictor,
@@ -35,13 +35,13 @@ from skedasis.models.introspection import (
     wants_arrays,
 )
 from skedasis.models.piecewise_constant import is_piecewise_constant
-from skedasis.models.registry import adapted
+from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import Quantity
 
 # --- base class -----------------------------------------------------------------------------------
 
 
-_DIFFERENCES = Traits("differences", "central differences")
+_DIFFERENCES = DerivativeInfo("differences", "central differences")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +65,9 @@ class FromModel(Quantity):
         """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.model)})"
 
-    def prepare(self, source: Source) -> Source:
+    def prepare(self, source: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on, with labels if the quantity needs them."""
-        if isinstance(self.model, Adapted):
+        if isinstance(self.model, ModelAdapter):
             return self.with_labels(self.model.prepare(source, self.describe()))
         check_fitted_on(self.model, source, self.describe())
         names = fitted_names(self.model)
@@ -105,17 +105,17 @@ class FromModel(Quantity):
             return super().slopes(X, y)
         return form(X)
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return slopes if there are derivatives, steps if the model is piecewise constant, else differences."""
-        if isinstance(self.model, Adapted):
+        if isinstance(self.model, ModelAdapter):
             return self.model.traits(feature, self.place)
         form = self._closed_form()
         if form is not None and form.knows(feature):
-            return Traits("slopes", f"closed form of {form.what}")
+            return DerivativeInfo("slopes", f"closed form of {form.what}")
         if self.stepped:
             forest = getattr(self.model, "forest", None)
             jumps = None if forest is None else forest.jumps(feature.position)
-            return Traits(
+            return DerivativeInfo(
                 "steps",
                 f"differences across bins: {title(self.model)} is piecewise constant",
                 jumps=jumps,
@@ -214,7 +214,7 @@ class Prediction(FromModel):
             return derivatives[:, self.output]
         if self.shared:
             raise ModelOutputError(
-                explained(
+                format_error(
                     f"{self.describe()}: {what}",
                     f"shape {derivatives.shape}",
                     expected,
@@ -223,10 +223,10 @@ class Prediction(FromModel):
             )
         return derivatives
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return slopes if the user gave a slope function, else as `FromModel`."""
         if self.slope is not None:
-            return Traits("slopes", "the given slope function", given=True)
+            return DerivativeInfo("slopes", "the given slope function", given=True)
         return super().traits(feature)
 
 
@@ -249,7 +249,7 @@ class Probability(FromModel):
             p = column_of(p, self.column, self.describe(), "class")
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.describe(),
                     f"values between {p.min():.4g} and {p.max():.4g}",
                     "probabilities, between 0 and 1",
@@ -306,7 +306,7 @@ class Logit(Probability):
         certain = int(((p == 0) | (p == 1)).sum())
         if certain:
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.describe(),
                     f"a probability of exactly 0 or 1 for {certain} of {len(p)} rows",
                     "probabilities between 0 and 1, whose log odds are finite",
@@ -352,7 +352,7 @@ def prediction(
     output: str | Sequence[str],
     name: str = "prediction",
     unit: str | None = None,
-) -> Several: ...
+) -> MultiOutput: ...
 
 
 def prediction(
@@ -433,7 +433,7 @@ def prediction(
     ... )  # doctest: +SKIP
     >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
-    model = adapted(model)
+    model = adapt_model(model)
     check_predictor(model, slope, mixed)
     return predictions(Prediction(model, name, unit, slope, mixed), output)
 
@@ -441,7 +441,7 @@ def prediction(
 @overload
 def probability(
     model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
-) -> Several: ...
+) -> MultiOutput: ...
 
 
 @overload
@@ -491,7 +491,7 @@ def probability(
     >>> sd.probability(clf).describe()
     'P(y = 1)(LogisticRegression)'
     """
-    model = adapted(model)
+    model = adapt_model(model)
     if is_all_classes(model, class_):
         return all_classes(model, unit, Probability, "P(y = {})", name or "probability")
     column, label = class_column(model, class_, "probability")
@@ -501,7 +501,7 @@ def probability(
 @overload
 def logit(
     model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
-) -> Several: ...
+) -> MultiOutput: ...
 
 
 @overload
@@ -527,7 +527,7 @@ def logit(
     >>> float(q.at(np.array([[0.5]]))[0])
     0.0
     """
-    model = adapted(model)
+    model = adapt_model(model)
     if is_all_classes(model, class_):
         return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit")
     column, label = class_column(model, class_, "logit")
@@ -538,7 +538,7 @@ def logit(
 
 
 @dataclass(frozen=True, eq=False)
-class Several(Quantity):
+class MultiOutput(Quantity):
     """All outputs of a model. Created by `prediction(output="all")` and `probability(class_="all")`.
 
     Parameters
@@ -563,12 +563,12 @@ class Several(Quantity):
         """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.one.model)})"
 
-    def prepare(self, source: Source) -> Source:
+    def prepare(self, source: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on."""
         return self.one.prepare(source)
 
     def outputs(
-        self, source: Source, meter: Meter | None = None, among: Ints | None = None
+        self, source: Dataset, meter: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity]:
         """Return the quantity of each output; call the model on two rows if their number is not known."""
         if self.parts:
@@ -579,7 +579,7 @@ class Several(Quantity):
             meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1
         if response.ndim != 2:
             raise ModelOutputError(
-                explained(
+                format_error(
                     self.describe(),
                     f"output of shape {response.shape}",
                     "(rows, outputs)",
@@ -593,17 +593,17 @@ class Several(Quantity):
 
 
 def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
-    """Return the quantity selected by `output`: one output, or all of them as `Several`."""
+    """Return the quantity selected by `output`: one output, or all of them as `MultiOutput`."""
     if output is None:
         return one
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
         return replace(one, output=int(output), name=f"{one.name} {int(output)}")
     if output == "all":
-        return Several(one, {}, one.name, one.unit)
+        return MultiOutput(one, {}, one.name, one.unit)
     names = list(output) if isinstance(output, Iterable) and not isinstance(output, str) else []
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
         raise DataError(
-            explained(
+            format_error(
                 "prediction(output)",
                 repr(output)[:60],
                 "the index of an output, 'all', or different names for all outputs",
@@ -613,7 +613,7 @@ def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
     parts: dict[Any, Quantity] = {
         n: replace(one, output=k, of=len(names), name=n, shared=True) for k, n in enumerate(names)
     }
-    return Several(one, parts, one.name, one.unit)
+    return MultiOutput(one, parts, one.name, one.unit)
 
 
 def is_all_classes(model: Any, class_: Any) -> bool:
@@ -623,7 +623,7 @@ def is_all_classes(model: Any, class_: Any) -> bool:
     return "all" not in np.asarray(getattr(model, "classes_", [])).tolist()
 
 
-def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: str) -> Several:
+def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: str) -> MultiOutput:
     """Return the quantities of all classes of a classifier, with names from `template`.
 
     Raises
@@ -634,7 +634,7 @@ def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: st
     classes = getattr(model, "classes_", None)
     if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{name}({title(model)}, class_='all')",
                 f"a {title(model)} without classes_ and predict_proba",
                 "a fitted classifier with predict_proba",
@@ -645,7 +645,7 @@ def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: st
     parts: dict[Any, Quantity] = {
         label: kind(model, template.format(label), unit, k) for k, label in enumerate(labels)
     }
-    return Several(next(iter(parts.values())), parts, name, unit)
+    return MultiOutput(next(iter(parts.values())), parts, name, unit)
 
 
 def column_of(
@@ -670,7 +670,7 @@ def column_of(
     response = np.asarray(raw)
     if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
-            explained(
+            format_error(
                 what,
                 f"{response.shape[1]} outputs",
                 f"{n_columns}, the number of names given",
@@ -682,7 +682,7 @@ def column_of(
     keyword, plural = ("class_", "classes") if of == "class" else ("output", "outputs")
     fix = f"Leave {keyword} out" if response.ndim == 1 else "Pass the index of one of its columns"
     raise ModelOutputError(
-        explained(
+        format_error(
             what,
             f"output of shape {response.shape}",
             f"(rows, {plural}) with a column {column}",
@@ -711,14 +711,14 @@ def as_quantity(model: Any) -> Quantity:
         return model
     if isinstance(model, type):
         raise UnsupportedError(
-            explained(
+            format_error(
                 "model",
                 f"the class {model.__name__}",
                 "a fitted model",
                 f"Fit one: {model.__name__}().fit(X, y)",
             )
         )
-    model = adapted(model)
+    model = adapt_model(model)
     if is_classifier(model):
         return probability(model)
     return prediction(model)

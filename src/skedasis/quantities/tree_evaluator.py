@@ -1,10 +1,10 @@
 """Quantities of tree models, evaluated from the trees: read them, verify them against the model, or fall back.
 
-`by_trees` decides before a run. If the model is a tree ensemble that can be read and its trees reproduce the model's
-responses at some rows, it replaces the model in the quantities by a `StandIn`, which has the model's methods
-(`predict`, `predict_proba`, ...) but takes a `Question` about the rows of a batch instead of altered rows. `TreeBound`
-is the evaluator of such quantities. If the quantity is a sum of leaves itself, it also computes differences and means
-directly from the trees (see `skedasis.trees.evaluator`).
+`use_trees_if_exact` decides before a run. If the model is a tree ensemble that can be read and its trees reproduce the
+model's responses at some rows, it replaces the model in the quantities by a `TreeModelProxy`, which has the model's
+methods (`predict`, `predict_proba`, ...) but takes a `TreeQuery` about the rows of a batch instead of altered rows.
+`TreeEvaluator` is the evaluator of such quantities. If the quantity is a sum of leaves itself, it also computes
+differences and means directly from the trees (see `skedasis.trees.evaluator`).
 """
 
 from __future__ import annotations
@@ -18,19 +18,26 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.containers import Borrowed
-from skedasis.data.dataset import Batch, Source
-from skedasis.errors import DataError, ModelOutputError, TreeWarning, UnsupportedError, explained
-from skedasis.models.calling import Meter
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.errors import DataError, ModelOutputError, TreeWarning, UnsupportedError, format_error
+from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.evaluator import PROBE_ROWS, Bound, Changes, Checked, Tape, sets_of
+from skedasis.quantities.evaluator import (
+    PROBE_ROWS,
+    BatchEvaluator,
+    Changes,
+    ProbeResult,
+    ResponseCache,
+    sets_of,
+)
 from skedasis.quantities.outputs import Prediction, Probability
-from skedasis.trees.ensemble import answer
-from skedasis.trees.readers import ANSWERS
+from skedasis.trees.ensemble import method_response
+from skedasis.trees.readers import RESPONSE_METHODS
 
 if TYPE_CHECKING:
-    from skedasis.trees.evaluator import Forest, Question, TreeRows
+    from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
     from skedasis.trees.layout import Codes
 
 # --- proxy of the model ---------------------------------------------------------------------------
@@ -40,7 +47,7 @@ _BORDER = 1e-13
 """Tolerance for isolation forests' decision function at 0."""
 
 
-class StandIn:
+class TreeModelProxy:
     """Proxy of a tree model that computes its responses by tree evaluation.
 
     Quantities call it like the model, so that it serves all of them: a probability, its entropy, a loss.
@@ -48,12 +55,12 @@ class StandIn:
     Parameters
     ----------
     model : fitted estimator, booster, or a method of one
-    forest : Forest
+    forest : TreeForest
     """
 
     piecewise_constant = True
 
-    def __init__(self, model: Any, forest: Forest) -> None:
+    def __init__(self, model: Any, forest: TreeForest) -> None:
         self.forest = forest
         self.__name__ = title(model)
         owner = getattr(model, "__self__", None)
@@ -65,7 +72,7 @@ class StandIn:
             self._method = model.__name__
             return
         # Only the methods that the model has: quantities choose by `hasattr`.
-        for name in ANSWERS:
+        for name in RESPONSE_METHODS:
             if hasattr(model, name):
                 setattr(self, name, _ProxyMethod(self, name))
         if self.classes is not None:
@@ -73,7 +80,7 @@ class StandIn:
         if hasattr(model, "_estimator_type"):
             self._estimator_type = model._estimator_type  # noqa: SLF001 - as scikit-learn has it
 
-    def __call__(self, question: Question) -> Any:
+    def __call__(self, question: TreeQuery) -> Any:
         """Return the response of the bound method that this is a proxy of."""
         return self.ask(self._method, question)
 
@@ -92,41 +99,41 @@ class StandIn:
             return None
         return output if output is not None and 0 <= output < n_outputs else None
 
-    def ask(self, name: str, question: Question) -> Any:
+    def ask(self, name: str, question: TreeQuery) -> Any:
         """Return the response of the model's method of this name."""
         raw, ensemble = question.rows.raw(question), self.forest.ensemble
         if name == "predict" and self.classes is not None:
-            probabilities = answer(ensemble, raw, "predict_proba")
+            probabilities = method_response(ensemble, raw, "predict_proba")
             return self.classes[np.argmax(probabilities, axis=1)]
         if name == "predict" and ensemble.link == "path":
             # A score of exactly 0 is an inlier. Scores are of order 1, so rounding is smaller than the tolerance.
-            return np.where(answer(ensemble, raw, "decision_function") < -_BORDER, -1, 1)
-        return answer(ensemble, raw, name)
+            return np.where(method_response(ensemble, raw, "decision_function") < -_BORDER, -1, 1)
+        return method_response(ensemble, raw, name)
 
 
 class _ProxyMethod:
-    """One method of a `StandIn`."""
+    """One method of a `TreeModelProxy`."""
 
-    def __init__(self, of: StandIn, name: str) -> None:
+    def __init__(self, of: TreeModelProxy, name: str) -> None:
         self.of, self.name = of, name
 
-    def __call__(self, question: Question) -> Any:
+    def __call__(self, question: TreeQuery) -> Any:
         return self.of.ask(self.name, question)
 
 
 # --- evaluator of a batch -------------------------------------------------------------------------
 
 
-class TreeBound(Bound):
+class TreeEvaluator(BatchEvaluator):
     """Evaluator of a quantity of trees on one batch of rows. Does not call the model.
 
-    Returns the same values as `Bound`. If the quantity is a sum of leaves, differences and means are computed per tree
-    before summing over the trees.
+    Returns the same values as `BatchEvaluator`. If the quantity is a sum of leaves, differences and means are computed
+    per tree before summing over the trees.
     """
 
     @cached_property
     def _buffer(self) -> TreeRows:
-        stand_in: StandIn = self.quantity.called
+        stand_in: TreeModelProxy = self.quantity.called
         if self._whole is not None:
             whole, rows = self._whole
             return whole._buffer.some(rows)  # noqa: SLF001 - an evaluator of the same class
@@ -202,7 +209,7 @@ class TreeBound(Bound):
 # --- choice between trees and model ---------------------------------------------------------------
 
 
-Wish = Literal["auto", "off", "force"]
+TreeMode = Literal["auto", "off", "force"]
 
 Outputs = dict[Any, Quantity]
 
@@ -211,8 +218,8 @@ _TOLERANCE, _TOLERANCE_SINGLE = 1e-9, 1e-4
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """Decision of `by_trees`.
+class TreeDecision:
+    """Decision of `use_trees_if_exact`.
 
     Parameters
     ----------
@@ -222,28 +229,28 @@ class Chosen:
         Text for the provenance: that the trees are evaluated, or why not. None for a model without trees.
     batch_rows : int, optional
         Recommended number of rows per batch.
-    meter : Meter
+    meter : CallStats
         Calls and rows of the comparison.
     """
 
     outputs: Outputs
     said: str | None = None
     batch_rows: int | None = None
-    meter: Meter = field(default_factory=Meter)
+    meter: CallStats = field(default_factory=CallStats)
 
 
-def by_trees(
-    outputs: Outputs, source: Source, wish: Wish, checked: Checked, *, means: bool
-) -> Chosen:
+def use_trees_if_exact(
+    outputs: Outputs, source: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
+) -> TreeDecision:
     """Replace the model by its trees if they can be read and reproduce its responses.
 
     Parameters
     ----------
     outputs : dict of label to Quantity
         All of one model.
-    source : Source
+    source : Dataset
     wish : {"auto", "off", "force"}
-    checked : Checked
+    checked : ProbeResult
         Result of probing the model.
     means : bool
         Whether the methods need means over rows only, which need no compiler.
@@ -260,16 +267,16 @@ def by_trees(
     Costs at most 64 model rows.
     """
     if wish not in ("auto", "off", "force"):
-        raise DataError(explained("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'"))
+        raise DataError(format_error("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'"))
     if wish == "off":
-        return Chosen(outputs)
+        return TreeDecision(outputs)
     model = next(iter(outputs.values())).called
     try:
         return _read_and_verify(outputs, source, model, checked, means=means)
     except _TreesUnavailable as reason:
         if wish == "force":
             raise UnsupportedError(
-                explained(
+                format_error(
                     "tree='force'",
                     f"{title(model)}: {reason}",
                     "a tree ensemble that can be evaluated without calling the model",
@@ -277,32 +284,32 @@ def by_trees(
                 )
             ) from reason
         if reason.quiet:
-            return Chosen(outputs, meter=reason.meter)
+            return TreeDecision(outputs, meter=reason.meter)
         _warn_once(
             f"{title(model)}: the model is called, because its trees cannot be used: {reason}"
         )
-        return Chosen(outputs, f"the model is called: {reason}", meter=reason.meter)
+        return TreeDecision(outputs, f"the model is called: {reason}", meter=reason.meter)
 
 
 class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is called instead
     """The reason why trees cannot be used; `quiet` suppresses the warning, for models without trees."""
 
-    def __init__(self, reason: str, *, quiet: bool = False, meter: Meter | None = None) -> None:
+    def __init__(self, reason: str, *, quiet: bool = False, meter: CallStats | None = None) -> None:
         super().__init__(reason)
-        self.quiet, self.meter = quiet, meter or Meter()
+        self.quiet, self.meter = quiet, meter or CallStats()
 
 
 def _read_and_verify(
-    outputs: Outputs, source: Source, model: Any, checked: Checked, *, means: bool
-) -> Chosen:
+    outputs: Outputs, source: Dataset, model: Any, checked: ProbeResult, *, means: bool
+) -> TreeDecision:
     """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
-    from skedasis.trees.ensemble import NoTrees
-    from skedasis.trees.readers import ANSWERS, is_candidate, load
+    from skedasis.trees.ensemble import TreesUnreadable
+    from skedasis.trees.readers import RESPONSE_METHODS, is_candidate, load
 
     owner = getattr(model, "__self__", None)
     tree_model = model if owner is None else owner
     tree_model = getattr(tree_model, "grown", tree_model)
-    is_known_method = owner is None or getattr(model, "__name__", "") in ANSWERS
+    is_known_method = owner is None or getattr(model, "__name__", "") in RESPONSE_METHODS
     if model is None or not is_known_method or not is_candidate(tree_model):
         raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
     if any(_has_derivatives(q, source) for q in outputs.values()):
@@ -311,12 +318,12 @@ def _read_and_verify(
 
     try:
         ensemble = load(tree_model)
-    except NoTrees as reason:
+    except TreesUnreadable as reason:
         raise _TreesUnavailable(str(reason)) from reason
-    from skedasis.trees.evaluator import Forest
+    from skedasis.trees.evaluator import TreeForest
 
-    forest = Forest(ensemble, source, compiled=has_numba())
-    stand_in = StandIn(model, forest)
+    forest = TreeForest(ensemble, source, compiled=has_numba())
+    stand_in = TreeModelProxy(model, forest)
     can_count = not forest.deep and _counts_suffice(stand_in, outputs, source, means=means)
     if not forest.compiled and not can_count:
         raise _TreesUnavailable(
@@ -330,30 +337,32 @@ def _read_and_verify(
     meter = _verify(outputs, of_trees, source, checked)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"
     said = f"exact: {trees} of {ensemble.title} evaluated without calling the model"
-    return Chosen(of_trees, said, forest.batch_rows, meter)
+    return TreeDecision(of_trees, said, forest.batch_rows, meter)
 
 
-def _has_derivatives(quantity: Quantity, source: Source) -> bool:
+def _has_derivatives(quantity: Quantity, source: Dataset) -> bool:
     """Return whether the quantity has derivatives; for tree models, only if the user gave them."""
     return quantity.has_mixed or quantity.traits(source.features[0]).local == "slopes"
 
 
-def _counts_suffice(stand_in: Any, outputs: Outputs, source: Source, *, means: bool) -> bool:
+def _counts_suffice(stand_in: Any, outputs: Outputs, source: Dataset, *, means: bool) -> bool:
     """Return whether row counts suffice: for unweighted means of sums of leaves."""
     plain = all(stand_in.plain_output(q) is not None for q in outputs.values())
     return means and plain and source.weights is None
 
 
-def _verify(outputs: Outputs, of_trees: Outputs, source: Source, checked: Checked) -> Meter:
+def _verify(
+    outputs: Outputs, of_trees: Outputs, source: Dataset, checked: ProbeResult
+) -> CallStats:
     """Compare trees and model at the probe's rows and at mixtures of them; raise `_TreesUnavailable` if they differ."""
     batch = source.some(PROBE_ROWS, checked.among)
-    meter = Meter()
+    meter = CallStats()
     single = next(iter(of_trees.values())).called.forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
     by_model = [*checked.answers, *_at_mixed_rows(outputs, batch, checked.eps, meter)]
     try:
         at_rows = [quantity.on(batch, eps=checked.eps).at() for quantity in of_trees.values()]
-        by_tree = [*at_rows, *_at_mixed_rows(of_trees, batch, checked.eps, Meter())]
+        by_tree = [*at_rows, *_at_mixed_rows(of_trees, batch, checked.eps, CallStats())]
     except UnsupportedError as error:
         raise _TreesUnavailable(str(error), meter=meter) from error
     except (ModelOutputError, TypeError, ValueError) as error:
@@ -371,11 +380,11 @@ def _verify(outputs: Outputs, of_trees: Outputs, source: Source, checked: Checke
     return meter
 
 
-def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, meter: Meter) -> list[Floats]:
+def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, meter: CallStats) -> list[Floats]:
     """Return all outputs at rows that combine columns of different rows of the batch."""
-    rows, tape = batch.row_id, Tape()
+    rows, tape = batch.row_id, ResponseCache()
     changes: Mapping[int, Any] = {
-        j: Borrowed(np.roll(rows, j + 1)[None]) for j in range(len(batch.source.features))
+        j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.source.features))
     }
     values: list[Floats] = []
     for quantity in outputs.values():

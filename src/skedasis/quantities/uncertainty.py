@@ -16,14 +16,14 @@ from skedasis.data.features import Feature
 from skedasis.derivatives import chain_rule, sklearn_models
 from skedasis.distributions.base import Part, Predicted, Predictor
 from skedasis.distributions.categorical import Classes
-from skedasis.distributions.continuous import check_level
+from skedasis.distributions.continuous import check_probability
 from skedasis.distributions.ensembles import ensemble
-from skedasis.distributions.mixture_models import is_grown
+from skedasis.distributions.mixture_models import is_estimator_ensemble
 from skedasis.distributions.registry import as_predictor
 from skedasis.distributions.sklearn import Classifier
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.models.adapters import Adapted, Traits
-from skedasis.models.introspection import articled, is_classifier
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.models.adapters import DerivativeInfo, ModelAdapter
+from skedasis.models.introspection import is_classifier, with_article
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel
 
@@ -62,16 +62,16 @@ class Uncertainty(FromModel):
         """Return the quantity as a user would write it."""
         return f"{self.name}({self.predictor.describe()})"
 
-    def traits(self, feature: Feature) -> Traits:
+    def traits(self, feature: Feature) -> DerivativeInfo:
         """Return differences for networks: automatic differentiation gives derivatives of their outputs only."""
-        if isinstance(self.model, Adapted):
-            return Traits("differences", "central differences")
+        if isinstance(self.model, ModelAdapter):
+            return DerivativeInfo("differences", "central differences")
         return super().traits(feature)
 
     @property
     def has_mixed(self) -> bool:
         """Return whether there are mixed derivatives: none for networks, see `traits`."""
-        return not isinstance(self.model, Adapted) and super().has_mixed
+        return not isinstance(self.model, ModelAdapter) and super().has_mixed
 
     @property
     def stepped(self) -> bool:
@@ -369,7 +369,7 @@ def predictive_variance(
     labels = predictor.labels
     if labels.classes is not None and labels.values is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"predictive_variance({predictor.describe()})",
                 f"classes that are no numbers: {list(labels.classes)[:5]}",
                 "a model that predicts numbers",
@@ -417,11 +417,11 @@ def predictive_quantile(
     >>> q.at(np.array([[0.0], [1.0]])).round(3).tolist()
     [1.96, 2.96]
     """
-    level = check_level(p)
+    level = check_probability(p)
     predictor = _predictor(model, "total", "predictive_quantile")
     if predictor.labels.kind == "classes":
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"predictive_quantile({predictor.describe()})",
                 "a classifier",
                 "a model that predicts numbers: classes have no order",
@@ -435,7 +435,7 @@ def _predictor(model: Any, part: Any, function: str) -> Predictor:
     """Return the predictor of a model; raise if its uncertainty has no such part."""
     if part not in _PARTS:
         raise DataError(
-            explained(
+            format_error(
                 f"{function}(part)",
                 repr(part),
                 "'total', 'aleatoric' or 'epistemic'",
@@ -444,7 +444,7 @@ def _predictor(model: Any, part: Any, function: str) -> Predictor:
         )
     if isinstance(model, Quantity):
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{function}({model.describe()})",
                 "a quantity of a model",
                 "the model itself",
@@ -452,13 +452,13 @@ def _predictor(model: Any, part: Any, function: str) -> Predictor:
             )
         )
     # A forest's predict_proba is one distribution, the mean over its trees. The parts need those of the trees.
-    is_forest = part != "total" and is_classifier(model) and is_grown(model)
+    is_forest = part != "total" and is_classifier(model) and is_estimator_ensemble(model)
     predictor = ensemble(model) if is_forest else as_predictor(model)
     if part != "total" and not predictor.mixture:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"{function}(part={part!r})",
-                f"{articled(predictor.describe())}, which returns a single distribution",
+                f"{with_article(predictor.describe())}, which returns a single distribution",
                 "several models or samples, whose disagreement is the epistemic part",
                 "Combine several models: sd.ensemble([model, model2, …])",
             )
@@ -473,7 +473,7 @@ def _unit(base: Any, function: str) -> str:
     if isinstance(base, int) and not isinstance(base, bool) and base == 2:
         return "bits"
     raise DataError(
-        explained(
+        format_error(
             f"{function}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2"
         )
     )

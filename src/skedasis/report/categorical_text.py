@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.plots.scales import NOISE, count, number
+from skedasis.plots.scales import ROUNDING_NOISE, count, number
 from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 
@@ -59,7 +59,7 @@ def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
     """Name the level of the largest value, the number of ties, and the number of its rows if these are few."""
     top, low = float(np.nanmax(value)), float(np.nanmin(value))
     there = np.where(np.isfinite(value), value, low)
-    first, *others = np.flatnonzero(there >= top - NOISE * (top - low))
+    first, *others = np.flatnonzero(there >= top - ROUNDING_NOISE * (top - low))
     rows = int(levels.count[first])
     few = f" ({count(rows, 'row')})" if rows < TRUSTED_ROWS else ""
     more = f" and {count(len(others), 'other')}" if others else ""
@@ -82,7 +82,7 @@ def opposite_sign_share(effect: Effect) -> float | None:
     if weight.sum() == 0:
         return None
     step = np.where(there, rows.effect, 0.0)
-    step = np.where(np.abs(step) > NOISE * np.abs(step).max(initial=0.0), step, 0.0)
+    step = np.where(np.abs(step) > ROUNDING_NOISE * np.abs(step).max(initial=0.0), step, 0.0)
     opposite = step * np.sign(np.nan_to_num(np.stack([down, up], axis=1))) < 0
     return float(np.average(opposite, weights=weight))
 
@@ -124,7 +124,7 @@ def missing_sentence(levels: LevelStats, effect: Effect) -> str:
     value, largest = float(values[place]), float(np.nanmax(np.abs(values), initial=0.0))
     rows = count(int(levels.count[place]), "row")
     where = f"{number(abs(value))} {'above' if value > 0 else 'below'}"
-    where = "at" if abs(value) <= NOISE * largest else where
+    where = "at" if abs(value) <= ROUNDING_NOISE * largest else where
     return f"Missing values are a level of their own, {quoted(levels.labels[place])} ({rows}): {where} the mean."
 
 

@@ -23,12 +23,12 @@ CURVES = 100
 
 
 DEFAULTS: Mapping[str, Any] = {
-    "seed": 0, "memory": "1GB", "keep": "256MB", "threads": 1, "tree": "auto", "heterogeneity_rows": 10_000,
+    "random_state": 0, "memory": "1GB", "keep": "256MB", "n_jobs": 1, "tree": "auto", "heterogeneity_rows": 10_000,
 }  # fmt: skip
 """Defaults of `skedasis.explain`, which the code leaves out."""
 
 
-BY_NAME = ("y", "weights", "schema", "groups")
+BY_NAME = ("y", "sample_weight", "schema", "groups")
 """Keywords whose values are too large to be written out: the code refers to them by name."""
 
 
@@ -178,8 +178,8 @@ def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple
 
 
 def _seed_keyword(call: Call) -> str:
-    seed = call.given.get("seed", 0)
-    return f", seed={seed!r}" if seed else ""
+    seed = call.given.get("random_state", 0)
+    return f", random_state={seed!r}" if seed else ""
 
 
 def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple[str, ...], str]:
@@ -188,10 +188,14 @@ def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple
     model, entropy = call.bare or call.model, f"sd.entropy({call.bare or call.model})"
     taken: dict[str, str] = {}
     if uncertainty.sampled:
-        seed = int(call.given.get("seed", 0))
+        seed = int(call.given.get("random_state", 0))
         some = f"np.random.default_rng({seed}).choice(len(X), {ROWS}, replace=False)"
         mask = f"np.isin(np.arange(len(X)), {some})"
-        taken = {"weights": mask if call.given.get("weights") is None else f"weights * {mask}"}
+        taken = {
+            "sample_weight": mask
+            if call.given.get("sample_weight") is None
+            else f"sample_weight * {mask}"
+        }
     for name, effect in uncertainty.rhale.items():
         method = method_code(main_method(effect.about.feature.kind))
         found["entropy", name] = f"{call.explain(repr(name), method, entropy, **taken)}.plot()"

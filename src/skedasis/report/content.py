@@ -17,15 +17,15 @@ from typing import Any, overload
 import numpy as np
 
 from skedasis.data.categories import TooManyLevels
-from skedasis.data.dataset import Source, as_source
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, OutOfRange
-from skedasis.engine.select import Choice
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.engine.select import FeatureSelection
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
-from skedasis.plots.svg.overview import Place
+from skedasis.plots.svg.overview import ImportancePoint
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
@@ -40,8 +40,8 @@ from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictio
 from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
-from skedasis.results.checks.check import Trust
-from skedasis.results.checks.extrapolation import Space
+from skedasis.results.checks.check import Checks
+from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
@@ -75,7 +75,7 @@ class ModelSection:
         M-plots of all features.
     checks : dict of str to Checks
         Reliability checks of each feature's RHALE.
-    importance_points : tuple of Place
+    importance_points : tuple of ImportancePoint
         Importance and heterogeneity score of each feature with intervals, the most important first.
     quality : Quality, optional
         How well the model predicts the labels.
@@ -102,8 +102,8 @@ class ModelSection:
     note: str = ""
     passes: tuple[Effects | Pass, ...] = ()
     mplot: Effects = field(default_factory=lambda: Effects({}))
-    checks: Mapping[str, Trust] = field(default_factory=dict)
-    importance_points: tuple[Place, ...] = ()
+    checks: Mapping[str, Checks] = field(default_factory=dict)
+    importance_points: tuple[ImportancePoint, ...] = ()
     quality: Quality | None = None
     explained_variance: ExplainedVariance | None = None
     interactions: Interactions = field(default_factory=Interactions)
@@ -163,7 +163,7 @@ ROWS = 20_000
 Ends = Mapping[str, tuple[float, float] | None]
 
 
-def importance_points(effects: Effects, seed: int) -> tuple[Place, ...]:
+def importance_points(effects: Effects, seed: int) -> tuple[ImportancePoint, ...]:
     """Return importance and heterogeneity score of all features with intervals, the most important first.
 
     Parameters
@@ -180,7 +180,7 @@ def importance_points(effects: Effects, seed: int) -> tuple[Place, ...]:
     """
     across = _ends(effects, seed)
     return tuple(
-        Place(
+        ImportancePoint(
             rank.feature,
             effects[rank.feature].about.feature.kind,
             rank.importance,
@@ -222,7 +222,7 @@ def _bootstrap(some: dict[str, Any], seed: int, source: Any) -> dict[str, Any]:
     options: dict[str, Any] = {
         "of": "importance",
         "replicates": REPLICATES,
-        "seed": seed,
+        "random_state": seed,
         "source": source,
     }
     try:
@@ -321,8 +321,8 @@ class Shared:
     ----------
     runner : ModelRunner
     options : ReportOptions
-    source : Source
-    space : Space
+    source : Dataset
+    space : FeatureSpace
         The rows as points, for the reliability checks.
     predictions : Predictions
     interactions : dict of label to Interactions
@@ -333,8 +333,8 @@ class Shared:
 
     runner: ModelRunner
     options: ReportOptions
-    source: Source
-    space: Space
+    source: Dataset
+    space: FeatureSpace
     predictions: Predictions
     interactions: Mapping[Label, Interactions]
     uncertainty: UncertaintySection | None
@@ -414,7 +414,7 @@ def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> S
         uncertainty, why = explain_uncertainty(
             runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
         )
-    space = Space.of(runner.X, runner.seed)
+    space = FeatureSpace.of(runner.X, runner.seed)
     return Shared(runner, options, runner.source(), space, predictions, pairs, uncertainty, why)
 
 
@@ -462,10 +462,10 @@ def _build_section(
     )
 
 
-def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Trust]:
+def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Checks]:
     """Return the reliability checks of each effect; the rows are converted to points once, for all of them."""
     return {
-        name: effect.trust(X=shared.space, beside=beside[name], seed=shared.runner.seed)
+        name: effect.checks(X=shared.space, beside=beside[name], random_state=shared.runner.seed)
         for name, effect in effects.items()
     }
 
@@ -497,7 +497,7 @@ def gather(
     y: Any = None,
     *,
     features: Sequence[Any] | None = None,
-    weights: Any = None,
+    sample_weight: Any = None,
     schema: Any = None,
     groups: Any = None,
     notes: Mapping[str, str] | None = None,
@@ -527,7 +527,7 @@ def gather(
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
         labels are given.
     **options
-        ``seed``, ``memory``, ``keep``, ``threads``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
+        ``seed``, ``memory``, ``keep``, ``n_jobs``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
         `skedasis.explain`.
 
     Returns
@@ -548,9 +548,9 @@ def gather(
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
-    source = as_source(X, y, weights, schema)
+    source = as_dataset(X, y, sample_weight, schema)
     chosen, left_out, remarks = _select_features(source, features, groups)
-    options |= {"y": y, "weights": weights, "schema": schema, "groups": groups}
+    options |= {"y": y, "sample_weight": sample_weight, "schema": schema, "groups": groups}
     report_options = ReportOptions(
         tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source)
     )
@@ -576,13 +576,13 @@ def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
     whole = isinstance(pairs, (int, np.integer)) and not isinstance(pairs, bool)
     if not whole or pairs < 0:
         raise DataError(
-            explained("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
+            format_error("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
         )
     for name, given in (("rows", rows), ("uncertainty", uncertainty)):
         # A string such as "no" is truthy: rows that must not be on the page would be.
         if not isinstance(given, (bool, np.bool_)):
             raise DataError(
-                explained(f"report({name})", repr(given), "True or False", f"Use {name}=False")
+                format_error(f"report({name})", repr(given), "True or False", f"Use {name}=False")
             )
 
 
@@ -608,23 +608,23 @@ def _named(models: Any) -> dict[str, Quantity]:
         return {title(model_of(quantity) or quantity): quantity}
     if not models:
         raise DataError(
-            explained("report", "no model", "at least one", 'Pass a model, or {"name": model}')
+            format_error("report", "no model", "at least one", 'Pass a model, or {"name": model}')
         )
     return {str(name): as_quantity(model) for name, model in models.items()}
 
 
 def _select_features(
-    source: Source, requested: Any, groups: Any
+    source: Dataset, requested: Any, groups: Any
 ) -> tuple[list[Feature], list[str], list[str]]:
     """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
     if requested is not None:
         requested = (
             [requested] if isinstance(requested, (str, int, np.integer)) else list(requested)
         )
-    choice = Choice(source, requested, groups)
+    choice = FeatureSelection(source, requested, groups)
     if choice.pairs:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "report(features)",
                 f"the pair {[f.name for f in choice.asked[0]]}",
                 "single features",
@@ -644,7 +644,7 @@ def _select_features(
     )
     if len(left_out) == len(others):
         raise UnsupportedError(
-            explained(
+            format_error(
                 "report",
                 f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
                 "at least one",
@@ -662,7 +662,7 @@ def _select_features(
     return [f for f in others if f.name not in left_out], left_out, remarks
 
 
-def _out_of_range(source: Source, feature: Feature) -> bool:
+def _out_of_range(source: Dataset, feature: Feature) -> bool:
     """Return whether a feature has numbers that are out of range for computations in float64."""
     if feature.categorical or len(feature.columns) > 1:
         return False
@@ -675,7 +675,7 @@ def _out_of_range(source: Source, feature: Feature) -> bool:
     return False
 
 
-def _has_no_value(source: Source, feature: Feature) -> bool:
+def _has_no_value(source: Dataset, feature: Feature) -> bool:
     """Return whether a feature is missing in all rows."""
     if len(feature.columns) > 1:
         return False
@@ -689,7 +689,7 @@ def _has_no_value(source: Source, feature: Feature) -> bool:
         return True
 
 
-def _has_too_many_levels(source: Source, feature: Feature) -> bool:
+def _has_too_many_levels(source: Dataset, feature: Feature) -> bool:
     """Return whether a feature has too many levels to be explained."""
     if not feature.categorical:
         return False

@@ -17,13 +17,13 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.spec import View
+from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg.diagnosis import diagnosis
 from skedasis.plots.svg.effect import compare, small
 from skedasis.plots.svg.effect import effect as effect_drawing
 from skedasis.plots.svg.elements import Drawing
-from skedasis.plots.svg.overview import calibration, places
-from skedasis.plots.svg.overview import ledger as variance_parts
+from skedasis.plots.svg.overview import calibration, importance_scatter
+from skedasis.plots.svg.overview import variance_bar as variance_parts
 from skedasis.plots.svg.surface import surface as surface_drawing
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
@@ -122,7 +122,9 @@ def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]
     there = {f: e for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
-    drawn, legend = small(there, ident=ident, top=MANY, lower=False, view=View(ice=None))
+    drawn, legend = small(
+        there, ident=ident, top=MANY, lower=False, view=EffectPlotOptions(ice=None)
+    )
     return [page_figure(one, "") for one in (*drawn, legend)]
 
 
@@ -133,7 +135,7 @@ def importance_figure(
     if not any(math.isfinite(p.heterogeneity_score) for p in section.importance_points):
         return None
     unit = f" ({section.axis})"
-    drawing = places(
+    drawing = importance_scatter(
         section.importance_points,
         ident=ident,
         links={feature: f"#{anchor}" for feature, anchor in links.items()},

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.plots.scales import NOISE, number, number_or_zero, shortened
+from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero, shorten
 
 MAX_NAME_LENGTH = 60
 """Largest number of letters of a name in a sentence; headings show the whole name."""
@@ -71,7 +71,7 @@ def ends(low: float, high: float, largest: float) -> str:
     width = high - low
     if not math.isfinite(width):
         return ""
-    if width < NOISE * largest:
+    if width < ROUNDING_NOISE * largest:
         return f"{number_or_zero(low, largest)} – {number_or_zero(high, largest)}"
     size = max(abs(low), abs(high))
     if size < 1e-4 or size >= 1e9:
@@ -94,7 +94,7 @@ def named(name: str, room: int = MAX_NAME_LENGTH) -> str:
     >>> named("age"), len(named("x" * 500)), named("\u05d2") == "\u2068\u05d2\u2069"
     ('age', 60, True)
     """
-    text = shortened(name, room)
+    text = shorten(name, room)
     turning = any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text)
     return f"\u2068{text}\u2069" if turning else text
 

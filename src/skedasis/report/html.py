@@ -32,7 +32,7 @@ from skedasis.report.figures import PageFigure
 from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
 from skedasis.report.uncertainty import UncertaintySection
-from skedasis.results.checks.check import Flag
+from skedasis.results.checks.check import Check
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.effects import Rank
@@ -138,7 +138,7 @@ CODE_KINDS = ("main", "compare", "pdp", "trust")
 """Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
 
 
-FEW_ROWS_CHECKS = ("few rows", "one row")
+FEW_ROWS_CHECKS = ("few_rows", "one_row")
 """Codes of reliability checks about bins or levels with few rows; these replace the caution of the same content."""
 
 
@@ -198,7 +198,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str,
         "sentences": {label: text for label, text in sentences.items() if text},
         "figures": report_figures.feature_figures(section, feature, ident),
         "cautions": report_text.cautions(
-            rhale, skip_few_rows=any(f.kind in FEW_ROWS_CHECKS for f in flags)
+            rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
         ),
         "flags": _check_texts(flags, feature),
         "parts": "bins" if rhale.levels is None else "levels",
@@ -212,10 +212,10 @@ def _per(effect: Effect, unit: str, feature: str) -> str:
     return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
 
 
-def _check_texts(found: Sequence[Flag], feature: str) -> dict[str, list[str]]:
+def _check_texts(found: Sequence[Check], feature: str) -> dict[str, list[str]]:
     """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
     short = f"'{named(feature)}'"
-    lines = [(f.severity, f.text.replace(repr(feature), short)) for f in found]
+    lines = [(f.severity, f.message.replace(repr(feature), short)) for f in found]
     return {
         "warnings": [text for severity, text in lines if severity == "warning"],
         "notes": [text for severity, text in lines if severity == "note"],

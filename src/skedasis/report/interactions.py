@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.dataset import Source
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.plots.scales import NOISE, count, number
+from skedasis.plots.scales import ROUNDING_NOISE, count, number
 from skedasis.report.format import listed, percent
 from skedasis.report.passes import Label, ModelRunner
 from skedasis.results.effect import Effect
@@ -144,7 +144,7 @@ def candidates(effects: Sequence[Effects]) -> list[str]:
             if _drawable(e)
         }
         top = max(size.values(), default=0.0)
-        least = NOISE * max([top, *(of[n].importance for n in size)])
+        least = ROUNDING_NOISE * max([top, *(of[n].importance for n in size)])
         for name, value in size.items():
             if value > least:
                 share[name] = max(share.get(name, 0.0), value / top)
@@ -184,7 +184,7 @@ def _rank_pairs(found: Mapping[tuple[str, str], Surface], shown: int, note: str)
     largest = max(
         (float(abs(s.main[k]).max()) for s in found.values() if s.main for k in (0, 1)), default=0.0
     )
-    least = NOISE * max(scale, largest)
+    least = ROUNDING_NOISE * max(scale, largest)
     kept = [p for p in order if not strengths[p] <= least][:shown]
     lines = tuple(PairStrength(p, strengths[p], p in kept) for p in order)
     return Interactions(tuple(found[p] for p in kept), lines, note)
@@ -264,7 +264,7 @@ class ExplainedVariance:
 
 def explained_variance(
     values: Floats,
-    source: Source,
+    source: Dataset,
     effects: Mapping[str, Effect],
     surfaces: Sequence[Surface],
 ) -> tuple[ExplainedVariance | None, str]:
@@ -274,7 +274,7 @@ def explained_variance(
     ----------
     values : ndarray of float, shape (n,)
         The quantity at the rows.
-    source : Source
+    source : Dataset
         These rows.
     effects : mapping of str to Effect
         Main effects: RHALE, or ALE for nominal features.
@@ -287,7 +287,7 @@ def explained_variance(
     """
     weight = np.ones(len(values)) if source.weights is None else source.weights
     total = _variance(values, weight)
-    if len(values) < 2 or not total > (NOISE * float(np.abs(values).max())) ** 2:
+    if len(values) < 2 or not total > (ROUNDING_NOISE * float(np.abs(values).max())) ** 2:
         return None, "The prediction is the same for all rows, so it has no variance to explain."
     parts = {n: at_rows(e, source) for n, e in effects.items()}
     summed = np.sum(list(parts.values()), axis=0)
@@ -336,7 +336,7 @@ def _sentences(additive: float, with_pairs: float | None, features: int, pairs: 
     if with_pairs is not None:
         shown = f"the {pairs} interactions shown" if pairs > 1 else "the interaction shown"
         sentences.append(f"With {shown}, it explains {percent_of(with_pairs)}.")
-        if with_pairs < additive - NOISE:
+        if with_pairs < additive - ROUNDING_NOISE:
             sentences.append(
                 "This is less, because effects of pairs do not add up if features depend on one another."
             )
@@ -363,7 +363,7 @@ def percent_of(share: float) -> str:
 
 
 # ---------------------------------------------------------------------------------- at the rows
-def at_rows(effect: Effect, source: Source) -> Floats:
+def at_rows(effect: Effect, source: Dataset) -> Floats:
     """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
     feature = effect.about.feature
     if effect.levels is not None:
@@ -378,7 +378,7 @@ def at_rows(effect: Effect, source: Source) -> Floats:
     return np.where(observed, np.nan_to_num(value), missing)
 
 
-def surface_at_rows(surface: Surface, source: Source) -> Floats:
+def surface_at_rows(surface: Surface, source: Dataset) -> Floats:
     """Return a surface at each row, shape (n,); 0 where it is not defined."""
     x: list[Any] = []
     for side, about in zip(surface.sides, surface.abouts, strict=True):
@@ -392,7 +392,7 @@ def surface_at_rows(surface: Surface, source: Source) -> Floats:
     return np.nan_to_num(surface.at(*x))
 
 
-def _numbers(feature: Feature, source: Source) -> Floats:
+def _numbers(feature: Feature, source: Dataset) -> Floats:
     x, own = (
         source.table.column(feature.position, source.row_id),
         source.features[feature.position].time,
@@ -401,7 +401,7 @@ def _numbers(feature: Feature, source: Source) -> Floats:
     return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
-def _level_codes(labels: Sequence[str], feature: Feature, source: Source) -> Any:
+def _level_codes(labels: Sequence[str], feature: Feature, source: Dataset) -> Any:
     """Return the code of each row among an effect's levels, -1 for other levels."""
     column = source.levels(feature, top=len(source))
     known = {label: k for k, label in enumerate(labels)}

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Json
-from skedasis.data.dataset import Source, as_source
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.explain import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
-from skedasis.models.calling import Meter
+from skedasis.models.calling import CallStats
 from skedasis.plots.scales import count
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
@@ -89,12 +89,12 @@ class ModelRunner:
     @property
     def seed(self) -> int:
         """Return the random state."""
-        return int(self.options.get("seed", 0))
+        return int(self.options.get("random_state", 0))
 
-    def source(self) -> Source:
+    def source(self) -> Dataset:
         """Return the rows, prepared for the quantity."""
-        given = (self.options.get(name) for name in ("y", "weights", "schema"))
-        return self.quantity.prepare(as_source(self.X, *given))
+        given = (self.options.get(name) for name in ("y", "sample_weight", "schema"))
+        return self.quantity.prepare(as_dataset(self.X, *given))
 
     def effects(
         self,
@@ -136,7 +136,7 @@ class ModelRunner:
 
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together."""
-        started, source, meter = time.perf_counter(), self.source(), Meter()
+        started, source, meter = time.perf_counter(), self.source(), CallStats()
         parts = self.quantity.outputs(source, meter) or {None: self.quantity}
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Any] = []
@@ -154,7 +154,7 @@ class ModelRunner:
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
 
 
-def _record(meter: Meter, seconds: float) -> Json:
+def _record(meter: CallStats, seconds: float) -> Json:
     """Return the provenance of predictions, with the keys of a method's provenance."""
     return {
         "method": "predictions",

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.data.factorize import missing_among
+from skedasis.data.factorize import missing_mask
 from skedasis.plots.scales import count, number
-from skedasis.plots.svg.overview import Reliability
+from skedasis.plots.svg.overview import ReliabilityBins
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
 from skedasis.report.format import named, percent
@@ -159,7 +159,7 @@ class Quality:
         The result in words.
     class_ : str, optional
         For a classifier, the class that is explained, and whose probability `calibration` is about.
-    calibration : Reliability, optional
+    calibration : ReliabilityBins, optional
         Bins of the predicted probability, and the observed proportion of the class in each.
     calibration_error : float
         Mean absolute difference of the two, weighted by the bins' rows; NaN without calibration.
@@ -175,7 +175,7 @@ class Quality:
     left_out: int
     sentences: tuple[str, ...]
     class_: str | None = None
-    calibration: Reliability | None = None
+    calibration: ReliabilityBins | None = None
     calibration_error: float = math.nan
 
     def __getitem__(self, name: str) -> float:
@@ -208,7 +208,7 @@ def quality(
     """
     if y is None:
         return None, "No labels were given."
-    there = ~missing_among(np.asarray(y))
+    there = ~missing_mask(np.asarray(y))
     weight = np.ones(len(values)) if weights is None else weights
     if int(there.sum()) < MIN_LABELS:
         return None, "Fewer than two rows have a label."
@@ -367,7 +367,7 @@ def _expit(x: Floats) -> Floats:
     return np.exp(-np.logaddexp(0.0, -x))
 
 
-def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, float]:
+def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[ReliabilityBins, float]:
     """Return the calibration curve, and the mean absolute difference of predicted and observed proportions.
 
     Parameters
@@ -398,5 +398,7 @@ def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[Reliability, fl
     first = np.searchsorted(part[order], np.arange(bins))
     last = np.append(first[1:], len(p)) - 1
     ends = p[order][first], p[order][last]
-    found = Reliability(*ends, predicted, observed, low, high, np.bincount(part, minlength=bins))
+    found = ReliabilityBins(
+        *ends, predicted, observed, low, high, np.bincount(part, minlength=bins)
+    )
     return found, float(np.abs(predicted - observed) @ mass / mass.sum())

@@ -14,13 +14,14 @@ from typing import Any
 
 from skedasis._types import Json
 from skedasis.engine.run import Progress
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.scales import count
 from skedasis.plots.svg.elements import tag
-from skedasis.quantities.tree_evaluator import Wish
+from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
+from skedasis.stats.random_state import RandomState, as_seed
 
 _FIX_PATH = "Use path='report.html'"
 
@@ -63,17 +64,17 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     features: Sequence[Any] | None = None,
     schema: Any = None,
     groups: Any = None,
-    weights: Any = None,
+    sample_weight: Any = None,
     title: str | None = None,
     pairs: int = 4,
     rows: bool = True,
     uncertainty: bool = True,
-    seed: int = 0,
+    random_state: RandomState = 0,
     memory: int | str = "1GB",
     keep: int | str = "256MB",
-    threads: int = 1,
+    n_jobs: int = 1,
     progress: bool | None = None,
-    tree: Wish = "auto",
+    tree: TreeMode = "auto",
     heterogeneity_rows: int | None = 10_000,
 ) -> Report:
     """Write a report about one or several models as one HTML page.
@@ -92,7 +93,7 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
         Path of the page; an existing file is replaced.
     features : list, optional
         By default all features. Features with more than 2,000 levels are left out, which the page reports.
-    schema, groups, weights, seed, memory, keep, threads, progress, tree
+    schema, groups, sample_weight, random_state, memory, keep, n_jobs, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores. None uses all rows, 0 computes no scores. The score of a
@@ -142,9 +143,21 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
     path = _check_writable(path)
-    data: Json = {"features": features, "weights": weights, "schema": schema, "groups": groups}
+    data: Json = {
+        "features": features,
+        "sample_weight": sample_weight,
+        "schema": schema,
+        "groups": groups,
+    }
     parts: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
-    how: Json = {"seed": seed, "memory": memory, "keep": keep, "threads": threads, "tree": tree}
+    seed = as_seed("report(random_state)", random_state)
+    how: Json = {
+        "random_state": seed,
+        "memory": memory,
+        "keep": keep,
+        "n_jobs": n_jobs,
+        "tree": tree,
+    }
     how["heterogeneity_rows"] = heterogeneity_rows
     content = gather(models, X, y, **data, **parts, **how, progress=progress)
     return write(content, path, title=title, progress=progress)
@@ -192,16 +205,18 @@ def _check_writable(path: str | Path) -> Path:
         above = next(p for p in path.absolute().parents if p.exists())
     except (TypeError, ValueError, OSError) as error:
         got = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
-        raise DataError(explained("report(path)", got, "the path of a file", _FIX_PATH)) from None
+        raise DataError(
+            format_error("report(path)", got, "the path of a file", _FIX_PATH)
+        ) from None
     if folder:
         fix = f"Write {str(path / 'report.html')!r}"
-        raise DataError(explained("report(path)", f"the folder {str(path)!r}", "a file", fix))
+        raise DataError(format_error("report(path)", f"the folder {str(path)!r}", "a file", fix))
     if not above.is_dir():
         got = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError(explained("report(path)", got, "a path in a folder", _FIX_PATH))
+        raise DataError(format_error("report(path)", got, "a path in a folder", _FIX_PATH))
     if not os.access(path if path.exists() else above, os.W_OK):
         got = f"{str(path)!r}, without write permission"
-        raise DataError(explained("report(path)", got, "a writable path", _FIX_PATH))
+        raise DataError(format_error("report(path)", got, "a writable path", _FIX_PATH))
     return path
 
 

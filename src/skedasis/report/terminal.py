@@ -8,8 +8,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.plots.figures.compare import heterogeneity
-from skedasis.plots.scales import count, number, places
+from skedasis.plots.figures.compare import heterogeneity_text
+from skedasis.plots.scales import count, number, position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection
@@ -43,7 +43,7 @@ def ranking(section: ModelSection) -> Lines:
 def numbers(effect: Effect) -> Lines:
     """Return an effect as a table: its bins, its levels, or some points of its grid."""
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
-    caption = f"importance {number(effect.importance)}, {heterogeneity(effect)}"
+    caption = f"importance {number(effect.importance)}, {heterogeneity_text(effect)}"
     if effect.levels is not None:
         some = categorical_text.most_rows(effect.levels.count, LINES)
         rows = categorical_text.level_rows(effect, effect.levels, some)
@@ -63,7 +63,7 @@ def numbers(effect: Effect) -> Lines:
     if not rows:
         some = np.unique(np.linspace(0, len(effect.points) - 1, 12).astype(int))
         columns = (effect.value, effect.heterogeneity, effect.std_error)
-        at = places(effect.points[some], effect.time)
+        at = position_texts(effect.points[some], effect.time)
         rows = [
             (where, *(number(float(c[j])) for c in columns))
             for where, j in zip(at, some, strict=True)

@@ -16,12 +16,19 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
-from skedasis.plots.scales import NOISE, count, number, number_or_zero, places, with_error
+from skedasis.plots.scales import (
+    ROUNDING_NOISE,
+    count,
+    number,
+    number_or_zero,
+    position_texts,
+    with_error,
+)
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, listed, named, percent
-from skedasis.results.build.linear_form import drawn
+from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import BinStats, Effect
 
 LEVEL = 0.95
@@ -55,11 +62,11 @@ def effect_sentence(effect: Effect, unit: str) -> str:
     """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
     if effect.levels is not None:
         return categorical_text.effect_sentence(effect, effect.levels)
-    x, value = drawn(effect.bins, effect.points, effect.value)
+    x, value = curve_polygon(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
         return "The feature takes a single value in these rows, so it has no effect to show."
-    low, high = places(x[[0, -1]], effect.time)
+    low, high = position_texts(x[[0, -1]], effect.time)
     total, path = float(value[-1] - value[0]), float(np.abs(np.diff(value)).sum())
     where = f"Between {low} and {high}{' ' + unit if unit else ''},"
     way = "rises" if total > 0 else "falls"
@@ -68,7 +75,7 @@ def effect_sentence(effect: Effect, unit: str) -> str:
     if abs(total) > 0.9 * path:
         return f"{where} the average effect {way} by {number(abs(total))}."
     ends = np.array([x[value.argmin()], x[value.argmax()]])
-    lowest, highest = places(ends, effect.time)
+    lowest, highest = position_texts(ends, effect.time)
     return (
         f"{where} the average effect spans {number(float(np.ptp(value)))}, with its minimum at {lowest} and its "
         f"maximum at {highest}; from end to end it {way} by {number(abs(total))}."
@@ -102,7 +109,7 @@ def _score_sentence(effect: Effect) -> str:
         return "The heterogeneity score was not computed."
     written = with_error(score, effect.heterogeneity_score_error, importance)
     size = f"Heterogeneity score {written}, importance {number_or_zero(importance, score)}: "
-    if score <= NOISE * importance:
+    if score <= ROUNDING_NOISE * importance:
         return size + "the effect is the same for all rows."
     if score < _SMALL_RATIO * importance:
         return size + "the average effect holds for nearly every row."
@@ -145,7 +152,7 @@ def max_difference(ale: Effect, rhale: Effect) -> float | None:
 
 def _nonzero(value: float, largest: float) -> float:
     """Return a size, or 0 if it is rounding error relative to the largest one."""
-    return value if value > NOISE * largest else 0.0
+    return value if value > ROUNDING_NOISE * largest else 0.0
 
 
 def aligned(ale: Effect, rhale: Effect) -> Floats:
@@ -178,7 +185,7 @@ def missing_sentence(effect: Effect) -> str:
         )
     way = "higher" if point.effect > 0 else "lower"
     error = point.std_error
-    known = math.isfinite(error) and error >= NOISE * abs(point.effect)
+    known = math.isfinite(error) and error >= ROUNDING_NOISE * abs(point.effect)
     precision = f" (standard error {number(error, 2)})" if known else ""
     return (
         f"{rows} On average, the prediction there is {number(abs(point.effect))} {way}{precision} than with "
@@ -276,7 +283,7 @@ def _heterogeneity_summary(section: ModelSection) -> list[str]:
         return []
     ranks.sort(key=lambda r: -r.heterogeneity_score)
     top = max(r.importance for r in ranks)
-    least = NOISE * max(top, ranks[0].heterogeneity_score)
+    least = ROUNDING_NOISE * max(top, ranks[0].heterogeneity_score)
     differing = [r for r in ranks if r.heterogeneity_score > least]
     if not differing:
         return ["The effect of every feature is the same for all rows."]
@@ -354,7 +361,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     bins = effect.bins
     if bins is None or len(bins) == 0 or effect.levels is not None:
         return []
-    edges = places(bins.edges, effect.time)
+    edges = position_texts(bins.edges, effect.time)
     remarks = [
         "empty" if empty else "" if trusted else "few rows"
         for empty, trusted in zip(bins.empty, bins.trusted, strict=True)

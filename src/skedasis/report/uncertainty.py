@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.data.dataset import as_source
-from skedasis.data.factorize import missing_among
+from skedasis.data.dataset import as_dataset
+from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import count
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import Several
+from skedasis.quantities.outputs import MultiOutput
 from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
@@ -70,7 +70,7 @@ class UncertaintySection:
 
 def model_of(quantity: Quantity) -> Any:
     """Return the model of a quantity, or None if it is not known."""
-    one = quantity.one if isinstance(quantity, Several) else quantity
+    one = quantity.one if isinstance(quantity, MultiOutput) else quantity
     return getattr(one, "model", None)
 
 
@@ -88,7 +88,7 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
         return None
     if hasattr(model, "predict"):
         return certain
-    source = certain.prepare(as_source(X))
+    source = certain.prepare(as_dataset(X))
     try:
         certain.on(source.some(2)).at()
     except (ModelOutputError, UnsupportedError, DataError):
@@ -135,7 +135,7 @@ def explain_uncertainty(
     except (DataError, ModelOutputError, UnsupportedError) as error:
         return None, str(error).splitlines()[0]
     found = UncertaintySection(
-        certain.axis, rhale, pdp, diagnosis, tuple(notes), keywords, "weights" in options
+        certain.axis, rhale, pdp, diagnosis, tuple(notes), keywords, "sample_weight" in options
     )
     return found, ""
 
@@ -144,15 +144,15 @@ def _options(
     runner: ModelRunner, X: Any, notes: list[str], *, trees_evaluated: bool
 ) -> dict[str, Any]:
     """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
-    rows, seed = len(as_source(X)), runner.seed
+    rows, seed = len(as_dataset(X)), runner.seed
     mask = None if trees_evaluated else sample_mask(rows, seed)
     if mask is None:
         return {}
     notes.append(
         f"The effects on the entropy were computed from a random sample of {ROWS:,} of {rows:,} rows."
     )
-    weights = runner.options.get("weights")
-    return {"weights": mask if weights is None else np.asarray(weights, dtype=float) * mask}
+    weights = runner.options.get("sample_weight")
+    return {"sample_weight": mask if weights is None else np.asarray(weights, dtype=float) * mask}
 
 
 def _effects(
@@ -188,12 +188,12 @@ def _diagnosis(
     if y is None:
         notes.append("No labels were given, so there is no diagnosis by likelihood and entropy.")
         return None, {}
-    keywords: dict[str, Any] = {"repeats": REPEATS, "max_samples": ROWS}
+    keywords: dict[str, Any] = {"n_repeats": REPEATS, "max_samples": ROWS}
     if len(chosen) <= FOREST_FEATURES:
         keywords["dependence_rows"] = FOREST_ROWS
     else:
         keywords["dependence"] = False
-    options = runner.options | _labelled(y, runner.options.get("weights"))
+    options = runner.options | _labelled(y, runner.options.get("sample_weight"))
     try:
         with runner.catch_binning_warnings():
             found = diagnose(
@@ -214,8 +214,8 @@ def diagnose_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def _labelled(y: Any, weights: Any) -> dict[str, Floats]:
     """Return weights that are zero for rows without a label, if there are such rows."""
-    known = ~missing_among(np.asarray(y)).reshape(-1)
+    known = ~missing_mask(np.asarray(y)).reshape(-1)
     if known.all():
         return {}
     weight = np.ones(len(known)) if weights is None else np.asarray(weights, dtype=float)
-    return {"weights": np.where(known, weight, 0.0)}
+    return {"sample_weight": np.where(known, weight, 0.0)}

@@ -1,7 +1,8 @@
 """ALE statistics (Okoli 2023): ALED, ALER, NALED, NALER, with intervals and p-values.
 
 `statistics` computes them for accumulated effects. The bootstrap behind the intervals, and effects in percentiles of
-the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`Chance`, see `skedasis.chance`).
+the outcome, are in `ale_statistics_bootstrap`. P-values compare with random features (`NullDistribution`, see
+`skedasis.null_distribution`).
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Json
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.ale_statistics_bootstrap import (
     Percentiles,
-    Repeats,
+    ReplicatedStatistics,
     Replicates,
     centred_by_mean,
     compute_statistics,
     curve_at_positions,
     outcomes,
     positions,
-    repeats,
+    replicated_statistics,
 )
-from skedasis.results.display import Shown, count
+from skedasis.results.display import DisplayMixin, count
 from skedasis.results.effect import Effect
-from skedasis.results.intervals.analytic import Asked
+from skedasis.results.intervals.analytic import IntervalOptions
 from skedasis.results.intervals.bootstrap import FromMoments
-from skedasis.stats.resampling import Draws, replicate
+from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.resampling import BootstrapDraws, replicate
 
 # ------------------------------------------------------------------------------------------
 # Results: the statistics of features, and null distributions.
@@ -107,13 +109,13 @@ class Statistic:
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics(Shown):
+class Statistics(DisplayMixin):
     """ALE statistics of several features, in the order of the columns of X. Indexed by name or position; iterable.
 
     Parameters
     ----------
     lines : tuple of Statistic
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
     method, quantity : str
     library : str, optional
@@ -122,7 +124,7 @@ class Statistics(Shown):
     """
 
     lines: tuple[Statistic, ...]
-    level: float = 0.95
+    confidence_level: float = 0.95
     method: str = "ALE"
     quantity: str = "prediction"
     library: str | None = None
@@ -135,7 +137,7 @@ class Statistics(Shown):
             if line.feature == feature or (is_place and place == feature):
                 return line
         known = f"one of {[line.feature for line in self.lines]}"
-        raise DataError(explained("feature", repr(feature), known, "Use the name of a feature"))
+        raise DataError(format_error("feature", repr(feature), known, "Use the name of a feature"))
 
     def __iter__(self) -> Iterator[Statistic]:
         return iter(self.lines)
@@ -159,9 +161,9 @@ class Statistics(Shown):
         UnsupportedError
             If no data frame library is installed.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(columns(self), backend or self.library)
+        return to_data_frame(columns(self), backend or self.library)
 
     def save(self, path: str | Path) -> None:
         """Save the statistics to a file that `skedasis.load` reads."""
@@ -171,7 +173,7 @@ class Statistics(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class Chance:
+class NullDistribution:
     """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
 
     Parameters
@@ -234,7 +236,7 @@ def as_text(found: Statistics) -> str:
     """Return the statistics as a table of text."""
     percent = any(not np.isnan(line.naled) for line in found)
     tested = any(not np.isnan(line.p_value) for line in found)
-    head = ["feature", "ALED", f"{100 * found.level:.4g} % interval", "noise", "ALER"]
+    head = ["feature", "ALED", f"{100 * found.confidence_level:.4g} % interval", "noise", "ALER"]
     head += ["NALED", "NALER"] if percent else []
     table = [head + (["p"] if tested else [])]
     for s in found:
@@ -277,13 +279,13 @@ def _notes(found: Statistics) -> list[str]:
 def statistics(
     effects: Mapping[str, Effect] | Effect,
     y: Any = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     replicates: int = 1000,
-    seed: int = 0,
-    null: Chance | Sequence[str] | str | None = None,
+    random_state: RandomState = 0,
+    null: NullDistribution | Sequence[str] | str | None = None,
     *,
-    weights: Any = None,
-    threads: int = 1,
+    sample_weight: Any = None,
+    n_jobs: int = 1,
 ) -> Statistics:
     """Return the ALE statistics of accumulated effects.
 
@@ -294,14 +296,14 @@ def statistics(
     y : array of n numbers, optional
         The outcomes of the explained rows, for percentiles; or other values to compare the effects with, such as the
         predictions.
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
-    replicates, seed, threads : int
-        Settings of the bootstrap behind the intervals. The result does not depend on `threads`.
-    null : Chance, or names of features, optional
-        The null distribution for p-values: the result of `skedasis.chance`, or the names of features that are known to
-        be random.
-    weights : array of n numbers, optional
+    replicates, random_state, n_jobs : int
+        Settings of the bootstrap behind the intervals. The result does not depend on `n_jobs`.
+    null : NullDistribution, or names of features, optional
+        The null distribution for p-values: the result of `skedasis.null_distribution`, or the names of features that
+        are known to be random.
+    sample_weight : array of n numbers, optional
         The weights that were passed to `explain`, if any.
 
     Returns
@@ -366,24 +368,36 @@ def statistics(
     >>> round(st["x0"].aled), round(st["x0"].naled), st["x1"].aled < 0.3
     (2, 26, True)
     """
-    options = Asked(level, "bootstrap", replicates=replicates, seed=seed, threads=threads)
+    seed = as_seed("statistics(random_state)", random_state)
+    options = IntervalOptions(
+        confidence_level, "bootstrap", replicates=replicates, random_state=seed, n_jobs=n_jobs
+    )
     by_name = {effects.feature: effects} if isinstance(effects, Effect) else dict(effects)
     for effect in by_name.values():
         _check_accumulated(effect)
-    percentiles = None if y is None else _outcomes(y, weights, by_name)
+    percentiles = None if y is None else _outcomes(y, sample_weight, by_name)
     null_draws = _null_draws(null, by_name)
     centred = {name: centred_by_mean(e) for name, e in by_name.items()}
-    drawn = _replicates({name: repeats(e, percentiles) for name, e in centred.items()}, options)
+    drawn = _replicates(
+        {name: replicated_statistics(e, percentiles) for name, e in centred.items()}, options
+    )
     lines = tuple(
-        _with_p_values(_statistic(e, percentiles, drawn[name], level), null_draws.get(name))
+        _with_p_values(
+            _statistic(e, percentiles, drawn[name], confidence_level), null_draws.get(name)
+        )
         for name, e in centred.items()
     )
     first = next(iter(by_name.values()))
-    how: Json = {"replicates": int(replicates), "seed": int(seed)}
-    if isinstance(null, Chance):
+    how: Json = {"replicates": int(replicates), "random_state": seed}
+    if isinstance(null, NullDistribution):
         how["null"] = dict(null.provenance)
     return Statistics(
-        lines, float(level), first.spec.method, first.about.quantity, first.about.library, how
+        lines,
+        float(confidence_level),
+        first.spec.method,
+        first.about.quantity,
+        first.about.library,
+        how,
     )
 
 
@@ -392,7 +406,7 @@ def _check_accumulated(effect: Effect) -> None:
     if effect.spec.local in ("none", "values"):
         got = "an effect that is not accumulated"
         raise UnsupportedError(
-            explained(what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()")
+            format_error(what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()")
         )
 
 
@@ -407,10 +421,12 @@ def _outcomes(y: Any, weights: Any, effects: Mapping[str, Effect]) -> Percentile
 # Intervals.
 
 
-def _replicates(sources: Mapping[str, Repeats], options: Asked) -> dict[str, Replicates]:
+def _replicates(
+    sources: Mapping[str, ReplicatedStatistics], options: IntervalOptions
+) -> dict[str, Replicates]:
     """Return the replicates of each feature. Features with the same rows share the draws."""
     found: dict[str, Floats] = {}
-    groups: list[tuple[Draws, list[str]]] = []
+    groups: list[tuple[BootstrapDraws, list[str]]] = []
     for name, repeated in sources.items():
         source = repeated.source
         if isinstance(source, FromMoments):
@@ -425,21 +441,21 @@ def _replicates(sources: Mapping[str, Repeats], options: Asked) -> dict[str, Rep
     for draws, names in groups:
         together = [sources[name] for name in names]
         made = replicate(
-            draws, together, int(options.replicates), int(options.seed), options.threads
+            draws, together, int(options.replicates), int(options.seed), options.n_jobs
         )
         found |= dict(zip(names, made, strict=True))
     return {name: sources[name].split(found[name]) for name in sources}
 
 
 def _statistic(
-    effect: Effect, percentiles: Percentiles | None, drawn: Replicates, level: float
+    effect: Effect, percentiles: Percentiles | None, drawn: Replicates, confidence_level: float
 ) -> Statistic:
     """Return the statistics of one centred effect."""
     where = positions(effect)
     value = curve_at_positions(effect, where.x)
     found = compute_statistics(value[:, None], where.weight[:, None], percentiles)[:, 0]
-    limit = float(np.quantile(drawn.noise, level))
-    ends = _intervals(found, drawn, level, is_noise=bool(found[0] <= limit))
+    limit = float(np.quantile(drawn.noise, confidence_level))
+    ends = _intervals(found, drawn, confidence_level, is_noise=bool(found[0] <= limit))
     line = Statistic(
         effect.feature,
         float(found[0]),
@@ -467,17 +483,19 @@ def _statistic(
     )
 
 
-def _intervals(found: Floats, drawn: Replicates, level: float, *, is_noise: bool) -> list[Pair]:
+def _intervals(
+    found: Floats, drawn: Replicates, confidence_level: float, *, is_noise: bool
+) -> list[Pair]:
     """Return the intervals of ALED, the two ends of ALER and, if computed, NALED."""
     from scipy.special import ndtri
 
-    z = float(ndtri((1 + level) / 2))
+    z = float(ndtri((1 + confidence_level) / 2))
     out: list[Pair] = []
     for k in range(len(found)):
         sign = -1.0 if k == 1 else 1.0  # the lower end of ALER is negative
         deviation = sign * (drawn.statistics[:, k] - drawn.base[k])
         mean, std = float(deviation.mean()), float(deviation.std())
-        low, high = np.quantile(deviation, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(deviation, [(1 - confidence_level) / 2, (1 + confidence_level) / 2])
         known = drawn.moved[~np.isnan(drawn.moved[:, k]), k]
         fixed_std = known.std() if len(known) else 0.0
         size = sign * float(found[k])
@@ -496,10 +514,10 @@ def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
     """Return the null distribution of each feature, (R, 3)."""
     if null is None:
         return {}
-    if isinstance(null, Chance):
+    if isinstance(null, NullDistribution):
         if not any(len(draws) for draws in null.draws.values()):
             raise DataError(
-                explained(
+                format_error(
                     "statistics(null)",
                     "an empty null distribution",
                     "at least one random feature",
@@ -511,7 +529,7 @@ def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
     if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
         expected = "a null distribution, or names of random features"
         raise DataError(
-            explained(
+            format_error(
                 "statistics(null)", repr(null)[:60], expected, "Use null=sd.null_distribution(...)"
             )
         )
@@ -519,18 +537,18 @@ def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
         if name not in effects:
             known = f"names among {list(effects)}"
             raise DataError(
-                explained(
+                format_error(
                     "statistics(null)",
                     repr(name),
                     known,
                     "Include the random feature in the explained features",
                 )
             )
-    draws = np.array([point_figures(effects[name]) for name in names])
+    draws = np.array([point_statistics(effects[name]) for name in names])
     return {name: draws for name in effects if name not in names}
 
 
-def _matching_draws(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Floats]:
+def _matching_draws(null: NullDistribution, effects: Mapping[str, Effect]) -> dict[str, Floats]:
     """Return the draws of each feature; without any, those of all columns with the same method, quantity and settings.
 
     Raises
@@ -540,7 +558,7 @@ def _matching_draws(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Fl
     """
     found: dict[str, Floats] = {}
     for name, effect in effects.items():
-        own = way_of(effect)
+        own = null_key(effect)
         alike = [null.draws[k] for k, way in null.ways.items() if way == own]
         if null.ways.get(name) == own:
             found[name] = null.draws[name]
@@ -550,14 +568,14 @@ def _matching_draws(null: Chance, effects: Mapping[str, Effect]) -> dict[str, Fl
             found[name] = np.concatenate(alike)
     if not found:
         name, effect = next(iter(effects.items()))
-        raise _mismatch_error(name, way_of(effect), set(null.ways.values()))
+        raise _mismatch_error(name, null_key(effect), set(null.ways.values()))
     return found
 
 
 def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]]) -> DataError:
     shown = " or ".join(sorted({f"{w[0]} of {w[1]}" for w in ways}))
     return DataError(
-        explained(
+        format_error(
             f"statistics(null) of {name!r}",
             f"draws of {shown}",
             f"{own[0]} of {own[1]}, with the same settings",
@@ -566,7 +584,7 @@ def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]])
     )
 
 
-def way_of(effect: Effect) -> tuple[str, ...]:
+def null_key(effect: Effect) -> tuple[str, ...]:
     """Return what a null must share with an effect: method, quantity, and the method's settings except the centre."""
     given = {k: v for k, v in effect.spec.parameters.items() if k != "center"}
     if effect.levels is not None and effect.spec.method == "ALE":
@@ -575,7 +593,7 @@ def way_of(effect: Effect) -> tuple[str, ...]:
     return effect.spec.method, effect.about.quantity, settings
 
 
-def point_figures(effect: Effect) -> Floats:
+def point_statistics(effect: Effect) -> Floats:
     """Return ALED and the ends of ALER, shape (3,), without intervals.
 
     Raises

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.effect import Effect
@@ -27,11 +27,11 @@ from skedasis.results.intervals.bootstrap import (
     MomentStatistic,
     ValueStepStatistic,
     needed_moments,
-    source_of,
+    replicate_source,
 )
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.stats.resampling import generator
+from skedasis.stats.resampling import bootstrap_rng
 
 # ------------------------------------------------------------------------------------------
 # Effects in percentiles of the outcome.
@@ -127,16 +127,20 @@ def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Perce
     values = _numbers(y)
     if weighted and weights is None:
         fix = "Pass the weights that were passed to explain"
-        raise DataError(explained("statistics(sample_weight)", "None", "one weight per row", fix))
+        raise DataError(
+            format_error("statistics(sample_weight)", "None", "one weight per row", fix)
+        )
     w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if w.shape != values.shape:
         got = f"shapes {values.shape} and {w.shape}"
         fix = "Pass the outcomes and weights of the rows of X"
-        raise DataError(explained("statistics(y, sample_weight)", got, "one number per row", fix))
+        raise DataError(
+            format_error("statistics(y, sample_weight)", got, "one number per row", fix)
+        )
     if not np.isfinite(w).all() or (w < 0).any() or not w.any():
         got = "weights that are negative, not finite or all zero"
         raise DataError(
-            explained(
+            format_error(
                 "statistics(sample_weight)",
                 got,
                 "non-negative numbers, at least one of them positive",
@@ -147,11 +151,13 @@ def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Perce
     if rows is not None and len(values) != rows:
         got, expected = f"length {len(values)}", f"length {rows} (one per row)"
         fix = "Pass the outcomes of the rows that were explained"
-        raise DataError(explained("statistics(y)", got, expected, fix))
+        raise DataError(format_error("statistics(y)", got, expected, fix))
     if not np.isfinite(values).all():
         got = f"{int((~np.isfinite(values)).sum())} values that are NaN or infinite"
         raise DataError(
-            explained("statistics(y)", got, "finite numbers", "Remove these rows before sd.explain")
+            format_error(
+                "statistics(y)", got, "finite numbers", "Remove these rows before sd.explain"
+            )
         )
     return Percentiles.around(values, w)
 
@@ -172,7 +178,7 @@ def _numbers(y: Any) -> Floats:
         got, values = "values that are no numbers", np.zeros(0)
     if got:
         fix = "Pass the outcome of each row as a number, a class as 0 or 1"
-        raise DataError(explained("statistics(y)", got, "one number per row", fix))
+        raise DataError(format_error("statistics(y)", got, "one number per row", fix))
     return values
 
 
@@ -334,7 +340,7 @@ class Replicates:
 
 
 @dataclass(frozen=True, eq=False)
-class Repeats:
+class ReplicatedStatistics:
     """The statistics of an effect as a function of the counts of its rows.
 
     Parameters
@@ -384,7 +390,7 @@ class Repeats:
         source = self.source
         if not isinstance(source, FromMoments):
             raise TypeError("only moments are drawn")
-        rng, parts = generator(seed), []
+        rng, parts = bootstrap_rng(seed), []
         names, squares = needed_moments(source.statistic, "value")
         step = max(1, _MOST_NUMBERS // max(self.interpolation.shape[0], self.gather.shape[1], 1))
         for first in range(0, replicates, step):
@@ -424,14 +430,16 @@ def curve_at(
     )
 
 
-def repeats(effect: Effect, percentiles: Percentiles | None) -> Repeats:
+def replicated_statistics(effect: Effect, percentiles: Percentiles | None) -> ReplicatedStatistics:
     """Return the statistics of a centred effect as a function of the counts of its rows."""
     from scipy.sparse import csr_array
 
-    source = source_of(effect)
+    source = replicate_source(effect)
     if isinstance(source, ConstantEffect):
         one, zero = csr_array(np.ones((1, 1))), np.zeros((1, 1))
-        return Repeats(source, lambda _: {}, one, one, one, zero + 1, zero, percentiles)
+        return ReplicatedStatistics(
+            source, lambda _: {}, one, one, one, zero + 1, zero, percentiles
+        )
     if isinstance(source, FromRows):
         names, squares = needed_moments(source.statistic, "value")
         moments = source.columns.summed(names, squares=squares)
@@ -447,7 +455,7 @@ def repeats(effect: Effect, percentiles: Percentiles | None) -> Repeats:
     interpolation, parabola = _interpolation(effect, x), _bending(effect, x)
     flat = curve_at(source.statistic, own, interpolation, parabola)
     flat = flat - _mean(flat, observed[:, None])
-    return Repeats(
+    return ReplicatedStatistics(
         source, moments, gather, interpolation, parabola, observed[:, None], flat, percentiles
     )
 

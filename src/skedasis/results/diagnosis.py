@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Json
-from skedasis.errors import DataError, explained
-from skedasis.results.display import ShownDiagnosis
-from skedasis.results.effect import locked
+from skedasis.errors import DataError, format_error
+from skedasis.results.display import DiagnosisDisplay
+from skedasis.results.effect import make_read_only
 from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis(ShownDiagnosis):
+class Diagnosis(DiagnosisDisplay):
     """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
 
     Attributes
@@ -96,7 +96,7 @@ class Diagnosis(ShownDiagnosis):
         For each feature, the features that it shares most information with.
     verdicts : tuple of Verdict
         In X's order.
-    level : float
+    confidence_level : float
         Confidence level of the intervals that the verdicts are based on.
     notes : tuple of str
         Notes that concern all features.
@@ -125,12 +125,12 @@ class Diagnosis(ShownDiagnosis):
     r2_with_target: Floats
     partners: tuple[tuple[str, ...], ...]
     verdicts: tuple[Verdict, ...]
-    level: float = 0.95
+    confidence_level: float = 0.95
     notes: tuple[str, ...] = ()
     provenance: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        locked(self.r2_others, self.r2_with_target)
+        make_read_only(self.r2_others, self.r2_with_target)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -145,7 +145,7 @@ class Diagnosis(ShownDiagnosis):
         if feature not in self.features:
             known = f"one of {list(self.features)}"
             raise DataError(
-                explained("feature", repr(feature), known, "Pass the name of a feature")
+                format_error("feature", repr(feature), known, "Pass the name of a feature")
             )
         k = self.features.index(feature)
         return Finding(
@@ -181,15 +181,15 @@ class Diagnosis(ShownDiagnosis):
         UnsupportedError
             If no data frame library is installed.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(self.table(), backend or self.likelihood.library)
+        return to_data_frame(self.table(), backend or self.likelihood.library)
 
     def table(self) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
         columns: dict[str, Any] = {"feature": list(self.features)}
         for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy)):
-            lower, upper = measure.interval(self.level)
+            lower, upper = measure.interval(self.confidence_level)
             columns |= {name: measure.mean, f"{name}_lower": lower, f"{name}_upper": upper}
         return columns | {
             "r2_others": self.r2_others,
@@ -228,7 +228,7 @@ class Diagnosis(ShownDiagnosis):
         repeats = self.likelihood.values.shape[1]
         head = (
             f"Diagnosis of {len(self)} features on {self.likelihood.rows:,} rows: "
-            f"means over {repeats} repeats, in nats, with {100 * self.level:g} % intervals"
+            f"means over {repeats} repeats, in nats, with {100 * self.confidence_level:g} % intervals"
         )
         texts = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
         return "\n".join([head, "", *_aligned(self.lines()), "", *texts, *self.notes])
@@ -243,26 +243,31 @@ class Diagnosis(ShownDiagnosis):
             "R² with y",
             "verdict",
         )
-        intervals = [m.interval(self.level) for m in (self.likelihood, self.entropy)]
+        intervals = [m.interval(self.confidence_level) for m in (self.likelihood, self.entropy)]
         lines: list[tuple[str, ...]] = [header]
         for finding in self.ranking():
             k = self.features.index(finding.feature)
             means = finding.likelihood.mean, finding.entropy.mean
             importances = [
-                f"{written(mean)} ({written(low[k])} to {written(high[k])})"
+                f"{format_number(mean)} ({format_number(low[k])} to {format_number(high[k])})"
                 for mean, (low, high) in zip(means, intervals, strict=True)
             ]
-            r2 = [in_hundredths(r) for r in (finding.r2_others, finding.r2_with_target)]
+            r2 = [format_r2(r) for r in (finding.r2_others, finding.r2_with_target)]
             lines.append((finding.feature, *importances, *r2, finding.verdict.kind))
         return lines
 
 
-def written(value: float) -> str:
+def format_number(value: float) -> str:
     """Format a number with three significant digits.
 
     Examples
     --------
-    >>> written(0.012345), written(-1234.5), written(0.0), written(float("nan"))
+    >>> (
+    ...     format_number(0.012345),
+    ...     format_number(-1234.5),
+    ...     format_number(0.0),
+    ...     format_number(float("nan")),
+    ... )
     ('0.0123', '−1,234', '0', '–')
     """
     if not np.isfinite(value):
@@ -271,12 +276,12 @@ def written(value: float) -> str:
     return text.replace("-", "−")
 
 
-def in_hundredths(value: float) -> str:
+def format_r2(value: float) -> str:
     """Format an R² with two decimals.
 
     Examples
     --------
-    >>> in_hundredths(0.987), in_hundredths(-0.001), in_hundredths(float("nan"))
+    >>> format_r2(0.987), format_r2(-0.001), format_r2(float("nan"))
     ('0.99', '0.00', '–')
     """
     return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 
 if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
@@ -44,16 +44,18 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def given_level(what: str, level: Any) -> float:
-    """Return `level` as a float; raise if it is not a confidence level."""
-    number = isinstance(level, Real) and not isinstance(level, (bool, np.bool_))
-    if not number or not 0 < float(level) < 1:
+def check_confidence_level(what: str, confidence_level: Any) -> float:
+    """Return `confidence_level` as a float; raise if it is not a confidence level."""
+    number = isinstance(confidence_level, Real) and not isinstance(
+        confidence_level, (bool, np.bool_)
+    )
+    if not number or not 0 < float(confidence_level) < 1:
         fix = "Pass for example 0.95"
-        raise DataError(explained(what, repr(level), "a number between 0 and 1", fix))
-    return float(level)
+        raise DataError(format_error(what, repr(confidence_level), "a number between 0 and 1", fix))
+    return float(confidence_level)
 
 
-def no_score(what: str, method: str) -> UnsupportedError:
+def no_score_error(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
     if method == "MPlot":
@@ -64,16 +66,8 @@ def no_score(what: str, method: str) -> UnsupportedError:
     elif method in ("PDP", "ICE"):
         fix += " or heterogeneity=False"
     return UnsupportedError(
-        explained(what, "no heterogeneity score", "an effect with a heterogeneity score", fix)
+        format_error(what, "no heterogeneity score", "an effect with a heterogeneity score", fix)
     )
-
-
-def given_seed(what: str, seed: Any) -> int:
-    """Return `seed` as an int; raise if it is not a non-negative integer."""
-    whole = isinstance(seed, Integral) and not isinstance(seed, (bool, np.bool_))
-    if not whole or seed < 0:
-        raise DataError(explained(what, repr(seed), "a non-negative integer", "Pass for example 0"))
-    return int(seed)
 
 
 def importance_table(importance: Importance) -> str:
@@ -93,7 +87,7 @@ def importance_table(importance: Importance) -> str:
     return "\n".join(lines)
 
 
-def tabled(ranking: Sequence[Any]) -> str:
+def ranking_text(ranking: Sequence[Any]) -> str:
     """Return a ranking as a text table, numbers with four significant digits."""
     names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
     cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
@@ -118,7 +112,7 @@ def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def no_interval(importance: Importance, repeats: int) -> DataError:
+def no_interval_error(importance: Importance, repeats: int) -> DataError:
     """Return the error for an importance without an interval; it names the reason.
 
     Parameters
@@ -131,7 +125,7 @@ def no_interval(importance: Importance, repeats: int) -> DataError:
     rows = METRIC_ROWS if of_metric and repeats > 2 else _MIN_ROWS
     weight = importance.provenance.get("weight", importance.rows)
     got = f"{count(n_repeats, 'repeat')} of {count(importance.rows, 'row')}"
-    expected, fix = f"at least {repeats} repeats, and {rows} rows", "Use sd.PFI(repeats=10)"
+    expected, fix = f"at least {repeats} repeats, and {rows} rows", "Use sd.PFI(n_repeats=10)"
     if importance.is_exact:
         got, expected = count(importance.rows, "row"), f"at least {rows} rows"
     if importance.is_exact and importance.rows > 1 and weight <= 1:
@@ -146,7 +140,7 @@ def no_interval(importance: Importance, repeats: int) -> DataError:
             "Pass more rows of each class, or use method='repeats' for an interval over the "
             "permutations only"
         )
-    return DataError(explained(f"interval of {importance.method}", got, expected, fix))
+    return DataError(format_error(f"interval of {importance.method}", got, expected, fix))
 
 
 # --- notebooks and interactive pages --------------------------------------------------------------
@@ -155,16 +149,16 @@ def no_interval(importance: Importance, repeats: int) -> DataError:
 Line = TypeVar("Line")
 
 
-class Shown:
+class DisplayMixin:
     """A result with a representation in notebooks."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
         """Return a static figure or table as HTML, for IPython. No model row."""
-        from skedasis.plots.html import html_of
+        from skedasis.plots.html import notebook_html
 
-        return html_of(self)
+        return notebook_html(self)
 
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
@@ -178,16 +172,16 @@ class Shown:
         return {kind: render() for kind, render in known.items() if kind in wanted}
 
 
-class Ranking(Shown, tuple[Line, ...]):
+class Ranking(DisplayMixin, tuple[Line, ...]):
     """A ranking: a tuple of lines that prints as a table."""
 
     __slots__ = ()
 
     def __str__(self) -> str:
-        return tabled(self)
+        return ranking_text(self)
 
 
-class ShownEffect(Shown):
+class EffectDisplay(DisplayMixin):
     """Display methods of `Effect`."""
 
     __slots__ = ()
@@ -199,7 +193,7 @@ class ShownEffect(Shown):
         ice: Ice = "centered",
         own: bool = False,
         curves: int = 200,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         color: Any = None,
         color_name: str | None = None,
         rises: bool | None = None,
@@ -245,14 +239,14 @@ class ShownEffect(Shown):
         >>> page.title, page.html.count("<svg ")
         ('x0', 1)
         """
-        from skedasis.plots.html import of_effect
-        from skedasis.plots.spec import View
+        from skedasis.plots.html import effect_page
+        from skedasis.plots.spec import EffectPlotOptions
 
-        view = View(
+        view = EffectPlotOptions(
             ice,
             own,
             curves,
-            level,
+            confidence_level,
             color=color,
             color_name=color_name,
             rises=rises,
@@ -260,10 +254,10 @@ class ShownEffect(Shown):
             values=values,
             simultaneous=simultaneous,
         )
-        return save_if(of_effect(this(self), view, title=title), path)
+        return save_if(effect_page(this(self), view, title=title), path)
 
 
-class ShownEffects(Shown):
+class EffectsDisplay(DisplayMixin):
     """Display methods of `Effects`."""
 
     __slots__ = ()
@@ -278,7 +272,7 @@ class ShownEffects(Shown):
         lower: bool = True,
         ice: Ice = "centered",
         curves: int = 60,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:
         """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
@@ -321,17 +315,17 @@ class ShownEffects(Shown):
         >>> es.explore(top=2).html.count('class="skd-item"')
         2
         """
-        from skedasis.plots.html import of_effects
-        from skedasis.plots.spec import View
+        from skedasis.plots.html import effects_page
+        from skedasis.plots.spec import EffectPlotOptions
 
-        view = View(ice, False, curves, level)
-        page = of_effects(
+        view = EffectPlotOptions(ice, False, curves, confidence_level)
+        page = effects_page(
             this(self), view, by=by, top=top, columns=columns, lower=lower, title=title
         )
         return save_if(page, path)
 
 
-class ShownSurface(Shown):
+class SurfaceDisplay(DisplayMixin):
     """Display methods of `Surface`."""
 
     __slots__ = ()
@@ -370,12 +364,12 @@ class ShownSurface(Shown):
         >>> s.explore().title
         'x0 and x1'
         """
-        from skedasis.plots.html import of_surface
+        from skedasis.plots.html import surface_page
 
-        return save_if(of_surface(this(self), title=title), path)
+        return save_if(surface_page(this(self), title=title), path)
 
 
-class ShownImportance(Shown):
+class ImportanceDisplay(DisplayMixin):
     """Display methods of `Importance`."""
 
     __slots__ = ()
@@ -387,7 +381,7 @@ class ShownImportance(Shown):
         kind: Literal["bars", "local"] = "bars",
         features: Sequence[str] | None = None,
         top: int | None = None,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         title: str | None = None,
     ) -> Explorable:
         """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
@@ -425,15 +419,20 @@ class ShownImportance(Shown):
         >>> pf.explore().title
         'Importance of 2 features'
         """
-        from skedasis.plots.html import of_importance
+        from skedasis.plots.html import importance_page
 
-        page = of_importance(
-            this(self), kind=kind, features=features, top=top, level=level, title=title
+        page = importance_page(
+            this(self),
+            kind=kind,
+            features=features,
+            top=top,
+            confidence_level=confidence_level,
+            title=title,
         )
         return save_if(page, path)
 
 
-class ShownDiagnosis(Shown):
+class DiagnosisDisplay(DisplayMixin):
     """Display methods of `Diagnosis`."""
 
     __slots__ = ()
@@ -442,7 +441,7 @@ class ShownDiagnosis(Shown):
         self,
         path: str | Path | None = None,
         *,
-        level: float | None = None,
+        confidence_level: float | None = None,
         title: str | None = None,
     ) -> Explorable:
         """Return the features in the plane of the two importances as an interactive page with tooltips.
@@ -451,7 +450,7 @@ class ShownDiagnosis(Shown):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        level : float, optional
+        confidence_level : float, optional
             Confidence level of the intervals; by default that of the verdicts.
         title : str, optional
             Title of the page.
@@ -470,9 +469,11 @@ class ShownDiagnosis(Shown):
         -----
         A table below the figure lists the verdicts. No model row.
         """
-        from skedasis.plots.html import of_diagnosis
+        from skedasis.plots.html import diagnosis_page
 
-        return save_if(of_diagnosis(this(self), level=level, title=title), path)
+        return save_if(
+            diagnosis_page(this(self), confidence_level=confidence_level, title=title), path
+        )
 
 
 def this(result: Any) -> Any:

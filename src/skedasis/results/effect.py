@@ -19,19 +19,20 @@ from skedasis._types import Bools, Center, Floats, Ints, Json, Side
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
-from skedasis.results.display import ShownEffect
+from skedasis.results.display import EffectDisplay
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.random_state import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
-    from skedasis.results.checks.check import Trust
-    from skedasis.results.checks.elevated_regions import Rise
+    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
-    from skedasis.results.checks.variance_decomposition import Split
+    from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
@@ -137,7 +138,7 @@ TRUSTED_ROWS = 10
 """Minimum rows of a bin whose numbers are considered reliable (ale_uncertainty_draft, sec. 3.2)."""
 
 
-def locked(*arrays: np.ndarray) -> None:
+def make_read_only(*arrays: np.ndarray) -> None:
     """Make arrays read-only, so that results are immutable."""
     for array in arrays:
         array.flags.writeable = False
@@ -189,7 +190,7 @@ class BinStats:
         # By default slopes are constant, as in files from before linear slopes existed.
         if len(self.trend) != len(self.low):
             object.__setattr__(self, "trend", np.zeros(len(self.low)))
-        locked(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
+        make_read_only(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
 
     def __len__(self) -> int:
         return len(self.low)
@@ -351,7 +352,7 @@ class LevelStats:
     chosen: str = ""
 
     def __post_init__(self) -> None:
-        locked(self.count, self.weight)
+        make_read_only(self.count, self.weight)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -424,7 +425,7 @@ class MissingPoint:
     exact: bool = True
 
 
-def joined(values: Sequence[Any]) -> str:
+def format_values(values: Sequence[Any]) -> str:
     """Format the first five values for an error message."""
     shown = ", ".join(repr(v) for v in values[:5])
     return f"{shown}, …" if len(values) > 5 else shown
@@ -434,7 +435,7 @@ def joined(values: Sequence[Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Effect(ShownEffect):
+class Effect(EffectDisplay):
     """The effect of one feature on a quantity.
 
     Attributes
@@ -499,7 +500,7 @@ class Effect(ShownEffect):
     values: Floats | None = None
 
     def __post_init__(self) -> None:
-        locked(self.points, self.value, self.heterogeneity, self.std_error, self.freedom)
+        make_read_only(self.points, self.value, self.heterogeneity, self.std_error, self.freedom)
         if self.time is not None and self.bins is not None and self.bins.time is None:
             object.__setattr__(self, "bins", replace(self.bins, time=self.time))
 
@@ -623,37 +624,37 @@ class Effect(ShownEffect):
         """Evaluate the effect of a numeric feature at points of its axis: numbers, or days for times."""
         value = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
         if self.bins is not None and np.any(self.bins.trend):
-            from skedasis.results.build.linear_form import bulge
+            from skedasis.results.build.linear_form import quadratic_term
 
-            value = value + bulge(self.bins, x_new)
+            value = value + quadratic_term(self.bins, x_new)
         # With a single point `interp` returns its value for NaN, too.
         return np.where(np.isnan(x_new), np.nan, value)
 
     def path(self, points: int = 24) -> tuple[NDArray[Any], Floats]:
         """Return the vertices (x, value) of a polygon for drawing: `x`, and `points` more in each curved bin."""
-        from skedasis.results.build.linear_form import drawn
+        from skedasis.results.build.linear_form import curve_polygon
 
-        x, value = drawn(self.bins, self.points, self.value, points)
+        x, value = curve_polygon(self.bins, self.points, self.value, points)
         return x if self.time is None else self.time.times(x), value
 
     def interval(
         self,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
         *,
         of: Literal["value", "bins", "importance", "heterogeneity_score"] = "value",
         simultaneous: bool = False,
         bins: Literal["fixed", "chosen"] = "fixed",
         replicates: int = 1000,
-        seed: int = 0,
-        threads: int = 1,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
         source: Literal["rows", "moments"] | None = None,
     ) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of confidence intervals of `value`, or of another statistic.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Confidence level, between 0 and 1.
         method : {"analytic", "bootstrap"}
             Student's t with the standard errors `std_error`; or percentiles over resampled rows.
@@ -662,11 +663,11 @@ class Effect(ShownEffect):
             ``score * exp(-+ z * error / score)`` with a normal quantile z (analytic only, because resampling rows would
             separate the pairs that the score is computed from).
         simultaneous : bool
-            Return a simultaneous band, which covers all points, or all bins, with probability `level`.
+            Return a simultaneous band, which covers all points, or all bins, with probability `confidence_level`.
         bins : {"fixed", "chosen"}
             Whether each bootstrap replicate keeps the bins, or chooses new ones by the binning of the effect.
-        replicates, seed, threads : int
-            Settings of the bootstrap. The results do not depend on `threads`.
+        replicates, random_state, n_jobs : int
+            Settings of the bootstrap. The results do not depend on `n_jobs`.
         source : {"rows", "moments"}, optional
             What the bootstrap resamples; by default the rows if all are kept, otherwise the moments.
 
@@ -688,45 +689,60 @@ class Effect(ShownEffect):
         The estimand is the mean of the local effects within the given bins. The bias due to binning, and the error of
         the model, are not included. `skedasis.results.intervals.analytic` describes the computation. No model row.
         """
-        from skedasis.results.intervals.analytic import Asked, interval
+        from skedasis.results.intervals.analytic import IntervalOptions, interval
 
-        asked = Asked(level, method, of, simultaneous, bins, replicates, seed, threads, source)
+        asked = IntervalOptions(
+            confidence_level,
+            method,
+            of,
+            simultaneous,
+            bins,
+            replicates,
+            random_state,
+            n_jobs,
+            source,
+        )
         return interval(self, asked)
 
     def resampled(
         self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
         """Return the effect for each of R vectors of row weights; see `results.intervals.analytic.resampled`."""
-        from skedasis.results.intervals.analytic import resampled
+        from skedasis.results.intervals.analytic import reweighted_effect
 
-        return resampled(self, counts, of)
+        return reweighted_effect(self, counts, of)
 
-    def trust(
-        self, level: float = 0.95, *, X: Any = None, beside: Effect | None = None, seed: int = 0
-    ) -> Trust:
+    def checks(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        X: Any = None,
+        beside: Effect | None = None,
+        random_state: RandomState = 0,
+    ) -> Checks:
         """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`.
 
         With X, the explained data, the artificial rows that the method evaluates are checked for extrapolation.
         `beside` is an effect of the same feature by another method, for comparison.
         """
-        from skedasis.results.checks.reliability import trust
+        from skedasis.results.checks.reliability import check_effect
 
-        return trust(self, level, X=X, beside=beside, seed=seed)
+        return check_effect(self, confidence_level, X=X, beside=beside, random_state=random_state)
 
-    def split(self, *, seed: int = 0) -> Split:
+    def variance_decomposition(self, *, random_state: RandomState = 0) -> VarianceDecomposition:
         """Decompose the variance within the bins (RHALE Theorem 1); see `results/checks/variance_decomposition.py`."""
-        from skedasis.results.checks.variance_decomposition import split
+        from skedasis.results.checks.variance_decomposition import variance_decomposition
 
-        return split(self, seed=seed)
+        return variance_decomposition(self, random_state=random_state)
 
     def heterogeneity_test(
-        self, level: float = 0.95, above: float | None = None
+        self, confidence_level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
         """Test whether the heterogeneity score exceeds a threshold, by default the size of rounding errors.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Confidence level of the verdict and of the lower bound, between 0 and 1.
         above : float, optional
             Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity.
@@ -745,7 +761,7 @@ class Effect(ShownEffect):
         """
         from skedasis.results.checks.heterogeneity_test import heterogeneity_test
 
-        return heterogeneity_test(self, level, above)
+        return heterogeneity_test(self, confidence_level, above)
 
     def rebin(self, bins: Binning | int) -> Effect:
         """Return the effect on other bins, computed from the rows and moments that the result keeps.
@@ -786,11 +802,11 @@ class Effect(ShownEffect):
         >>> len(e.rebin(sd.Uniform(7)).bins)
         7
         """
-        from skedasis.results.build.rebin import rebinned
+        from skedasis.results.build.rebin import rebin_effect
 
-        return rebinned(self, bins)
+        return rebin_effect(self, bins)
 
-    def rises(self, level: float = 0.95) -> tuple[Rise, ...]:
+    def elevated_regions(self, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
         """Return regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too.
 
         For an uncertainty this separates noise at these values of the feature (the curves of "all" rows are elevated)
@@ -802,9 +818,9 @@ class Effect(ShownEffect):
         UnsupportedError
             Without ICE curves, for a categorical feature, and for derivatives.
         """
-        from skedasis.results.checks.elevated_regions import rises
+        from skedasis.results.checks.elevated_regions import elevated_regions
 
-        return rises(self, level)
+        return elevated_regions(self, confidence_level)
 
     def to_frame(
         self,
@@ -826,9 +842,9 @@ class Effect(ShownEffect):
         UnsupportedError
             If no data frame library is installed, or the effect has no bins, curves or missing values.
         """
-        from skedasis.results.frames import frame, table_of
+        from skedasis.results.frames import effect_table, to_data_frame
 
-        return frame(table_of(self, of), backend or self.about.library)
+        return to_data_frame(effect_table(self, of), backend or self.about.library)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
         """Plot the effect.

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from skedasis._types import Floats, Json
-from skedasis.data.features import find
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.display import Ranking, ShownEffects
+from skedasis.data.features import find_feature
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.results.display import EffectsDisplay, Ranking
 from skedasis.results.effect import Effect
+from skedasis.stats.random_state import RandomState
 
 if TYPE_CHECKING:
-    from skedasis.results.ale_statistics import Chance, Statistics
-    from skedasis.results.checks.check import Trust
+    from skedasis.results.ale_statistics import NullDistribution, Statistics
+    from skedasis.results.checks.check import Checks
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def check_order(by: str) -> None:
     """
     if by not in ("importance", "heterogeneity_score"):
         raise DataError(
-            explained(
+            format_error(
                 "ranking(by)",
                 repr(by),
                 "'importance' or 'heterogeneity_score'",
@@ -64,7 +65,7 @@ def check_order(by: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects(ShownEffects, Mapping[str, Effect]):
+class Effects(EffectsDisplay, Mapping[str, Effect]):
     """A mapping from feature names to effects, in X's order.
 
     Parameters
@@ -95,10 +96,10 @@ class Effects(ShownEffects, Mapping[str, Effect]):
             if feature in (f.label, f.position) and not isinstance(feature, bool):
                 return self.effects[f.name]
         if isinstance(feature, str):
-            return self.effects[features[find(features, feature)].name]
+            return self.effects[features[find_feature(features, feature)].name]
         known = f"one of {list(self.effects)}"
         raise DataError(
-            explained("feature", repr(feature), known, "Pass the name of an explained feature")
+            format_error("feature", repr(feature), known, "Pass the name of an explained feature")
         )
 
     def __contains__(self, feature: object) -> bool:
@@ -140,7 +141,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         without_score = [e.feature for e in self.effects.values() if e.swap_score is None]
         if by == "heterogeneity_score" and without_score:
             raise UnsupportedError(
-                explained(
+                format_error(
                     "ranking(by='heterogeneity_score')",
                     f"no heterogeneity score of {without_score[0]!r}",
                     "a heterogeneity score of each feature",
@@ -164,7 +165,7 @@ class Effects(ShownEffects, Mapping[str, Effect]):
 
     def interval(
         self,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
         **options: Any,
     ) -> dict[str, tuple[Floats, Floats]]:
@@ -196,37 +197,37 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         >>> import skedasis as sd
         >>> X = np.random.default_rng(0).normal(size=(300, 2))
         >>> es = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=5))
-        >>> ends = es.interval(0.9, "bootstrap", replicates=200, threads=2)
+        >>> ends = es.interval(0.9, "bootstrap", replicates=200, n_jobs=2)
         >>> list(ends), ends["x0"][0].shape
         (['x0', 'x1'], (6,))
         """
-        from skedasis.results.intervals.analytic import Asked, intervals
+        from skedasis.results.intervals.analytic import IntervalOptions, intervals
 
-        return intervals(self.effects, Asked(level, method, **options))
+        return intervals(self.effects, IntervalOptions(confidence_level, method, **options))
 
-    def trust(
+    def checks(
         self,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         *,
         X: Any = None,
         beside: Mapping[str, Effect] | None = None,
-        seed: int = 0,
-    ) -> Trust:
+        random_state: RandomState = 0,
+    ) -> Checks:
         """Run the reliability checks on all effects; parameters as in `Effect.trust`, with `beside` by feature."""
-        from skedasis.results.checks.reliability import trust_all
+        from skedasis.results.checks.reliability import check_effects
 
-        return trust_all(self, level, X=X, beside=beside, seed=seed)
+        return check_effects(self, confidence_level, X=X, beside=beside, random_state=random_state)
 
     def statistics(
         self,
         y: Any = None,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         replicates: int = 1000,
-        seed: int = 0,
-        null: Chance | Sequence[str] | str | None = None,
+        random_state: RandomState = 0,
+        null: NullDistribution | Sequence[str] | str | None = None,
         *,
-        weights: Any = None,
-        threads: int = 1,
+        sample_weight: Any = None,
+        n_jobs: int = 1,
     ) -> Statistics:
         """Return the ALE statistics (ALED, ALER, NALED, NALER; Okoli 2023) with confidence intervals and p-values.
 
@@ -234,11 +235,12 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         ----------
         y : array of n numbers, optional
             The target of the explained rows, for the statistics in percentiles of the target (NALED, NALER).
-        level, replicates, seed, threads
+        confidence_level, replicates, random_state, n_jobs
             Confidence level and settings of the bootstrap intervals.
-        null : Chance, or names of features, optional
-            The null distribution of the p-values: from `skedasis.chance`, or from features that are known to be random.
-        weights : array of n numbers, optional
+        null : NullDistribution, or names of features, optional
+            The null distribution of the p-values: from `skedasis.null_distribution`, or from features that are known to
+            be random.
+        sample_weight : array of n numbers, optional
             Weights of the rows of `y`, if the effects are weighted.
 
         Returns
@@ -266,7 +268,16 @@ class Effects(ShownEffects, Mapping[str, Effect]):
         """
         from skedasis.results.ale_statistics import statistics
 
-        return statistics(self, y, level, replicates, seed, null, weights=weights, threads=threads)
+        return statistics(
+            self,
+            y,
+            confidence_level,
+            replicates,
+            random_state,
+            null,
+            sample_weight=sample_weight,
+            n_jobs=n_jobs,
+        )
 
     def to_frame(
         self,
@@ -291,12 +302,12 @@ class Effects(ShownEffects, Mapping[str, Effect]):
             If no data frame library is installed, if a feature has no bins or curves, or if no feature has a point of
             missing values.
         """
-        from skedasis.results.frames import effects_table, frame, ranking_table
+        from skedasis.results.frames import effects_table, ranking_table, to_data_frame
 
         effects = list(self.effects.values())
         table = ranking_table(self.ranking()) if of == "ranking" else effects_table(effects, of)
         library = effects[0].about.library
-        return frame(table, backend or library)
+        return to_data_frame(table, backend or library)
 
     def plot(self, **options: Any) -> Any:
         """Plot all effects on shared scales, most important first. Options: `skedasis.plots.mpl.effect.draw_all`.

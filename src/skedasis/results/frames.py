@@ -1,8 +1,8 @@
 """Results as data frames.
 
-A table is a dictionary of columns. `table_of`, `effects_table`, `surface_table` and `ranking_table` build the tables of
-results, and `frame` converts a table to a data frame of the requested library. Columns of times are `TimePoints` until
-then, because each library has its own types for them.
+A table is a dictionary of columns. `effect_table`, `effects_table`, `surface_table` and `ranking_table` build the
+tables of results, and `to_data_frame` converts a table to a data frame of the requested library. Columns of times are
+`TimePoints` until then, because each library has its own types for them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.times import TimeAxis, TimePoints
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.effect import BinStats, Effect, LevelStats
 from skedasis.results.surface import CellStats, Surface
 
@@ -35,7 +35,7 @@ _VALUE_FIELDS = ("value", "heterogeneity", "std_error")
 # --- tables of single effects ---------------------------------------------------------------------
 
 
-def table_of(effect: Effect, of: str) -> Table:
+def effect_table(effect: Effect, of: str) -> Table:
     """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns.
 
     Parameters
@@ -59,7 +59,7 @@ def table_of(effect: Effect, of: str) -> Table:
         ends = {"left": bins.low, "right": bins.high}
         levels, time = effect.levels, effect.time
         columns: Table = {
-            end: _labels(levels, at) if levels is not None else placed(at, time)
+            end: _labels(levels, at) if levels is not None else point_column(at, time)
             for end, at in ends.items()
         }
         columns |= {
@@ -68,7 +68,7 @@ def table_of(effect: Effect, of: str) -> Table:
         return _with_feature(effect, columns)
     if of == "curves" and effect.curves is not None:
         curves, (r, m) = effect.curves, effect.curves.value.shape
-        x = {k: tiled(v, r) for k, v in _x_column(effect).items()}
+        x = {k: tile_column(v, r) for k, v in _x_column(effect).items()}
         rows = {"row": np.repeat(curves.row, m), **x, "value": curves.value.ravel()}
         return _with_feature(effect, rows)
     if of == "missing" and effect.missing_point is not None:
@@ -83,7 +83,7 @@ def _no_table(effect: Effect, of: str) -> Exception:
     what, name = f"to_frame(of={of!r})", repr(effect.feature)
     if of == "missing":
         return UnsupportedError(
-            explained(
+            format_error(
                 what,
                 f"{name}, which has no point of missing values",
                 "a feature that is missing in some rows, and a model that accepts missing values",
@@ -92,7 +92,7 @@ def _no_table(effect: Effect, of: str) -> Exception:
         )
     if of in ("bins", "curves"):
         return UnsupportedError(
-            explained(
+            format_error(
                 what,
                 f"the {effect.spec.method} of {name}, which has no {of}",
                 f"a method with {of}",
@@ -100,7 +100,7 @@ def _no_table(effect: Effect, of: str) -> Exception:
             )
         )
     known = "'effect', 'bins', 'curves' or 'missing'"
-    return DataError(explained("to_frame(of)", repr(of), known, "Pass one of these"))
+    return DataError(format_error("to_frame(of)", repr(of), known, "Pass one of these"))
 
 
 def _points(effect: Effect) -> Table:
@@ -114,7 +114,7 @@ def _points(effect: Effect) -> Table:
 def _x_column(effect: Effect) -> Table:
     """Return the column ``"x"`` or ``"level"`` of an effect's points."""
     if effect.levels is None:
-        return {"x": placed(effect.points, effect.time)}
+        return {"x": point_column(effect.points, effect.time)}
     return {"level": np.array(effect.levels.labels, dtype=object)}
 
 
@@ -144,21 +144,21 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     Raises
     ------
     DataError, UnsupportedError
-        As `table_of`.
+        As `effect_table`.
     """
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
-    tables = [table_of(e, of) for e in effects]
+    tables = [effect_table(e, of) for e in effects]
     if of == "effect" and any(e.levels is not None for e in effects):
         # Only levels have counts and weights; points of numeric features get NaN.
         tables = [
             {**t, **{n: t.get(n, np.full(len(t["feature"]), np.nan)) for n in ("count", "weight")}}
             for t in tables
         ]
-    return stacked(tables if of == "missing" else in_columns_of_their_own(tables))
+    return concatenate_tables(tables if of == "missing" else separate_columns_by_kind(tables))
 
 
-def in_columns_of_their_own(tables: Sequence[Table]) -> list[Table]:
+def separate_columns_by_kind(tables: Sequence[Table]) -> list[Table]:
     """Return the tables with separate columns for numbers, levels and times, if they contain several of these kinds.
 
     Numbers stay in ``"x"``, or ``"left"`` and ``"right"``; levels go to ``"level"``, or ``"left_level"`` and
@@ -252,20 +252,20 @@ def surface_table(surface: Surface, of: str) -> Table:
     """
     if of not in ("effect", "cells"):
         raise DataError(
-            explained("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
+            format_error("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
         )
     nodes = [
-        placed(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
+        point_column(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
         for s, t in zip(surface.sides, surface.times, strict=True)
     ]
     if of == "effect":
-        x0, x1 = product(nodes[0], nodes[1])
+        x0, x1 = column_pairs(nodes[0], nodes[1])
         columns = {"x0": x0, "x1": x1, "value": surface.value.ravel()}
         columns["heterogeneity"] = surface.heterogeneity.ravel()
         columns["std_error"] = surface.std_error.ravel()
     elif surface.cells is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "to_frame(of='cells')",
                 f"the {surface.spec.method} surface, which has no cells",
                 "a method with cells",
@@ -283,13 +283,13 @@ def surface_table(surface: Surface, of: str) -> Table:
 
 
 def _cell_columns(nodes: Sequence[Any], cells: CellStats) -> Table:
-    left0, left1 = product(nodes[0][:-1], nodes[1][:-1])
-    right0, right1 = product(nodes[0][1:], nodes[1][1:])
+    left0, left1 = column_pairs(nodes[0][:-1], nodes[1][:-1])
+    right0, right1 = column_pairs(nodes[0][1:], nodes[1][1:])
     ends = {"left0": left0, "right0": right0, "left1": left1, "right1": right1}
     return {**ends, **{f.name: getattr(cells, f.name).ravel() for f in fields(CellStats)}}
 
 
-def product(first: Any, second: Any) -> tuple[Any, Any]:
+def column_pairs(first: Any, second: Any) -> tuple[Any, Any]:
     """Return all pairs of entries of two columns as two columns; the second varies fastest."""
     times = len(second)
     repeated = (
@@ -297,7 +297,7 @@ def product(first: Any, second: Any) -> tuple[Any, Any]:
         if isinstance(first, TimePoints)
         else np.repeat(np.asarray(first), times)
     )
-    return repeated, tiled(second, len(first))
+    return repeated, tile_column(second, len(first))
 
 
 def ranking_table(ranks: Sequence[Any]) -> Table:
@@ -312,17 +312,17 @@ def ranking_table(ranks: Sequence[Any]) -> Table:
 # --- columns and data frames ----------------------------------------------------------------------
 
 
-def placed(points: Any, time: TimeAxis | None) -> Any:
+def point_column(points: Any, time: TimeAxis | None) -> Any:
     """Return points of an axis as a column of a table: numbers, or times."""
     return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
 
 
-def tiled(column: Any, count: int) -> Any:
+def tile_column(column: Any, count: int) -> Any:
     """Repeat a column `count` times, as `numpy.tile`."""
     return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
 
 
-def stacked(tables: Sequence[Table]) -> Table:
+def concatenate_tables(tables: Sequence[Table]) -> Table:
     """Concatenate tables with the same columns."""
     return {name: _concatenated([t[name] for t in tables]) for name in tables[0]}
 
@@ -337,13 +337,13 @@ def _concatenated(columns: Sequence[Any]) -> Any:
 def _plain(values: Any) -> Any:
     """Return text as a list of str, because libraries treat NumPy's text types differently; times as days."""
     if isinstance(values, TimePoints):
-        return values.days  # replaced by a column of times in `frame`
+        return values.days  # replaced by a column of times in `to_data_frame`
     return (
         values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "UO" else values
     )
 
 
-def frame(table: Table, backend: Any) -> Any:
+def to_data_frame(table: Table, backend: Any) -> Any:
     """Return a table as a data frame of the given library, or of the first installed one if `backend` is None.
 
     Raises
@@ -365,7 +365,7 @@ def frame(table: Table, backend: Any) -> Any:
             return data.to_native()
     names = " or ".join(map(str, libraries))
     raise UnsupportedError(
-        explained(
+        format_error(
             "to_frame",
             f"an environment without {names}",
             "an installed data frame library",

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Ints, Json
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.display import (
+    ImportanceDisplay,
     Ranking,
-    ShownImportance,
+    check_confidence_level,
     count,
-    given_level,
     importance_table,
-    no_interval,
+    no_interval_error,
 )
-from skedasis.results.effect import locked
+from skedasis.results.effect import make_read_only
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -84,7 +84,9 @@ class LocalImportance:
     exact: bool = True
 
     def __post_init__(self) -> None:
-        locked(self.row, self.own, self.after, *(() if self.weight is None else (self.weight,)))
+        make_read_only(
+            self.row, self.own, self.after, *(() if self.weight is None else (self.weight,))
+        )
 
     def __len__(self) -> int:
         return len(self.row)
@@ -113,7 +115,7 @@ class LocalImportance:
 
 
 @dataclass(frozen=True, eq=False)
-class Importance(ShownImportance):
+class Importance(ImportanceDisplay):
     """Permutation importance of features for a quantity.
 
     It estimates ``E q(X', X_c, Y) - E q(X, Y)``, where X' is an independent copy of the feature X_s, and the other
@@ -155,7 +157,7 @@ class Importance(ShownImportance):
     >>> X = np.random.default_rng(0).normal(size=(500, 3))
     >>> y = X[:, 0] + 2 * X[:, 1]
     >>> loss = sd.loss(lambda X: X[:, 0] + 2 * X[:, 1], "squared_error")
-    >>> pf = sd.explain(loss, X, y=y, method=sd.PFI(repeats=5))
+    >>> pf = sd.explain(loss, X, y=y, method=sd.PFI(n_repeats=5))
     >>> [line.feature for line in pf.ranking()]
     ['x1', 'x0', 'x2']
     >>> float(pf.mean[2])
@@ -176,7 +178,7 @@ class Importance(ShownImportance):
     provenance: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        locked(self.values, self.std_error, self.freedom)
+        make_read_only(self.values, self.std_error, self.freedom)
 
     @property
     def mean(self) -> Floats:
@@ -239,13 +241,16 @@ class Importance(ShownImportance):
         return self._lines()[_index(self.features, feature)]
 
     def interval(
-        self, level: float = 0.95, method: IntervalMethod = "analytic", simultaneous: bool = False
+        self,
+        confidence_level: float = 0.95,
+        method: IntervalMethod = "analytic",
+        simultaneous: bool = False,
     ) -> tuple[Floats, Floats]:
         """Return a confidence interval of each importance.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Confidence level, between 0 and 1.
         method : {"analytic", "repeats"}
             "analytic" is an interval for the population: it includes the sampling error of the rows (the Hájek
@@ -273,21 +278,23 @@ class Importance(ShownImportance):
         """
         if method not in ("analytic", "repeats"):
             known = "'analytic' or 'repeats'"
-            raise DataError(explained("interval(method)", repr(method), known, "Pass one of these"))
-        level = given_level("interval(level)", level)
+            raise DataError(
+                format_error("interval(method)", repr(method), known, "Pass one of these")
+            )
+        confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
         if simultaneous:
-            level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
+            confidence_level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
         if method == "repeats" and not self.is_exact:
             repeats = self.values.shape[1]
             if repeats < 2:
-                raise no_interval(self, 2)
+                raise no_interval_error(self, 2)
             error = self.std / np.sqrt(repeats)
-            return t_interval(self.mean, error, np.full(len(self), repeats - 1.0), level)
+            return t_interval(self.mean, error, np.full(len(self), repeats - 1.0), confidence_level)
         if method == "repeats":
             return self.mean, self.mean
         if np.isnan(self.std_error).any():
-            raise no_interval(self, 3)
-        return t_interval(self.mean, self.std_error, self.freedom, level)
+            raise no_interval_error(self, 3)
+        return t_interval(self.mean, self.std_error, self.freedom, confidence_level)
 
     def ranking(self) -> Ranking[ImportanceRank]:
         """Return the features, most important first."""
@@ -321,9 +328,9 @@ class Importance(ShownImportance):
         UnsupportedError
             If no data frame library is installed; for "local", if no rows are kept.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(self.table(of), backend or self.library)
+        return to_data_frame(self.table(of), backend or self.library)
 
     def table(self, of: str = "importance") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
@@ -344,10 +351,10 @@ class Importance(ShownImportance):
             }
         if of != "local":
             known = "'importance', 'values' or 'local'"
-            raise DataError(explained("to_frame(of)", repr(of), known, "Pass one of these"))
+            raise DataError(format_error("to_frame(of)", repr(of), known, "Pass one of these"))
         if self.local is None:
             raise UnsupportedError(
-                explained(
+                format_error(
                     "to_frame(of='local')",
                     "an importance without values of single rows",
                     "an importance that keeps them",
@@ -404,5 +411,5 @@ class Importance(ShownImportance):
 def _index(features: tuple[str, ...], feature: str) -> int:
     if feature not in features:
         known = f"one of {list(features)}"
-        raise DataError(explained("feature", repr(feature), known, "Pass the name of a feature"))
+        raise DataError(format_error("feature", repr(feature), known, "Pass the name of a feature"))
     return features.index(feature)

@@ -1,7 +1,7 @@
 """Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code.
 
 A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 3, "result": …}``.
-`Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpacked` is the
+`Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpack` is the
 inverse:
 
 | value | in JSON |
@@ -37,8 +37,8 @@ from numpy.typing import NDArray
 
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, explained
-from skedasis.results.ale_statistics import Chance, Statistic, Statistics
+from skedasis.errors import DataError, format_error
+from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
     About,
@@ -53,12 +53,12 @@ from skedasis.results.effect import (
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.multi_model import (
-    EffectOfModels,
-    EffectsOfModels,
-    ImportanceOfModels,
-    SurfaceOfModels,
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelImportance,
+    MultiModelSurface,
 )
-from skedasis.results.surface import CellStats, PairRows, Side, Surface
+from skedasis.results.surface import CellStats, PairAxis, PairRows, Surface
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -170,7 +170,7 @@ def _scalar(value: Any) -> Any:
 # --- JSON to values -------------------------------------------------------------------------------
 
 
-def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
+def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
     """Return the value of a JSON node.
 
     Parameters
@@ -190,11 +190,11 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
         For nodes that `Packer` does not produce.
     """
     if isinstance(node, list):
-        return [unpacked(v, array, kinds, older=older) for v in node]
+        return [unpack(v, array, kinds, older=older) for v in node]
     if not isinstance(node, dict):
         return node
     if MARK not in node:
-        return {k: unpacked(v, array, kinds, older=older) for k, v in node.items()}
+        return {k: unpack(v, array, kinds, older=older) for k, v in node.items()}
     kind = node[MARK]
     if kind in _LEAVES:
         return _LEAVES[kind](node["of"])
@@ -203,7 +203,7 @@ def unpacked(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: boo
     of = node["of"]
     if older and kind in kinds:
         of = of_today(of, kinds[kind])
-    parts = unpacked(of, array, kinds, older=older)
+    parts = unpack(of, array, kinds, older=older)
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
 
 
@@ -224,7 +224,7 @@ def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
 _RENAMED: dict[str, dict[str, str]] = {
     "BinStats": {"left": "low", "right": "high"},
     "Effect": {"x": "points"},
-    "EffectOfModels": {"x": "points"},
+    "MultiModelEffect": {"x": "points"},
     "Surface": {"x": "points"},
 }
 """By class: former names of fields in files of earlier versions, and their present names."""
@@ -267,8 +267,8 @@ _HEADER = "header"
 
 _RESULTS = (
     *(Diagnosis, Effect, Effects, Importance, Surface),
-    *(EffectOfModels, EffectsOfModels, ImportanceOfModels, SurfaceOfModels),
-    *(Chance, Statistics),
+    *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
+    *(NullDistribution, Statistics),
 )
 
 
@@ -279,7 +279,7 @@ _PARTS = (
 
 
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, Side, Spec)
+    kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, PairAxis, Spec)
 }
 
 
@@ -327,7 +327,7 @@ def save(result: Any, path: str | Path) -> None:
     """
     if not _is_result(result):
         raise DataError(
-            explained(
+            format_error(
                 "save",
                 f"an object of type {type(result).__name__}",
                 "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
@@ -382,7 +382,7 @@ def load(path: str | Path) -> Any:
             result = None
             if version in _READABLE:
                 older = version < FORMAT
-                result = unpacked(header["result"], _arrays(file), _KINDS, older=older)
+                result = unpack(header["result"], _arrays(file), _KINDS, older=older)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except MemoryError as error:
@@ -392,7 +392,7 @@ def load(path: str | Path) -> Any:
     if version not in _READABLE:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
         expected = "format " + " or ".join(map(str, _READABLE))
-        raise DataError(explained("load", f"format {version}", expected, fix))
+        raise DataError(format_error("load", f"format {version}", expected, fix))
     if not _is_result(result):
         raise _load_error(path)
     return result
@@ -400,7 +400,7 @@ def load(path: str | Path) -> Any:
 
 def _load_error(path: str | Path, why: str = "which is no saved result") -> DataError:
     return DataError(
-        explained(
+        format_error(
             "load",
             f"{path}, {why}",
             "a file that save wrote",

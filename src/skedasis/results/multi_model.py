@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.display import Ranking, Shown, given_level, save_if, this
-from skedasis.results.effect import About, Effect, LevelStats, Spec, locked
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.results.display import DisplayMixin, Ranking, check_confidence_level, save_if, this
+from skedasis.results.effect import About, Effect, LevelStats, Spec, make_read_only
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
 from skedasis.results.surface import Surface
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 # --- mean, standard deviation between models, and intervals ---------------------------------------
 
 
-Of = Literal["learner", "bound", "models"]
-"""The estimand and the variance of `OfModels.interval`."""
+IntervalTarget = Literal["learner", "bound", "models"]
+"""The estimand and the variance of `MultiModelResult.interval`."""
 
 
 @dataclass(frozen=True, eq=False)
-class OfModels:
+class MultiModelResult:
     """Base class of the results of several models. `explain` returns them for a list of models.
 
     Attributes
@@ -95,12 +95,14 @@ class OfModels:
     def _error(self, correction: float) -> Floats:
         return np.sqrt(1 / np.maximum(self.reached, 1) + correction) * self.between
 
-    def interval(self, level: float = 0.95, of: Of | None = None) -> tuple[Floats, Floats]:
+    def interval(
+        self, confidence_level: float = 0.95, of: IntervalTarget | None = None
+    ) -> tuple[Floats, Floats]:
         """Return a pointwise confidence interval of the mean: Student's t with m - 1 degrees of freedom for m models.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Confidence level, between 0 and 1.
         of : {"learner", "bound", "models"}, optional
             "learner": an interval for the learner's mean effect over training sets of this size and over rows to
@@ -157,10 +159,12 @@ class OfModels:
         Nadeau & Bengio (2003), Machine Learning 52; Molnar et al. (2023), Relating the partial dependence plot and
         permutation feature importance to the data generating process, xAI, CCIS 1901.
         """
-        level = given_level("interval(level)", level)
-        return t_interval(self.value, self._error(self._correction(of)), self.freedom, level)
+        confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
+        return t_interval(
+            self.value, self._error(self._correction(of)), self.freedom, confidence_level
+        )
 
-    def _correction(self, of: Of | None) -> float:
+    def _correction(self, of: IntervalTarget | None) -> float:
         """Return the term that is added to 1/m in the variance.
 
         Raises
@@ -176,7 +180,7 @@ class OfModels:
             return self.overlap / (1 - self.overlap)
         if of not in ("learner", "bound"):
             known = "'learner', 'bound' or 'models'"
-            raise DataError(explained("interval(of)", repr(of), known, "Pass one of these"))
+            raise DataError(format_error("interval(of)", repr(of), known, "Pass one of these"))
         got = "models whose training rows are unknown"
         expected = "the rows that each model was fitted on"
         if of == "bound" and self.overlap is not None:
@@ -184,7 +188,7 @@ class OfModels:
             expected = "models that were fitted on different rows"
         more = ", or correction=held-out rows / training rows" if of == "learner" else ""
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"interval(of={of!r})",
                 got,
                 expected,
@@ -207,7 +211,7 @@ def mean_of(values: Floats) -> Floats:
     return first[0] + np.nansum(values - first, axis=0) / np.maximum(n, 1)
 
 
-def columns_of(result: OfModels) -> dict[str, Any]:
+def columns_of(result: MultiModelResult) -> dict[str, Any]:
     """Return the columns that all tables have: the mean, the variation between models, and the interval."""
     lower, upper = result.interval()
     return {
@@ -220,7 +224,7 @@ def columns_of(result: OfModels) -> dict[str, Any]:
     }
 
 
-def known_table(of: str, usual: str) -> None:
+def check_table(of: str, usual: str) -> None:
     """Raise if `of` is neither `usual` nor "models".
 
     Raises
@@ -229,15 +233,15 @@ def known_table(of: str, usual: str) -> None:
     """
     if of not in (usual, "models"):
         raise DataError(
-            explained("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
+            format_error("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
         )
 
 
 # --- interactive pages, as in `skedasis.results.display` ------------------------------------------
 
 
-class ShownEffectOfModels(Shown):
-    """Display methods of `EffectOfModels`."""
+class MultiModelEffectDisplay(DisplayMixin):
+    """Display methods of `MultiModelEffect`."""
 
     __slots__ = ()
 
@@ -245,8 +249,8 @@ class ShownEffectOfModels(Shown):
         self,
         path: str | Path | None = None,
         *,
-        level: float = 0.95,
-        of: Of | None = None,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
         title: str | None = None,
     ) -> Explorable:
         """Return the models' curves and their mean as an interactive page with tooltips.
@@ -279,13 +283,18 @@ class ShownEffectOfModels(Shown):
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
         'x0'
         """
-        from skedasis.plots.html import of_models
+        from skedasis.plots.html import multi_model_effect_page
 
-        return save_if(of_models(this(self), level=level, of=of, title=title), path)
+        return save_if(
+            multi_model_effect_page(
+                this(self), confidence_level=confidence_level, of=of, title=title
+            ),
+            path,
+        )
 
 
-class ShownEffectsOfModels(Shown):
-    """Display methods of `EffectsOfModels`."""
+class MultiModelEffectsDisplay(DisplayMixin):
+    """Display methods of `MultiModelEffects`."""
 
     __slots__ = ()
 
@@ -296,8 +305,8 @@ class ShownEffectsOfModels(Shown):
         by: Literal["importance", "heterogeneity_score"] = "importance",
         top: int | None = None,
         columns: int | None = None,
-        level: float = 0.95,
-        of: Of | None = None,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
         title: str | None = None,
     ) -> Explorable:
         """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
@@ -323,16 +332,22 @@ class ShownEffectsOfModels(Shown):
         DataError, UnsupportedError
             As `plot`, and if `path` is a folder.
         """
-        from skedasis.plots.html import of_many_models
+        from skedasis.plots.html import multi_model_effects_page
 
-        page = of_many_models(
-            this(self), by=by, top=top, columns=columns, level=level, of=of, title=title
+        page = multi_model_effects_page(
+            this(self),
+            by=by,
+            top=top,
+            columns=columns,
+            confidence_level=confidence_level,
+            of=of,
+            title=title,
         )
         return save_if(page, path)
 
 
-class ShownSurfaceOfModels(Shown):
-    """Display methods of `SurfaceOfModels`."""
+class MultiModelSurfaceDisplay(DisplayMixin):
+    """Display methods of `MultiModelSurface`."""
 
     __slots__ = ()
 
@@ -341,8 +356,8 @@ class ShownSurfaceOfModels(Shown):
         return this(self).mean().explore(path, title=title)
 
 
-class ShownImportanceOfModels(Shown):
-    """Display methods of `ImportanceOfModels`."""
+class MultiModelImportanceDisplay(DisplayMixin):
+    """Display methods of `MultiModelImportance`."""
 
     __slots__ = ()
 
@@ -352,8 +367,8 @@ class ShownImportanceOfModels(Shown):
         *,
         features: Sequence[str] | None = None,
         top: int | None = None,
-        level: float = 0.95,
-        of: Of | None = None,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
         title: str | None = None,
     ) -> Explorable:
         """Return the bars as an interactive page with tooltips.
@@ -377,10 +392,15 @@ class ShownImportanceOfModels(Shown):
         DataError, UnsupportedError
             As `plot`, and if `path` is a folder.
         """
-        from skedasis.plots.html import of_importances
+        from skedasis.plots.html import multi_model_importance_page
 
-        page = of_importances(
-            this(self), features=features, top=top, level=level, of=of, title=title
+        page = multi_model_importance_page(
+            this(self),
+            features=features,
+            top=top,
+            confidence_level=confidence_level,
+            of=of,
+            title=title,
         )
         return save_if(page, path)
 
@@ -389,7 +409,7 @@ class ShownImportanceOfModels(Shown):
 
 
 @dataclass(frozen=True, eq=False)
-class EffectOfModels(ShownEffectOfModels, OfModels):
+class MultiModelEffect(MultiModelEffectDisplay, MultiModelResult):
     """The effect of one feature on the predictions of several fitted models.
 
     Attributes
@@ -419,7 +439,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
     >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
     >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"))
     >>> em
-    <EffectOfModels: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
+    <MultiModelEffect: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
     >>> rise = em.x[-1] - em.x[0]
     >>> [round(float(v), 9) for v in (em.value[-1] / rise, em.between[-1] / rise)]
     [2.0, 1.0]
@@ -430,7 +450,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
     models: tuple[Effect, ...] = ()
 
     def __post_init__(self) -> None:
-        locked(self.points, self.values, self.within)
+        make_read_only(self.points, self.values, self.within)
 
     @property
     def time(self) -> TimeAxis | None:
@@ -491,7 +511,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
     def __repr__(self) -> str:
         noun = "points" if self.levels is None else "levels"
         return (
-            f"<EffectOfModels: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
+            f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
             f"{self.spec.method}, {len(self.points)} {noun}, importance {self.importance:.4g}>"
         )
 
@@ -511,17 +531,17 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
         of : {"effect", "models"}
             One row per point; or per model and point.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(self.table(of), backend or self.about.library)
+        return to_data_frame(self.table(of), backend or self.about.library)
 
     def table(self, of: str = "effect") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
-        from skedasis.results.frames import placed, tiled
+        from skedasis.results.frames import point_column, tile_column
 
-        known_table(of, "effect")
+        check_table(of, "effect")
         k, m = len(self.points), len(self)
-        names: dict[str, Any] = {"x": placed(self.points, self.time)}
+        names: dict[str, Any] = {"x": point_column(self.points, self.time)}
         if self.levels is not None:
             names = {"level": np.array(self.levels.labels, dtype=object)}
         if of == "models":
@@ -529,7 +549,7 @@ class EffectOfModels(ShownEffectOfModels, OfModels):
             return {
                 "feature": np.array([self.feature] * (m * k), dtype=object),
                 "model": np.repeat(np.arange(m), k),
-                **{name: tiled(at, m) for name, at in names.items()},
+                **{name: tile_column(at, m) for name, at in names.items()},
                 "value": self.values.ravel(),
                 "heterogeneity": self.within.ravel(),
                 "std_error": error.ravel(),
@@ -577,12 +597,12 @@ class ModelsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
+class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]):
     """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
     ----------
-    effects : dict of str to EffectOfModels
+    effects : dict of str to MultiModelEffect
     provenance : dict
 
     Examples
@@ -596,10 +616,10 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
     [('x0', 2), ('x1', 0)]
     """
 
-    effects: dict[str, EffectOfModels]
+    effects: dict[str, MultiModelEffect]
     provenance: Json = field(default_factory=dict)
 
-    def __getitem__(self, feature: Any) -> EffectOfModels:
+    def __getitem__(self, feature: Any) -> MultiModelEffect:
         """Return the effect of a feature, given its name, its label or its position in X."""
         first = Effects({name: e.models[0] for name, e in self.effects.items()})
         return self.effects[first[feature].feature]
@@ -616,7 +636,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
         models = len(next(iter(self.effects.values())))
-        return f"<EffectsOfModels: {models} models, {len(self)} features: {names}>"
+        return f"<MultiModelEffects: {models} models, {len(self)} features: {names}>"
 
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"
@@ -653,15 +673,19 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
             One row per feature and point; per feature, model and point; or per feature. If some of the features are
             categorical, points are in two columns: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
         """
-        from skedasis.results.frames import frame, in_columns_of_their_own, stacked
+        from skedasis.results.frames import (
+            concatenate_tables,
+            separate_columns_by_kind,
+            to_data_frame,
+        )
 
         effects = list(self.effects.values())
         if of == "ranking":
             names = ("feature", "importance", "between", "heterogeneity_score", "first")
             table = {n: [getattr(r, n) for r in self.ranking()] for n in names}
         else:
-            table = stacked(in_columns_of_their_own([e.table(of) for e in effects]))
-        return frame(table, backend or effects[0].about.library)
+            table = concatenate_tables(separate_columns_by_kind([e.table(of) for e in effects]))
+        return to_data_frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Any) -> Figure:
         """Plot all effects, most important first. Options: `skedasis.plots.mpl.multi_model.draw_all_models`."""
@@ -676,7 +700,7 @@ class EffectsOfModels(ShownEffectsOfModels, Mapping[str, EffectOfModels]):
         save(self, path)
 
 
-def put_together(
+def combine_models(
     found: tuple[Any, ...], correction: float | None, overlap: float | None, record: Json
 ) -> Any:
     """Combine the results of several models into one.
@@ -694,19 +718,19 @@ def put_together(
     """
     common = (correction, overlap, record)
     if isinstance(found[0], Importance):
-        return ImportanceOfModels(np.stack([pf.mean for pf in found]), *common, found)
+        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)
     if isinstance(found[0], Surface):
-        return SurfaceOfModels(np.stack([s.value for s in found]), *common, found)
+        return MultiModelSurface(np.stack([s.value for s in found]), *common, found)
     values, within = (
         np.stack([on_bins(e, getattr(e, name)) for e in found])
         for name in ("value", "heterogeneity")
     )
     if not _is_numeric_m_plot(found[0]):
-        return EffectOfModels(values, *common, found[0].points.copy(), within, found)
+        return MultiModelEffect(values, *common, found[0].points.copy(), within, found)
     # The points of an M-plot are the means of the feature in the bins: they differ between models.
     x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
     known = ~np.isnan(x)
-    return EffectOfModels(values[:, known], *common, x[known], within[:, known], found)
+    return MultiModelEffect(values[:, known], *common, x[known], within[:, known], found)
 
 
 def _is_numeric_m_plot(effect: Effect) -> bool:
@@ -727,7 +751,7 @@ def on_bins(effect: Effect, numbers: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
+class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
     """The effect of two features on the predictions of several fitted models.
 
     Attributes
@@ -750,7 +774,7 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
     models: tuple[Surface, ...] = ()
 
     def __post_init__(self) -> None:
-        locked(self.values)
+        make_read_only(self.values)
 
     @property
     def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -785,7 +809,7 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         a, b = self.features
         first = self.models[0]
         return (
-            f"<SurfaceOfModels: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
+            f"<MultiModelSurface: {len(self)} models, {a!r} and {b!r} on {self.about.quantity}: "
             f"{first.spec.method}, {first.value.shape[0]} x {first.value.shape[1]} points, "
             f"interaction strength {self.interaction_strength():.4g}>"
         )
@@ -814,24 +838,24 @@ class SurfaceOfModels(ShownSurfaceOfModels, OfModels):
         self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
     ) -> Any:
         """Return the numbers as a data frame with one row per point, or per model and point."""
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(self.table(of), backend or self.about.library)
+        return to_data_frame(self.table(of), backend or self.about.library)
 
     def table(self, of: str = "effect") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
-        known_table(of, "effect")
-        from skedasis.results.frames import placed, product, tiled
+        check_table(of, "effect")
+        from skedasis.results.frames import column_pairs, point_column, tile_column
 
         first = self.models[0]
-        a, b = (placed(x, t) for x, t in zip(self.points, first.times, strict=True))
+        a, b = (point_column(x, t) for x, t in zip(self.points, first.times, strict=True))
         size = self.values[0].size
-        points = dict(zip(("x0", "x1"), product(a, b), strict=True))
+        points = dict(zip(("x0", "x1"), column_pairs(a, b), strict=True))
         if of == "models":
             m = len(self)
             return {
                 "model": np.repeat(np.arange(m), size),
-                **{k: tiled(v, m) for k, v in points.items()},
+                **{k: tile_column(v, m) for k, v in points.items()},
                 "value": self.values.ravel(),
             }
         return {**points, **{k: v.ravel() for k, v in columns_of(self).items()}}
@@ -870,7 +894,7 @@ class ModelsImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class ImportanceOfModels(ShownImportanceOfModels, OfModels):
+class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
     """Permutation importance of features for several fitted models (learner-PFI).
 
     Attributes
@@ -892,7 +916,7 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
     >>> y = X[:, 0] + X[:, 1]
     >>> models = [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in (0.9, 1.0, 1.1)]
     >>> losses = [sd.loss(m, "squared_error") for m in models]
-    >>> pf = sd.explain(losses, X, y=y, method=sd.PFI(repeats=3))
+    >>> pf = sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=3))
     >>> pf.features, pf.values.shape
     (('x0', 'x1'), (3, 2))
     """
@@ -900,7 +924,7 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
     models: tuple[Importance, ...] = ()
 
     def __post_init__(self) -> None:
-        locked(self.values)
+        make_read_only(self.values)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -921,7 +945,7 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         mean, first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
         name = self.models[0].quantity
         return (
-            f"<ImportanceOfModels: {len(self)} models, {len(self.features)} features for {name}: "
+            f"<MultiModelImportance: {len(self)} models, {len(self.features)} features for {name}: "
             f"{self.models[0].method}, first {first!r} ({mean:.4g})>"
         )
 
@@ -936,7 +960,7 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         if feature not in self.features:
             known = f"one of {list(self.features)}"
             raise DataError(
-                explained("feature", repr(feature), known, "Pass the name of a feature")
+                format_error("feature", repr(feature), known, "Pass the name of a feature")
             )
         return self._lines()[self.features.index(feature)]
 
@@ -956,13 +980,13 @@ class ImportanceOfModels(ShownImportanceOfModels, OfModels):
         self, backend: str | None = None, *, of: Literal["importance", "models"] = "importance"
     ) -> Any:
         """Return the importances as a data frame with one row per feature, or per model and feature."""
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
-        return frame(self.table(of), backend or self.models[0].library)
+        return to_data_frame(self.table(of), backend or self.models[0].library)
 
     def table(self, of: str = "importance") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
-        known_table(of, "importance")
+        check_table(of, "importance")
         names = np.array(self.features, dtype=object)
         if of == "models":
             m, k = self.values.shape

@@ -1,6 +1,6 @@
 """`Surface`: the effect of two features.
 
-A surface has two sides, one per feature. `Side` describes the points of a feature at which the surface has values
+A surface has two sides, one per feature. `PairAxis` describes the points of a feature at which the surface has values
 (nodes), and the bins or levels that rows belong to (homes). Functions of this module evaluate surfaces between nodes.
 `skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
 `skedasis.results.intervals.surfaces` computes standard errors, intervals and the bootstrap.
@@ -19,17 +19,18 @@ from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.times import TimeAxis
-from skedasis.errors import UnsupportedError, explained
-from skedasis.results.display import ShownSurface
-from skedasis.results.effect import TRUSTED_ROWS, About, Effect, LevelStats, Spec, locked
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.results.display import SurfaceDisplay
+from skedasis.results.effect import TRUSTED_ROWS, About, Effect, LevelStats, Spec, make_read_only
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
+from skedasis.stats.random_state import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from skedasis.binning import Binning
-    from skedasis.results.checks.check import Trust
+    from skedasis.results.checks.check import Checks
     from skedasis.results.intervals.surfaces import SurfaceError
 
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PairAxis:
     """One of the two features of a surface.
 
     Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one
@@ -189,7 +190,7 @@ class CellStats:
     def __post_init__(self) -> None:
         if self.std_error is None:
             object.__setattr__(self, "std_error", np.full(self.std.shape, np.nan))
-        locked(*(getattr(self, f.name) for f in fields(self)))
+        make_read_only(*(getattr(self, f.name) for f in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +235,7 @@ Position = tuple[Ints, Floats, Bools]
 """On one axis: index of the node before, fraction of the way to the next node, whether the value is valid."""
 
 
-def evaluated(
+def evaluate_surface(
     shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
 ) -> Floats:
     """Evaluate a surface; see `Surface.__call__`. `step` may differ between the two features."""
@@ -242,17 +243,19 @@ def evaluated(
         x if time is None else time.days(x, f"surface of {name!r}")
         for x, time, name in zip((x0, x1), shown.times, shown.features, strict=True)
     )
-    return on_axes(shown, first, second, step=step)
+    return evaluate_at_points(shown, first, second, step=step)
 
 
-def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
+def evaluate_at_points(
+    shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
+) -> Floats:
     """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
     steps = step if isinstance(step, tuple) else (step, step)
     a, b = np.broadcast_arrays(_as_array(shown.sides[0], x0), _as_array(shown.sides[1], x1))
     first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
     if any(steps) and shown.cells is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"step=True for the {shown.spec.method} surface",
                 "a surface on the points of a grid",
                 "a surface with cells, as from ALE and DALE",
@@ -272,7 +275,7 @@ def on_axes(shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] 
     return np.where(holes, np.nan, value)
 
 
-def _as_array(side: Side, x: Any) -> Any:
+def _as_array(side: PairAxis, x: Any) -> Any:
     """Return values as an array of floats, or of levels."""
     return np.asarray(x, dtype=object if side.levels is not None else float)
 
@@ -305,7 +308,7 @@ def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Fl
     return empty
 
 
-def _upper_edge(side: Side, x: Any, position: Position) -> Position:
+def _upper_edge(side: PairAxis, x: Any, position: Position) -> Position:
     """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
     if side.bins is None or side.m == 1:
         return position
@@ -351,7 +354,7 @@ def interaction_strength(shown: Surface) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface(ShownSurface):
+class Surface(SurfaceDisplay):
     """The effect of two features on a quantity.
 
     Attributes
@@ -366,7 +369,7 @@ class Surface(ShownSurface):
     heterogeneity : ndarray of float, shape (m0, m1)
         For PDP: the standard deviation over rows of their surfaces, each minus its mean over the grid. For ALE and
         DALE: the root mean square of the standard deviations of the adjacent cells.
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
         The bins, levels or grid of each feature.
     abouts : tuple of two About
         The two features and the quantity.
@@ -385,7 +388,7 @@ class Surface(ShownSurface):
     points: tuple[NDArray[Any], NDArray[Any]]
     value: Floats
     heterogeneity: Floats
-    sides: tuple[Side, Side]
+    sides: tuple[PairAxis, PairAxis]
     abouts: tuple[About, About]
     spec: Spec
     cells: CellStats | None = None
@@ -395,7 +398,7 @@ class Surface(ShownSurface):
     provenance: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        locked(*self.points, self.value, self.heterogeneity)
+        make_read_only(*self.points, self.value, self.heterogeneity)
 
     @property
     def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:
@@ -491,11 +494,11 @@ class Surface(ShownSurface):
         >>> bool(abs(s(0.5, -0.5) + 0.25) < 0.1)
         True
         """
-        return evaluated(self, x0, x1, step=step)
+        return evaluate_surface(self, x0, x1, step=step)
 
     def at(self, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
         """Evaluate the surface as `__call__`, at points of its axes (days for times); `step` may differ by axis."""
-        return on_axes(self, x0, x1, step=step)
+        return evaluate_at_points(self, x0, x1, step=step)
 
     def interaction_strength(self) -> float:
         """Return the surface's weighted standard deviation over the data, in units of the quantity.
@@ -525,19 +528,19 @@ class Surface(ShownSurface):
 
     def interval(
         self,
-        level: float = 0.95,
+        confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
         *,
         simultaneous: bool = False,
         of: Literal["value", "cells"] = "value",
         replicates: int = 1000,
-        seed: int = 0,
+        random_state: RandomState = 0,
     ) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of confidence intervals.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Confidence level, between 0 and 1.
         method : {"analytic", "bootstrap"}
             Student's t with `std_error` and `freedom`; or percentiles over resampled rows on the same cells (cells that
@@ -549,8 +552,8 @@ class Surface(ShownSurface):
             interval has level ** (1 / points), which is conservative.
         of : {"value", "cells"}
             The surface at its nodes; or the mean double differences of the cells, `cells.effect`.
-        replicates, seed : int
-            Settings of the bootstrap; `seed` is also used for simultaneous bands.
+        replicates, random_state : int
+            Settings of the bootstrap; `random_state` is also used for simultaneous bands.
 
         Returns
         -------
@@ -585,12 +588,12 @@ class Surface(ShownSurface):
 
         return interval(
             self,
-            level,
+            confidence_level,
             method,
             simultaneous=simultaneous,
             of=of,
             replicates=replicates,
-            seed=seed,
+            random_state=random_state,
         )
 
     def resampled(self, counts: Any) -> Floats:
@@ -663,7 +666,7 @@ class Surface(ShownSurface):
             parts = list(self.main)
         else:
             raise UnsupportedError(
-                explained(
+                format_error(
                     "with_main_effects",
                     f"{self.spec.method} without slopes by the single features",
                     "the effects of the two features",
@@ -691,15 +694,15 @@ class Surface(ShownSurface):
         UnsupportedError
             For an ALE, whose double differences belong to their cells; for a PDP; and if not all rows were kept.
         """
-        from skedasis.results.build.pairs import rebinned
+        from skedasis.results.build.pairs import rebin_surface
 
-        return rebinned(self, bins)
+        return rebin_surface(self, bins)
 
-    def trust(self, *, X: Any = None, seed: int = 0) -> Trust:
+    def checks(self, *, X: Any = None, random_state: RandomState = 0) -> Checks:
         """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`."""
-        from skedasis.results.checks.reliability import trust_surface
+        from skedasis.results.checks.reliability import check_surface
 
-        return trust_surface(self, X=X, seed=seed)
+        return check_surface(self, X=X, random_state=random_state)
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "cells"] = "effect"
@@ -713,9 +716,9 @@ class Surface(ShownSurface):
         of : {"effect", "cells"}
             One row per point of the surface, or per cell.
         """
-        from skedasis.results.frames import frame, surface_table
+        from skedasis.results.frames import surface_table, to_data_frame
 
-        return frame(surface_table(self, of), backend or self.about.library)
+        return to_data_frame(surface_table(self, of), backend or self.about.library)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Any:
         """Plot the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.

@@ -16,7 +16,7 @@ from skedasis.results.effect import Effect
 from skedasis.stats.moments import Moments
 
 
-def on_axis_of(effect: Effect, other: Effect) -> Effect:
+def align_time_axis(effect: Effect, other: Effect) -> Effect:
     """Return `effect` with days counted from the origin of `other`; `effect` itself if the origins agree.
 
     Parameters

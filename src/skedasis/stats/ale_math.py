@@ -15,7 +15,7 @@ from skedasis._types import Bools, Floats, Ints
 Accumulate = Literal["variance", "std"]
 
 
-def accumulation(widths: Floats, known: Bools, kept: Ints) -> Floats:
+def accumulation_matrix(widths: Floats, known: Bools, kept: Ints) -> Floats:
     """Return the matrix A that maps the cells' slopes to the curve at the given edges.
 
     Parameters
@@ -46,7 +46,7 @@ def accumulation(widths: Floats, known: Bools, kept: Ints) -> Floats:
     return matrix
 
 
-def borrowed(values: Floats) -> Floats:
+def fill_from_neighbors(values: Floats) -> Floats:
     """Fill each NaN with the mean of the nearest value on either side.
 
     At the ends there is one nearest value. If all values are NaN, they are returned as they are.
@@ -70,7 +70,7 @@ def heterogeneity(widths: Floats, std: Floats, accumulate: Accumulate) -> Floats
     accumulate : {"variance", "std"}
         ``"variance"``: RHALE Eq. 16, the root of the sum of width² std². ``"std"``: UALE Eq. 9, the sum of width * std.
     """
-    step = widths * borrowed(std)
+    step = widths * fill_from_neighbors(std)
     if accumulate == "std":
         return np.concatenate([[0.0], np.cumsum(step)])
     # Scaled by the largest step, because the squares of 1e-200 underflow and those of 1e200 overflow.

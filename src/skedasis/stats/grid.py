@@ -116,7 +116,7 @@ def locate(
 
 
 # ------------------------------------------------------------------------------ cells and grids
-EVERY_JUMP = "both sides of every jump"
+EXACT_STEP_GRID = "both sides of every jump"
 """Provenance label of a grid that represents a step function exactly."""
 
 OUTSIDE = -1
@@ -202,7 +202,7 @@ class Grid:
         return locate(self.points, x, float(self.points[0]), float(self.points[-1]), "left")
 
 
-def widths_share(points: Floats) -> Floats:
+def width_weights(points: Floats) -> Floats:
     """Return the weights of points in a mean over the axis: half the gaps on both sides, normalised to sum 1."""
     gaps = np.diff(points)
     weights = np.zeros(len(points))

@@ -26,7 +26,7 @@ from hashlib import blake2b
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.row_hash import row_hashes, uniform
+from skedasis.stats.row_hash import row_hashes, uniform_from_hash
 
 COLLINEAR = 10.0
 """Above this variance inflation the other columns nearly determine a feature, and only near values are compared."""
@@ -46,7 +46,7 @@ _ROUNDING = 16.0
 """A score below this many rounding errors of the largest value of the quantity is zero."""
 
 _RANDOM_PAIRS = 0.999
-"""Above this variance of the noise (see `paired`) pairs are random."""
+"""Above this variance of the noise (see `pair_rows`) pairs are random."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,12 @@ class HeterogeneityScore:
     quantity_range: float = float("nan")
     exact: bool = True
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence_level: float = 0.95) -> tuple[float, float]:
         """Return the ends of a confidence interval, ``value * exp(-+ z * std_error / value)``.
 
         Parameters
         ----------
-        level : float
+        confidence_level : float
             Between 0 and 1.
 
         Returns
@@ -102,7 +102,7 @@ class HeterogeneityScore:
 
         if not self.value > 0:
             return self.value, self.value
-        reach = float(ndtri(0.5 + level / 2)) * self.std_error / self.value
+        reach = float(ndtri(0.5 + confidence_level / 2)) * self.std_error / self.value
         # The upper end of a score whose error exceeds it by far is infinite.
         with np.errstate(over="ignore"):
             return self.value * float(np.exp(-reach)), self.value * float(np.exp(reach))
@@ -159,7 +159,7 @@ def score_rows(
     n = len(row_id)
     if weights is not None and weights.min() == weights.max():
         weights = None
-    drawn = uniform(row_hashes(row_id, random_state, "score: rows"))
+    drawn = uniform_from_hash(row_hashes(row_id, random_state, "score: rows"))
     keys = drawn if weights is None else -np.log1p(-drawn) / weights
     exact = limit is None or n <= limit
     # Sort the smallest limit + 1 keys only; the last of them is the smallest key that is left out.
@@ -172,7 +172,7 @@ def score_rows(
         order = order[:-1]
         if weights is not None:
             weights = weights / -np.expm1(-weights * left_out)
-    noise = ndtri(uniform(row_hashes(row_id[order], random_state, "score: pairs")))
+    noise = ndtri(uniform_from_hash(row_hashes(row_id[order], random_state, "score: pairs")))
     half = row_hashes(row_id[order], random_state, "score: halves") >> np.uint64(63) == 0
     return ScoreRows(order, None if weights is None else weights[order], noise, half, exact)
 
@@ -321,7 +321,7 @@ def _standardised(table: Floats, w: Floats) -> Floats:
 
 
 # ------------------------------------------------------------------------------ pairs and the score
-def paired(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
+def pair_rows(ranks: Floats | None, vif: float, noise: Floats) -> tuple[Ints, Ints]:
     """Pair rows that differ in a feature as much as rows with equal other features do.
 
     Parameters

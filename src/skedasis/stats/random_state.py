@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 
 RandomState = int | np.random.Generator | None
 """What `random_state` may be, as in scikit-learn: an integer, a generator, or None."""
@@ -48,7 +48,7 @@ def as_seed(what: str, random_state: Any) -> int:
     whole = isinstance(random_state, Integral) and not isinstance(random_state, (bool, np.bool_))
     if not whole or random_state < 0:
         raise DataError(
-            explained(
+            format_error(
                 what,
                 repr(random_state),
                 "an integer of 0 or more, a numpy.random.Generator, or None",

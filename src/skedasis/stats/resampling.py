@@ -1,9 +1,9 @@
 """Confidence intervals and simultaneous bands, the bootstrap over rows, and standard errors of permutation importance.
 
 All functions take and return arrays. Intervals and bands come from standard errors with degrees of freedom (`t_band`,
-`bonferroni`, `sup_t`) or from bootstrap replicates (`percentiles`, `sup_band`). `Draws` and `replicate` draw the rows
-of a bootstrap, in blocks that several results share. `permutation_error` and `influence_error` are the standard errors
-of permutation importances.
+`bonferroni`, `sup_t`) or from bootstrap replicates (`percentiles`, `sup_band`). `BootstrapDraws` and `replicate` draw
+the rows of a bootstrap, in blocks that several results share. `permutation_error` and `influence_error` are the
+standard errors of permutation importances.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CHUNK_SIZE = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Blocks:
+class ErrorBlocks:
     """The joint error distribution of m points: independent blocks, each with its own variance estimate.
 
     Parameters
@@ -54,7 +54,7 @@ class Blocks:
     freedom: Floats
 
 
-def quantile_t(freedom: Floats, level: Floats | float) -> Floats:
+def quantile_t(freedom: Floats, confidence_level: Floats | float) -> Floats:
     """Return two-sided critical values of Student's t distribution.
 
     Degrees of freedom below 1 count as 1. Infinite or NaN ones give the normal distribution.
@@ -62,29 +62,29 @@ def quantile_t(freedom: Floats, level: Floats | float) -> Floats:
     from scipy.special import stdtrit
 
     known = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), 1e12)
-    return stdtrit(known, (1 + level) / 2)
+    return stdtrit(known, (1 + confidence_level) / 2)
 
 
 def t_interval(
-    value: Floats, error: Floats, freedom: Floats, level: float
+    value: Floats, error: Floats, freedom: Floats, confidence_level: float
 ) -> tuple[Floats, Floats]:
     """Return the pointwise interval value -+ t * error; each point has its own degrees of freedom."""
-    return t_band(value, error, quantile_t(freedom, level))
+    return t_band(value, error, quantile_t(freedom, confidence_level))
 
 
-def bonferroni(error: Floats, freedom: Floats, level: float) -> Floats:
+def bonferroni(error: Floats, freedom: Floats, confidence_level: float) -> Floats:
     """Return critical values of a Bonferroni band over the points with a positive standard error."""
     points = max(int(np.count_nonzero(error > 0)), 1)
-    return quantile_t(freedom, 1 - (1 - level) / points)
+    return quantile_t(freedom, 1 - (1 - confidence_level) / points)
 
 
-def sup_t(blocks: Blocks, level: float, draws: int = _DRAWS) -> float:
+def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> float:
     """Return the critical value c of a simultaneous band: ``P(max over points of |T| <= c) = level``.
 
     Parameters
     ----------
-    blocks : Blocks
-    level : float
+    blocks : ErrorBlocks
+    confidence_level : float
         Confidence level, between 0 and 1.
     draws : int
         Number of Monte Carlo draws.
@@ -120,7 +120,7 @@ def sup_t(blocks: Blocks, level: float, draws: int = _DRAWS) -> float:
         variance_ratio = rng.chisquare(freedom, (size, len(freedom))) / freedom
         estimate = np.sqrt(variance_ratio @ square.T)
         largest[first : first + size] = np.abs(error / estimate).max(axis=1)
-    return float(np.quantile(largest, level))
+    return float(np.quantile(largest, confidence_level))
 
 
 def _by_block(values: Floats, starts: Ints, columns: int) -> Floats:
@@ -140,7 +140,7 @@ def t_band(value: Floats, error: Floats, critical: Floats | float) -> tuple[Floa
 
 
 def percentiles(
-    draws: Floats, level: float, freedom: Floats | None = None
+    draws: Floats, confidence_level: float, freedom: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return percentile intervals over replicates; NaN at points where no replicate has a value.
 
@@ -148,7 +148,7 @@ def percentiles(
     ----------
     draws : ndarray of float, shape (R, ...)
         The replicates; NaN where a replicate has no value.
-    level : float
+    confidence_level : float
         Confidence level, between 0 and 1.
     freedom : ndarray of float, shape (...), optional
         Degrees of freedom of each point's error: the fewer, the wider the interval.
@@ -159,7 +159,7 @@ def percentiles(
     quantiles. Hesterberg's (2015) expanded percentiles correct both.
     """
     flat = draws.reshape(len(draws), -1)
-    tail = np.full(flat.shape[1], (1 - level) / 2)
+    tail = np.full(flat.shape[1], (1 - confidence_level) / 2)
     if freedom is not None:
         tail = _expanded(tail, freedom.ravel())
     known = ~np.isnan(flat)
@@ -195,7 +195,9 @@ def _expanded(tail: Floats, freedom: Floats) -> Floats:
     return ndtr(-quantile_t(free, 1 - 2 * tail) * np.sqrt((free + 1) / free))
 
 
-def sup_band(value: Floats, draws: Floats, level: float, freedom: Floats) -> tuple[Floats, Floats]:
+def sup_band(
+    value: Floats, draws: Floats, confidence_level: float, freedom: Floats
+) -> tuple[Floats, Floats]:
     """Return the simultaneous band value -+ q * s from replicates.
 
     s is the standard deviation of the replicates, q the quantile of the largest standardised deviation over the points.
@@ -205,7 +207,7 @@ def sup_band(value: Floats, draws: Floats, level: float, freedom: Floats) -> tup
     value : ndarray of float, shape (m,)
     draws : ndarray of float, shape (R, m)
         The replicates; NaN where a replicate has no value.
-    level : float
+    confidence_level : float
         Confidence level, between 0 and 1.
     freedom : ndarray of float, shape (m,)
         Degrees of freedom of each point's error: the fewer, the wider the band, as in `percentiles`.
@@ -217,11 +219,11 @@ def sup_band(value: Floats, draws: Floats, level: float, freedom: Floats) -> tup
     mean = deviation.sum(axis=0) / np.maximum(count, 1)
     centred = np.where(np.isnan(draws), 0.0, draws - value - mean)
     std = np.where(count > 1, np.sqrt((centred**2).sum(0) / np.maximum(count - 1, 1)), np.nan)
-    used = varies(std, value)
+    used = exceeds_rounding(std, value)
     if not used.any():
         return value - std, value + std
     largest = (np.abs(deviation[:, used]) / std[used]).max(axis=1)
-    critical = float(np.quantile(largest, level))
+    critical = float(np.quantile(largest, confidence_level))
     # Far in the tail the normal probability underflows: convert up to _TAIL and extrapolate in proportion.
     converted = min(critical, _TAIL)
     df = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), 1e12)
@@ -230,7 +232,7 @@ def sup_band(value: Floats, draws: Floats, level: float, freedom: Floats) -> tup
     return value - half, value + half
 
 
-def varies(spread: Floats, value: Floats) -> Bools:
+def exceeds_rounding(spread: Floats, value: Floats) -> Bools:
     """Return which points vary over replicates by more than rounding.
 
     If all rows are equal, replicates differ by rounding only, and standardised deviations are meaningless.
@@ -267,7 +269,7 @@ class Repeated(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Draws:
+class BootstrapDraws:
     """How a bootstrap draws rows.
 
     Parameters
@@ -303,7 +305,7 @@ class Draws:
         drawn = rng.multinomial(max(1, round(total)), w / total, size=replicates)
         return np.ascontiguousarray(drawn.T, dtype=float)
 
-    def alike(self, other: Draws) -> bool:
+    def alike(self, other: BootstrapDraws) -> bool:
         """Return whether both draw the same rows, so that they can share replicates."""
         if self.rows != other.rows or self.kind != other.kind:
             return False
@@ -336,7 +338,7 @@ def _draw_counts(
 
 
 def replicate(
-    draws: Draws, results: Sequence[Repeated], replicates: int, seed: int, threads: int = 1
+    draws: BootstrapDraws, results: Sequence[Repeated], replicates: int, seed: int, n_jobs: int = 1
 ) -> list[Floats]:
     """Return the bootstrap replicates of several results on the same rows, shape (replicates, m) each.
 
@@ -349,26 +351,26 @@ def replicate(
     firsts = range(0, replicates, step)
 
     def work(first: int) -> list[Floats]:
-        rng = generator(seed, first // step)
+        rng = bootstrap_rng(seed, first // step)
         counts = draws.counts(rng, min(step, replicates - first))
         return [result(counts) for result in results]
 
-    blocks = _map_blocks(work, firsts, threads)
+    blocks = _map_blocks(work, firsts, n_jobs)
     return [np.concatenate([b[k].T for b in blocks]) for k in range(len(results))]
 
 
-def generator(seed: int, part: int = 0) -> np.random.Generator:
+def bootstrap_rng(seed: int, part: int = 0) -> np.random.Generator:
     """Return a random generator whose stream differs from the user's ``default_rng(seed)``."""
     return np.random.default_rng([seed, part, _STREAM])
 
 
 def _map_blocks(
-    work: Callable[[int], list[Floats]], firsts: Sequence[int], threads: int
+    work: Callable[[int], list[Floats]], firsts: Sequence[int], n_jobs: int
 ) -> list[list[Floats]]:
-    """Return the results of all blocks in order, computed by `threads` threads."""
-    if threads == 1 or len(firsts) < 2:
+    """Return the results of all blocks in order, computed by `n_jobs` threads."""
+    if n_jobs == 1 or len(firsts) < 2:
         return [work(first) for first in firsts]
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(n_jobs) as pool:
         return list(pool.map(work, firsts))
 
 
@@ -472,7 +474,7 @@ def permutation_error(
     return float(np.sqrt(variance)), known[0][0].freedom
 
 
-def parts_error(parts: Floats, weight: float) -> tuple[float, float]:
+def sum_error(parts: Floats, weight: float) -> tuple[float, float]:
     """Return the standard error of ``parts.sum() / weight`` for independent parts, and its degrees of freedom."""
     g = len(parts)
     variance = ((parts - parts.mean()) ** 2).sum() * g / max(g - 1, 1)

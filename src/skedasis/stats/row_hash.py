@@ -57,7 +57,7 @@ def _key(random_state: int, purpose: str) -> np.uint64:
     return key
 
 
-def uniform(hashes: Hashes) -> Floats:
+def uniform_from_hash(hashes: Hashes) -> Floats:
     """Return hashes as floats in the open interval (0, 1)."""
     return ((hashes >> np.uint64(11)).astype(float) + 0.5) * 2.0**-53
 

@@ -1,9 +1,9 @@
 """Evaluation of small trees by bitsets of 64 rows: compiled, or in NumPy only for means over rows.
 
 For trees of up to about 256 leaves. The rows of a batch that reach a node are a set, stored as bits, 64 rows to a word.
-`Marked` computes these sets with compiled kernels; `Counted` with NumPy, for all nodes of one depth at a time, and is
-used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum is that of the
-leaves it reaches.
+`BitsetEvaluator` computes these sets with compiled kernels; `CountingEvaluator` with NumPy, for all nodes of one depth
+at a time, and is used for means over rows, from the number of rows that reach each leaf. Both are exact: each row's sum
+is that of the leaves it reaches.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels
 from skedasis.trees.compilation import compiled
-from skedasis.trees.layout import Codes, Shape, Tests
+from skedasis.trees.layout import Codes, ColumnTests, TreeLayout
 
 Words = NDArray[np.uint64]
 
@@ -27,7 +27,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # --- evaluation in NumPy only ---------------------------------------------------------------------
 
 
-def packed(passes: NDArray[np.bool_]) -> Words:
+def pack_bits(passes: NDArray[np.bool_]) -> Words:
     """Return rows of booleans as rows of bits, 64 to a word."""
     tests, n = passes.shape
     words = -(-n // 64)
@@ -37,13 +37,13 @@ def packed(passes: NDArray[np.bool_]) -> Words:
     return out.view("<u8").astype(np.uint64, copy=False)
 
 
-def passing(tests: Tests, codes: Codes) -> Words:
+def pack_tests_numpy(tests: ColumnTests, codes: Codes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
     if tests.among is None and not (codes == tests.missing).any():
         # If all codes fit, uint16 takes half the time to compare.
         small = np.uint16 if tests.missing < 2**16 else np.int32
-        return packed(codes.astype(small)[None, :] <= tests.cut.astype(small)[:, None])
-    return packed(tests.passes(codes))
+        return pack_bits(codes.astype(small)[None, :] <= tests.cut.astype(small)[:, None])
+    return pack_bits(tests.passes(codes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,20 +72,20 @@ class _Step:
     flip: Words
 
 
-class Counted:
+class CountingEvaluator:
     """Trees of one output on a batch, evaluated by NumPy. Efficient for means over rows only.
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
     passes : ndarray of uint64, shape (tests, words)
     """
 
-    def __init__(self, shape: Shape, n: int, passes: Words) -> None:
+    def __init__(self, shape: TreeLayout, n: int, passes: Words) -> None:
         self.shape, self.n, self.passes = shape, n, passes
         self.reached = np.empty((len(shape), passes.shape[1]), np.uint64)
-        self.reached[shape.levels[0]] = packed(np.ones((1, n), bool))[0]
+        self.reached[shape.levels[0]] = pack_bits(np.ones((1, n), bool))[0]
         for level in shape.levels[1:]:
             above = shape.parent[level]
             demanded = passes.take(shape.test[above], axis=0)
@@ -94,9 +94,9 @@ class Counted:
         self._sizes = np.zeros(len(shape), np.int64)
         self._sizes[shape.leaves] = _counted(self.reached[shape.leaves])
 
-    def like(self, shape: Shape) -> Counted:
+    def like(self, shape: TreeLayout) -> CountingEvaluator:
         """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(Counted)
+        other = object.__new__(CountingEvaluator)
         other.__dict__ = {**self.__dict__, "shape": shape}
         return other
 
@@ -107,13 +107,13 @@ class Counted:
         reached = np.unpackbits(bits, axis=1, count=self.n, bitorder="little")
         return self.shape.value[leaves] @ reached
 
-    def replaced(self, changes: Mapping[int, Codes]) -> Counted:
+    def replaced(self, changes: Mapping[int, Codes]) -> CountingEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passes = self.passes.copy()
         for k, codes in changes.items():
             first, last = self.shape.first[k], self.shape.first[k + 1]
-            passes[first:last] = passing(self.shape.tests[k], codes)
-        return Counted(self.shape, self.n, passes)
+            passes[first:last] = pack_tests_numpy(self.shape.tests[k], codes)
+        return CountingEvaluator(self.shape, self.n, passes)
 
     def changed(self, k: int, codes: Codes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
@@ -150,12 +150,12 @@ def _counted(sets: Words) -> Ints:
     return np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
 
 
-def _flip(shape: Shape, nodes: Ints) -> Words:
+def _flip(shape: TreeLayout, nodes: Ints) -> Words:
     """Return words whose exclusive or with the set that passes the parent's test is the set that goes to the child."""
     return np.where(shape.is_left[nodes] == 1, np.uint64(0), _ALL)[:, None]
 
 
-def _steps(shape: Shape, k: int, below: Ints) -> list[_Step]:
+def _steps(shape: TreeLayout, k: int, below: Ints) -> list[_Step]:
     """Return the nodes below tests of a column by depth, cached because they are the same for all batches."""
     cached: dict[int, list[_Step]] = shape.__dict__.setdefault("_steps", {})
     if k not in cached:
@@ -165,7 +165,7 @@ def _steps(shape: Shape, k: int, below: Ints) -> list[_Step]:
     return cached[k]
 
 
-def _step(shape: Shape, k: int, row: Ints, nodes: Ints) -> _Step:
+def _step(shape: TreeLayout, k: int, row: Ints, nodes: Ints) -> _Step:
     """Return the step for nodes of one depth; `row` maps nodes to their indices below tests of the column."""
     above = shape.parent[nodes]
     inside = row[above] >= 0
@@ -184,7 +184,7 @@ def _step(shape: Shape, k: int, row: Ints, nodes: Ints) -> _Step:
 # --- compiled evaluation --------------------------------------------------------------------------
 
 
-def marked(tests: Tests, codes: Codes) -> Words:
+def pack_tests(tests: ColumnTests, codes: Codes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
     out = np.empty((len(tests), -(-len(codes) // 64)), np.uint64)
     if tests.categories is not None:
@@ -196,19 +196,19 @@ def marked(tests: Tests, codes: Codes) -> Words:
     return out
 
 
-class Marked:
+class BitsetEvaluator:
     """Trees of one output on a batch, evaluated by compiled kernels on sets of rows.
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
         Number of rows.
     passing : ndarray of uint64, shape (tests, words)
         The set of rows that pass each test.
     """
 
-    def __init__(self, shape: Shape, n: int, passing: Words) -> None:
+    def __init__(self, shape: TreeLayout, n: int, passing: Words) -> None:
         self.shape, self.n, self.passing = shape, n, passing
         self.words = -(-n // 64)
         all_rows = np.empty(self.words, np.uint64)
@@ -220,9 +220,9 @@ class Marked:
         self._own: Floats | None = None
         self._sizes: Ints | None = None
 
-    def like(self, shape: Shape) -> Marked:
+    def like(self, shape: TreeLayout) -> BitsetEvaluator:
         """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(Marked)
+        other = object.__new__(BitsetEvaluator)
         other.__dict__ = {**self.__dict__, "shape": shape, "_own": None}
         return other
 
@@ -259,7 +259,7 @@ class Marked:
     def changed(self, k: int, codes: Codes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         shape, out = self.shape, np.zeros(self.words * 64)
-        instead = marked(shape.tests[k], codes)
+        instead = pack_tests(shape.tests[k], codes)
         compiled(bitset_kernels.changed)(
             shape.nodes[k],
             shape.arrays,
@@ -280,7 +280,7 @@ class Marked:
             shape.value,
             self._column(k),
             self._sets(2),
-            (marked(shape.tests[k], low), marked(shape.tests[k], high)),
+            (pack_tests(shape.tests[k], low), pack_tests(shape.tests[k], high)),
             out,
         )
         return out[: self.n]
@@ -314,21 +314,21 @@ class Marked:
         )
         return totals(shape, k, codes, n_open, self._n_reached)
 
-    def replaced(self, changes: Mapping[int, Codes]) -> Marked:
+    def replaced(self, changes: Mapping[int, Codes]) -> BitsetEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
         passing = self.passing.copy()
         for k, codes in changes.items():
             first, last = self._column(k)
-            passing[first:last] = marked(self.shape.tests[k], codes)
-        return Marked(self.shape, self.n, passing)
+            passing[first:last] = pack_tests(self.shape.tests[k], codes)
+        return BitsetEvaluator(self.shape, self.n, passing)
 
 
-def totals(shape: Shape, k: int, codes: Codes, n_open: Ints, n_reached: Ints) -> Floats:
+def totals(shape: TreeLayout, k: int, codes: Codes, n_open: Ints, n_reached: Ints) -> Floats:
     """Return totals over the rows for points of a column, (m,), from numbers of rows by leaf.
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     k : int
         Index of the column in ``shape.columns``.
     codes : ndarray of int32, shape (m,)

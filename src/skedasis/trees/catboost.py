@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
+from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _PROBABILITIES: dict[str, Link] = {
     "Logloss": "sigmoid",
@@ -37,7 +37,7 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For features that are not numeric, and for losses without a known link.
     """
     saved = _saved(model)
@@ -46,7 +46,7 @@ def load(model: Any) -> Ensemble:
         features.get(kind)
         for kind in ("categorical_features", "text_features", "embedding_features")
     ):
-        raise NoTrees("CatBoost transforms features that are not numeric")
+        raise TreesUnreadable("CatBoost transforms features that are not numeric")
     scale, bias = saved["scale_and_bias"]
     base = np.atleast_1d(np.asarray(bias, float))
     numeric = features["float_features"]
@@ -54,7 +54,7 @@ def load(model: Any) -> Ensemble:
     left = {f["feature_index"]: f["nan_value_treatment"] != "AsTrue" for f in numeric}
     nodes = _nodes(saved, len(base), column, left)
     nodes.value[:] *= scale
-    reading = Reading(
+    reading = ModelInfo(
         columns=len(model.feature_names_),
         base=base,
         title=type(model).__name__,
@@ -79,10 +79,10 @@ def _link(model: Any, saved: Part) -> Link:
     loss = given.get("loss_function", {}).get("type", "")
     if hasattr(model, "predict_proba"):
         if loss not in _PROBABILITIES:
-            raise NoTrees(f"CatBoost's loss {loss!r} has no known link to probabilities")
+            raise TreesUnreadable(f"CatBoost's loss {loss!r} has no known link to probabilities")
         return _PROBABILITIES[loss]
     if loss in _OTHER:
-        raise NoTrees(f"CatBoost's loss {loss!r} has several predictions")
+        raise TreesUnreadable(f"CatBoost's loss {loss!r} has several predictions")
     return (
         "exp" if loss in _EXPONENTS and type(model).__name__ == "CatBoostRegressor" else "identity"
     )

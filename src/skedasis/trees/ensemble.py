@@ -1,8 +1,8 @@
 """`Ensemble`: the trees of a model as flat arrays, its link function, and its reference evaluation.
 
-Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one. `answer` turns
-sums of leaves into the response of a method of the model. `raw_scores` is a slow, simple evaluation, with which tests
-compare the fast ones.
+Every reader of a library's models makes an `Ensemble` by `assemble`, every evaluation starts from one.
+`method_response` turns sums of leaves into the response of a method of the model. `raw_scores` is a slow, simple
+evaluation, with which tests compare the fast ones.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 
 # --- the ensemble ---------------------------------------------------------------------------------
 
@@ -64,7 +64,7 @@ class Ensemble:
     known : mapping of int to ndarray of int
         By column that is tested for categories: those seen in training. Others count as missing.
     link : str
-        From sums to the model's response; see `answers`.
+        From sums to the model's response; see `apply_link`.
     scale : float
         Parameter of the link.
     title : str
@@ -123,7 +123,7 @@ _ROUNDING = 1e-13
 """Deviation of a probability from 1 that is attributed to rounding."""
 
 
-def answers(link: Link, scale: float, raw: Floats) -> Floats:
+def apply_link(link: Link, scale: float, raw: Floats) -> Floats:
     """Return the response of the link function to the sums.
 
     Parameters
@@ -145,7 +145,7 @@ def answers(link: Link, scale: float, raw: Floats) -> Floats:
 
     Examples
     --------
-    >>> answers("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
+    >>> apply_link("sigmoid", 2.0, np.array([[0.0], [0.5]])).tolist()
     [[0.5], [0.7310585786]]
     """
     if link in {"sigmoid", "one_vs_rest", "softmax"}:
@@ -162,7 +162,7 @@ def answers(link: Link, scale: float, raw: Floats) -> Floats:
     return raw
 
 
-def answer(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
+def method_response(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
     """Return the response of a method of the model.
 
     Parameters
@@ -189,13 +189,13 @@ def answer(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
     default = "score_samples" if is_isolation else default
     method = name or default
     if method == default:
-        response = answers(ensemble.link, ensemble.scale, raw)
+        response = apply_link(ensemble.link, ensemble.scale, raw)
     elif method == "decision_function" and (is_isolation or ensemble.classifier):
-        scores = answers(ensemble.link, ensemble.scale, raw) if is_isolation else raw
+        scores = apply_link(ensemble.link, ensemble.scale, raw) if is_isolation else raw
         response = scores - ensemble.offset
     else:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"the trees of {ensemble.title}",
                 f"a question for {method}",
                 f"one for {default}",
@@ -214,7 +214,7 @@ def answer(ensemble: Ensemble, raw: Floats, name: str | None = None) -> Floats:
 # --- assembly from the trees of a library ---------------------------------------------------------
 
 
-class NoTrees(Exception):  # noqa: N818  (no error of the user: the model is called instead)
+class TreesUnreadable(Exception):  # noqa: N818  (no error of the user: the model is called instead)
     """Raised if a model cannot be converted exactly to an ensemble of trees.
 
     Parameters
@@ -261,7 +261,7 @@ class Nodes:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ModelInfo:
     """Properties of a model other than its nodes: how it reads X, and its link. The fields are those of `Ensemble`."""
 
     columns: int
@@ -278,13 +278,13 @@ class Reading:
     offset: float = 0.0
 
 
-def assemble(nodes: Nodes, reading: Reading) -> Ensemble:
+def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     """Return the ensemble of the nodes and properties of a model.
 
     Parameters
     ----------
     nodes : Nodes
-    reading : Reading
+    reading : ModelInfo
         Without `output`, all trees add to the first output, or to each output if leaves have a value for each.
 
     Returns
@@ -295,7 +295,7 @@ def assemble(nodes: Nodes, reading: Reading) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         If a threshold is NaN, or the nodes do not form trees.
     """
     roots = np.concatenate([[0], np.cumsum(nodes.sizes, dtype=np.int64)])
@@ -327,7 +327,7 @@ def assemble(nodes: Nodes, reading: Reading) -> Ensemble:
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
     if np.isnan(ensemble.threshold).any():
-        raise NoTrees("a threshold of the model is not a number")
+        raise TreesUnreadable("a threshold of the model is not a number")
     return ensemble
 
 
@@ -352,7 +352,7 @@ def _ordered(ensemble: Ensemble) -> Ensemble:
         tree = np.repeat(tree, 2)
         count += len(level)
         if count > len(ensemble.feature):
-            raise NoTrees("the model's nodes do not form trees")
+            raise TreesUnreadable("the model's nodes do not form trees")
         nodes.append(level)
         trees.append(tree)
     owner = np.concatenate(trees)

@@ -1,4 +1,4 @@
-"""`Forest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
+"""`TreeForest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
 
 Evaluation of a tree model goes through these modules:
 
@@ -21,13 +21,19 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.data.containers import Borrowed, Coded
-from skedasis.data.dataset import Batch, Source
-from skedasis.trees.bitset import Counted, Marked, Words, marked, passing
+from skedasis.data.containers import DonorRows, LevelReplacement
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.trees.bitset import (
+    BitsetEvaluator,
+    CountingEvaluator,
+    Words,
+    pack_tests,
+    pack_tests_numpy,
+)
 from skedasis.trees.ensemble import Ensemble
-from skedasis.trees.layout import Codes, Shape, Tests, parts_of, shape_of
+from skedasis.trees.layout import Codes, ColumnTests, TreeLayout, layout_of, layouts_by_output
 
-MOST_LEAVES = 256
+MAX_BITSET_LEAVES = 256
 """Trees with more leaves are traversed row by row, because most of their nodes are reached by too few rows for sets."""
 
 _HOLD = 64_000_000
@@ -41,36 +47,36 @@ _ROOM = 16_000_000
 
 
 @dataclass(eq=False)
-class Forest:
+class TreeForest:
     """An ensemble on the rows of a source, shared by all batches and threads.
 
     Parameters
     ----------
     ensemble : Ensemble
-    source : Source
+    source : Dataset
     compiled : bool
         Whether kernels can be compiled; else only means over rows are evaluated.
     """
 
     ensemble: Ensemble
-    source: Source
+    source: Dataset
     compiled: bool = True
     held: dict[int, Codes] = field(default_factory=dict)
 
     @cached_property
-    def shape(self) -> Shape:
+    def shape(self) -> TreeLayout:
         """Return all trees in depth-first order."""
-        return shape_of(self.ensemble)
+        return layout_of(self.ensemble)
 
     @cached_property
-    def parts(self) -> list[Shape]:
+    def parts(self) -> list[TreeLayout]:
         """Return the trees of each output."""
-        return parts_of(self.ensemble, self.shape)
+        return layouts_by_output(self.ensemble, self.shape)
 
     @property
     def deep(self) -> bool:
         """Return whether trees are too large for sets of rows."""
-        return self.shape.most_leaves > MOST_LEAVES
+        return self.shape.most_leaves > MAX_BITSET_LEAVES
 
     @property
     def batch_rows(self) -> int:
@@ -110,7 +116,7 @@ class Forest:
         return self._read(j, rows)
 
     def _read(self, j: int, rows: Any) -> Codes:
-        tests: Tests = self.shape.tests[self.shape.place(j)]
+        tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         table = self.source.table
         category_codes = self.category_codes(j)
         if category_codes is None:
@@ -138,14 +144,14 @@ class Forest:
         return TreeRows(self, batch)
 
 
-class Question:
+class TreeQuery:
     """Rows with columns replaced: the input of a `StandIn`, instead of an array.
 
     Parameters
     ----------
     rows : TreeRows
     changes : mapping of int to values
-        Replaced values by column index (`skedasis.data.containers.Values`).
+        Replaced values by column index (`skedasis.data.containers.Replacement`).
     sets : int
         Number of copies of the rows.
     """
@@ -162,22 +168,22 @@ class TreeRows:
 
     Parameters
     ----------
-    forest : Forest
+    forest : TreeForest
     batch : Batch
     """
 
-    def __init__(self, forest: Forest, batch: Batch) -> None:
+    def __init__(self, forest: TreeForest, batch: Batch) -> None:
         self.forest, self.batch, self.n = forest, batch, len(batch)
         self._codes: dict[int, Codes] = {}
-        self._parts: dict[int, Marked] = {}
+        self._parts: dict[int, BitsetEvaluator] = {}
 
-    def own(self) -> Question:
+    def own(self) -> TreeQuery:
         """Return the question for the unchanged rows."""
-        return Question(self, {}, 1)
+        return TreeQuery(self, {}, 1)
 
-    def swept(self, changes: Mapping[int, Any], sets: int) -> Question:
+    def swept(self, changes: Mapping[int, Any], sets: int) -> TreeQuery:
         """Return the question for the rows with columns replaced."""
-        return Question(self, changes, sets)
+        return TreeQuery(self, changes, sets)
 
     def codes(self, j: int) -> Codes:
         """Return the rows' codes of a column, (n,)."""
@@ -203,7 +209,7 @@ class TreeRows:
     def passing(self) -> Words:
         """Return the set of rows that pass each test, (tests, words)."""
         shape = self.forest.shape
-        row_sets = marked if self.forest.compiled else passing
+        row_sets = pack_tests if self.forest.compiled else pack_tests_numpy
         out = [row_sets(t, self.codes(j)) for j, t in zip(shape.columns, shape.tests, strict=True)]
         return np.concatenate(out) if out else np.zeros((0, -(-self.n // 64)), np.uint64)
 
@@ -218,17 +224,19 @@ class TreeRows:
                 self._parts[output] = self._evaluator(shape)
         return self._parts[output]
 
-    def _evaluator(self, shape: Shape) -> Any:
+    def _evaluator(self, shape: TreeLayout) -> Any:
         if not self.forest.compiled:
-            return Counted(shape, self.n, self.passing)
+            return CountingEvaluator(shape, self.n, self.passing)
         if self.forest.deep:
-            from skedasis.trees.traversal import Walked
+            from skedasis.trees.traversal import TraversalEvaluator
 
             codes = [self.codes(j) for j in shape.columns]
-            return Walked(shape, self.n, np.array(codes, np.int32).reshape(len(codes), self.n))
-        return Marked(shape, self.n, self.passing)
+            return TraversalEvaluator(
+                shape, self.n, np.array(codes, np.int32).reshape(len(codes), self.n)
+            )
+        return BitsetEvaluator(shape, self.n, self.passing)
 
-    def raw(self, question: Question) -> Floats:
+    def raw(self, question: TreeQuery) -> Floats:
         """Return the sums of all outputs, (rows of the question, outputs)."""
         outputs = len(self.forest.parts)
         out = np.empty((len(question), outputs))
@@ -250,9 +258,9 @@ class TreeRows:
 
     def coded(self, j: int, values: Any) -> Codes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
-        if isinstance(values, Borrowed):
+        if isinstance(values, DonorRows):
             return self.forest.rows(j, values.rows)
-        if isinstance(values, Coded):
+        if isinstance(values, LevelReplacement):
             return self.forest.rows(j, values.rows)[values.codes]
         if isinstance(values, np.ndarray):
             return self.forest.numbers(j, values)

@@ -1,8 +1,8 @@
 """Layout of an ensemble for evaluation: threshold codes of columns, and the nodes in depth-first order.
 
 A column's values are encoded by the interval of the trees' thresholds in which they lie, or by their category. The test
-of a node then compares small integers, and all values that no tree distinguishes have the same code. `Tests` encodes
-one column, `Shape` holds the nodes of the trees, in depth-first order.
+of a node then compares small integers, and all values that no tree distinguishes have the same code. `ColumnTests`
+encodes one column, `TreeLayout` holds the nodes of the trees, in depth-first order.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Tests:
+class ColumnTests:
     """The distinct tests of one column. Numeric tests are in the order of their thresholds.
 
     Parameters
@@ -107,7 +107,7 @@ class Tests:
         return np.where(missing[None, :], self.missing_left[:, None], left)
 
 
-def tests_of(ensemble: Ensemble) -> tuple[dict[int, Tests], NDArray[np.int32]]:
+def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], NDArray[np.int32]]:
     """Return the tests of each tested column, and the index of each node's test among those of its column.
 
     Returns
@@ -124,7 +124,7 @@ def tests_of(ensemble: Ensemble) -> tuple[dict[int, Tests], NDArray[np.int32]]:
         np.argsort(column.astype(np.int16 if ensemble.columns < 2**15 else np.int32), kind="stable")
     ]
     counts = np.bincount(column, minlength=ensemble.columns)
-    tests: dict[int, Tests] = {}
+    tests: dict[int, ColumnTests] = {}
     for j, nodes in enumerate(np.split(order, np.cumsum(counts)[:-1])):
         if len(nodes) == 0:
             continue
@@ -135,7 +135,7 @@ def tests_of(ensemble: Ensemble) -> tuple[dict[int, Tests], NDArray[np.int32]]:
     return tests, index
 
 
-def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[Tests, Ints]:
+def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[ColumnTests, Ints]:
     """Return the distinct tests of a column's nodes, and each node's test."""
     thresholds, cut = np.unique(ensemble.threshold[nodes], return_inverse=True)
     key = cut * 2 + ensemble.missing_left[nodes]
@@ -144,10 +144,10 @@ def _numeric_tests(ensemble: Ensemble, nodes: Ints) -> tuple[Tests, Ints]:
     keys = np.flatnonzero(occurs)
     cuts, missing_left = (keys // 2).astype(np.int32), keys % 2 == 1
     rank = np.cumsum(occurs) - 1
-    return Tests(thresholds, cuts, missing_left, single=ensemble.single), rank[key]
+    return ColumnTests(thresholds, cuts, missing_left, single=ensemble.single), rank[key]
 
 
-def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[Tests, Ints]:
+def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTests, Ints]:
     """Return the distinct tests of column j's nodes for categories, and each node's test."""
     key = ensemble.category[nodes].astype(np.int64) * 2 + ensemble.missing_left[nodes]
     keys, index = np.unique(key, return_inverse=True)
@@ -156,7 +156,9 @@ def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[Tests, Int
     categories = np.unique(np.concatenate(sets)) if known is None else np.unique(known)
     among = np.array([np.isin(categories, left) for left in sets])
     no_cut = np.zeros(len(keys), np.int32)
-    return Tests(np.zeros(0), no_cut, keys % 2 == 1, categories.astype(np.int64), among), index
+    return ColumnTests(
+        np.zeros(0), no_cut, keys % 2 == 1, categories.astype(np.int64), among
+    ), index
 
 
 # --- nodes in depth-first order -------------------------------------------------------------------
@@ -168,7 +170,7 @@ Runs = tuple[Places, Places, Places]
 
 
 @dataclass(frozen=True, eq=False)
-class Shape:
+class TreeLayout:
     """Trees in depth-first order: each node, then its left branch, then its right branch.
 
     So a branch is a contiguous range of nodes: node q and the ``size[q] - 1`` after it.
@@ -186,7 +188,7 @@ class Shape:
     value : ndarray of float, shape (nodes,) or (nodes, outputs)
     columns : tuple of int
         Columns of X that are tested by any node.
-    tests : tuple of Tests
+    tests : tuple of ColumnTests
         The tests of these columns.
     first : ndarray of int64, shape (columns + 1,)
         Index of each column's first test among the tests of all columns.
@@ -201,7 +203,7 @@ class Shape:
     test: Places
     value: Floats
     columns: tuple[int, ...]
-    tests: tuple[Tests, ...]
+    tests: tuple[ColumnTests, ...]
     first: Ints
     roots: Ints
 
@@ -267,7 +269,7 @@ class Shape:
     def _index_of_column(self) -> dict[int, int]:
         return {j: k for k, j in enumerate(self.columns)}
 
-    def only(self, trees: Ints) -> Shape:
+    def only(self, trees: Ints) -> TreeLayout:
         """Return a subset of the trees."""
         sizes = np.diff(self.roots)
         roots = np.concatenate([[0], np.cumsum(sizes[trees])]).astype(np.int64)
@@ -367,7 +369,7 @@ class Shape:
         return np.cumsum(listed, dtype=np.int32), begin[leaves], finish[leaves]
 
 
-def shape_of(ensemble: Ensemble) -> Shape:
+def layout_of(ensemble: Ensemble) -> TreeLayout:
     """Return the trees of an ensemble in depth-first order."""
     tests, index = tests_of(ensemble)
     depth, size, position, parent, is_left = _depth_first(ensemble)
@@ -380,7 +382,7 @@ def shape_of(ensemble: Ensemble) -> Shape:
     order = _order(position)
     above = parent[order]
     roots = np.asarray(ensemble.roots, dtype=np.int64)
-    return Shape(
+    return TreeLayout(
         parent=np.where(above >= 0, position[above], np.int32(-1)),
         depth=np.ascontiguousarray(depth[order], np.int32),
         size=np.ascontiguousarray(size[order], np.int32),
@@ -395,7 +397,7 @@ def shape_of(ensemble: Ensemble) -> Shape:
     )
 
 
-def parts_of(ensemble: Ensemble, shape: Shape) -> list[Shape]:
+def layouts_by_output(ensemble: Ensemble, shape: TreeLayout) -> list[TreeLayout]:
     """Return the trees of each output, with one value per leaf and the tests of all outputs."""
     if shape.value.ndim == 2:
         columns = np.ascontiguousarray(shape.value.T)

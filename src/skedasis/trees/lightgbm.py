@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
+from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _ZERO = float(np.float32(1e-35))
 """LightGBM treats values up to this absolute value as zero (its kZeroThreshold)."""
@@ -55,14 +55,14 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For linear trees, zeros that count as missing, objectives without a known link, and categories whose columns
         cannot be determined.
     """
     booster = model.booster_ if hasattr(model, "booster_") else model
     head, trees = _parsed(booster.model_to_string())
     if any(_line(tree, "is_linear") == "1" for tree in trees):
-        raise NoTrees("LightGBM's linear trees have no constant leaves")
+        raise TreesUnreadable("LightGBM's linear trees have no constant leaves")
     link, scale = _link(head, hasattr(model, "predict_proba"))
     outputs = int(head["num_tree_per_iteration"])
     columns = int(head["max_feature_idx"]) + 1
@@ -70,7 +70,7 @@ def load(model: Any) -> Ensemble:
     if "average_output" in head and trees:
         nodes.value[:] /= len(trees) // outputs
     seen = _seen(head["feature_infos"].split())
-    reading = Reading(
+    reading = ModelInfo(
         columns=columns,
         base=np.zeros(outputs),
         title=type(model).__name__ if booster is not model else "LightGBM Booster",
@@ -117,7 +117,7 @@ def _nodes(trees: list[str]) -> Nodes:
     count = int(sizes.sum())
     kind = _numbers(trees, "decision_type", np.int64)
     if ((kind & _MISSING == _ZERO_MISSING) & (kind & _CATEGORY == 0)).any():
-        raise NoTrees("zeros count as missing in this LightGBM model (zero_as_missing)")
+        raise TreesUnreadable("zeros count as missing in this LightGBM model (zero_as_missing)")
     threshold = _numbers(trees, "threshold")
     first = np.repeat(leaves - 1, leaves - 1)  # index of a tree's first leaf
 
@@ -199,12 +199,14 @@ def _link(head: Head, classifier: bool) -> tuple[Link, float]:
     if name in _LINKS:
         return _LINKS[name], scale
     if classifier:
-        raise NoTrees("the link from sums to probabilities of one's own objective is not known")
+        raise TreesUnreadable(
+            "the link from sums to probabilities of one's own objective is not known"
+        )
     if "sqrt" in options:
-        raise NoTrees("LightGBM squares the sums of a model with reg_sqrt")
+        raise TreesUnreadable("LightGBM squares the sums of a model with reg_sqrt")
     if not name or name in _IDENTITY:
         return "identity", 1.0
-    raise NoTrees(f"LightGBM's objective {name!r} has no known link")
+    raise TreesUnreadable(f"LightGBM's objective {name!r} has no known link")
 
 
 def _seen(infos: list[str]) -> dict[int, Ints]:
@@ -232,7 +234,7 @@ def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, 
     levels = {column: list(names) for column, names in zip(columns, stored, strict=False)}
     fits = all(seen[c].max(initial=-1) < len(levels[c]) for c in seen if c in levels)
     if stored and (len(stored) != len(columns) or not fits):
-        raise NoTrees(
+        raise TreesUnreadable(
             "the columns of pandas categories of this LightGBM model cannot be determined"
         )
     return levels

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from skedasis.trees import catboost, lightgbm, sklearn, xgboost
-from skedasis.trees.ensemble import Ensemble, NoTrees
+from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 
-ANSWERS = ("predict", "predict_proba", "decision_function", "score_samples")
+RESPONSE_METHODS = ("predict", "predict_proba", "decision_function", "score_samples")
 """Methods whose responses can be computed from trees."""
 
 
@@ -93,24 +93,24 @@ def load(model: Any) -> Ensemble:
     Returns
     -------
     Ensemble
-        Its sums are those of the model in float64; `skedasis.trees.ensemble.answer` turns them into the model's
+        Its sums are those of the model in float64; `ensemble.method_response` turns them into the model's
         response: `predict_proba` of a classifier, `score_samples` of an isolation forest, `predict` of others.
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         With the reason, for a model of an unsupported class, a model that is not fitted, and a model whose responses
         are not determined exactly by its trees.
     """
     loader = _LOADERS.get(_kind(model))
     if loader is None:
-        raise NoTrees(f"{type(model).__name__} is not a supported tree ensemble")
+        raise TreesUnreadable(f"{type(model).__name__} is not a supported tree ensemble")
     if not _is_fitted(model):
-        raise NoTrees(f"this {type(model).__name__} is not fitted")
+        raise TreesUnreadable(f"this {type(model).__name__} is not fitted")
     try:
         return loader(model)
     except (AttributeError, LookupError, ValueError) as error:
         # Libraries rename private attributes of their models from version to version.
-        raise NoTrees(
+        raise TreesUnreadable(
             f"the trees of this {type(model).__name__} cannot be read: {error}"
         ) from error

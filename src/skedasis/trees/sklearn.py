@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
+from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _CONSTANT = {"DummyRegressor", "DummyClassifier"}
 """Initial estimators of boosting with constant predictions, unless their strategy is random."""
@@ -31,19 +31,19 @@ def forest(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For a classifier with several outputs.
     """
     trees = [e.tree_ for e in model.estimators_] if hasattr(model, "estimators_") else [model.tree_]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
     if hasattr(model, "predict_proba"):
         if model.n_outputs_ > 1:
-            raise NoTrees("a classifier of several outputs has several predictions")
+            raise TreesUnreadable("a classifier of several outputs has several predictions")
         value = value[:, 0, : model.n_classes_]
     else:
         value = value[:, 0, 0] if model.n_outputs_ == 1 else value[:, :, 0]
     outputs = 1 if value.ndim == 1 else value.shape[1]
-    reading = Reading(
+    reading = ModelInfo(
         columns=model.n_features_in_,
         base=np.zeros(outputs),
         title=type(model).__name__,
@@ -58,7 +58,7 @@ def boosting(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         If the initial estimator is not constant, or the loss is unknown.
     """
     stages = np.asarray(model.estimators_)
@@ -66,7 +66,7 @@ def boosting(model: Any) -> Ensemble:
     trees = [stage.tree_ for stage in stages.ravel()]
     link, scale = link_of(model)
     value = model.learning_rate * np.concatenate([tree.value[:, 0, 0] for tree in trees])
-    reading = Reading(
+    reading = ModelInfo(
         columns=model.n_features_in_,
         base=_initial(model, outputs),
         title=type(model).__name__,
@@ -87,7 +87,7 @@ def histograms(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For an unknown loss, and if None is a category, because it would count as missing here.
     """
     stages = model._predictors
@@ -95,7 +95,7 @@ def histograms(model: Any) -> Ensemble:
     trees = [tree for stage in stages for tree in stage]
     columns, levels = _columns_of_x(model)
     link, scale = link_of(model)
-    reading = Reading(
+    reading = ModelInfo(
         columns=model.n_features_in_,
         base=np.ravel(model._baseline_prediction),
         title=type(model).__name__,
@@ -124,7 +124,7 @@ def isolation(model: Any) -> Ensemble:
             )
         ]
     )
-    reading = Reading(
+    reading = ModelInfo(
         columns=model.n_features_in_,
         base=np.zeros(1),
         title=type(model).__name__,
@@ -140,7 +140,7 @@ def link_of(model: Any) -> tuple[Link, float]:
     """Return the link of a boosted model's loss, and its scale."""
     name = type(model._loss.link).__name__
     if name not in _LINKS:
-        raise NoTrees(f"the link {name} of scikit-learn's loss is not supported")
+        raise TreesUnreadable(f"the link {name} of scikit-learn's loss is not supported")
     return _LINKS[name]
 
 
@@ -172,7 +172,7 @@ def _initial(model: Any, outputs: int) -> Floats:
     if isinstance(initial, str) and initial == "zero":
         return np.zeros(outputs)
     if type(initial).__name__ not in _CONSTANT or getattr(initial, "strategy", "") in _RANDOM:
-        raise NoTrees("boosting starts from the predictions of another model (init=)")
+        raise TreesUnreadable("boosting starts from the predictions of another model (init=)")
     return np.asarray(model._raw_predict_init(np.zeros((1, model.n_features_in_))), float)[0]
 
 
@@ -193,7 +193,7 @@ def _columns_of_x(model: Any) -> tuple[Ints, dict[int, list[Any]]]:
     for column, categories in zip(categorical, encoder.categories_, strict=True):
         names = categories.tolist()
         if None in names:
-            raise NoTrees("None is a category of its own in this model")
+            raise TreesUnreadable("None is a category of its own in this model")
         # NaN, the missing value, is the last category if present.
         levels[int(column)] = names[:-1] if names and names[-1] != names[-1] else names
     return np.concatenate([categorical, np.flatnonzero(~model.is_categorical_)]), levels

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels, traversal_kernels
 from skedasis.trees.compilation import compiled
-from skedasis.trees.layout import Codes, Shape
+from skedasis.trees.layout import Codes, TreeLayout
 
 Leaves = NDArray[np.uint32]
 
@@ -30,12 +30,12 @@ _NO_LEAVES = np.empty((0, 0), np.uint32)
 _PARTIAL_SUMS = 1_000_000
 """Maximum number of partial sums for totals over rows: a single sum of millions of values would lose digits."""
 
-_PACKED: WeakKeyDictionary[Shape, Trees] = WeakKeyDictionary()
+_PACKED: WeakKeyDictionary[TreeLayout, Trees] = WeakKeyDictionary()
 
 _LOCK = threading.Lock()
 
 
-def packed(shape: Shape) -> Trees:
+def pack_trees(shape: TreeLayout) -> Trees:
     """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `traversal_kernels.Trees`).
 
     Notes
@@ -48,7 +48,7 @@ def packed(shape: Shape) -> Trees:
         return _PACKED[shape]
 
 
-def _pack(shape: Shape) -> Trees:
+def _pack(shape: TreeLayout) -> Trees:
     bounds, left = [np.zeros(0, np.uint32)], [np.zeros(0, np.uint8)]
     listed, count = [np.zeros(0, np.uint8)], 0
     for tests in shape.tests:
@@ -73,12 +73,12 @@ def _pack(shape: Shape) -> Trees:
     return nodes, np.concatenate(listed), shape.roots
 
 
-class Walked:
+class TraversalEvaluator:
     """Trees of one output on a batch, evaluated by compiled traversal.
 
     Parameters
     ----------
-    shape : Shape
+    shape : TreeLayout
     n : int
         Number of rows.
     codes : ndarray of int32, shape (tested columns, n)
@@ -91,24 +91,24 @@ class Walked:
     that provably stay in their leaf, cost nothing.
     """
 
-    def __init__(self, shape: Shape, n: int, codes: Codes) -> None:
+    def __init__(self, shape: TreeLayout, n: int, codes: Codes) -> None:
         rows = np.empty((n, len(codes)), np.int32)
         for k in range(len(codes)):
             rows[:, k] = _signed(shape, k, codes[k])
-        trees = packed(shape)
+        trees = pack_trees(shape)
         leaves = np.empty((len(shape.roots) - 1, n), np.uint32)
         all_rows = np.arange(n, dtype=np.uint32)
         compiled(traversal_kernels.reach)(trees, rows.ravel(), rows.shape[1], all_rows, leaves)
         self._set(shape, trees, rows, leaves)
 
-    def _set(self, shape: Shape, trees: Trees, rows: Codes, leaves: Leaves) -> None:
+    def _set(self, shape: TreeLayout, trees: Trees, rows: Codes, leaves: Leaves) -> None:
         self.shape, self.trees, self.rows, self.leaves = shape, trees, rows, leaves
         self.n = len(rows)
         self._own: Floats | None = None
 
-    def like(self, shape: Shape) -> Walked:
+    def like(self, shape: TreeLayout) -> TraversalEvaluator:
         """Return the evaluator for trees that differ in the values of their leaves only."""
-        other = object.__new__(Walked)
+        other = object.__new__(TraversalEvaluator)
         other._set(shape, self.trees, self.rows, self.leaves)
         return other
 
@@ -212,9 +212,9 @@ class Walked:
             self.shape.deepest,
         )
 
-    def replaced(self, changes: Mapping[int, Codes]) -> Walked:
+    def replaced(self, changes: Mapping[int, Codes]) -> TraversalEvaluator:
         """Return the evaluator with columns replaced, by their indices in ``shape.columns``."""
-        other = object.__new__(Walked)
+        other = object.__new__(TraversalEvaluator)
         other._set(self.shape, self.trees, self.rows.copy(), self.leaves.copy())
         for k, codes in changes.items():
             new, after = _signed(self.shape, k, codes), other.leaves.copy()
@@ -223,7 +223,7 @@ class Walked:
         return other
 
 
-def _signed(shape: Shape, k: int, codes: Codes) -> Codes:
+def _signed(shape: TreeLayout, k: int, codes: Codes) -> Codes:
     """Return codes in the form that kernels take: the code of missing numbers is `MISSING`, below all others."""
     tests = shape.tests[k]
     if tests.categories is not None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats
-from skedasis.models.files import document
-from skedasis.trees.ensemble import Ensemble, Link, Nodes, NoTrees, Reading, assemble
+from skedasis.models.files import parse_xgboost_json
+from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _LINKS: dict[str, Link] = {
     "binary:logistic": "sigmoid",
@@ -60,19 +60,19 @@ def load(model: Any) -> Ensemble:
 
     Raises
     ------
-    NoTrees
+    TreesUnreadable
         For linear boosters, pandas categories, a `missing` other than NaN, and objectives without a known link.
     """
     missing = getattr(model, "missing", None)
     if missing is not None and not np.isnan(missing):
-        raise NoTrees(f"{missing!r} counts as missing in this XGBoost model")
+        raise TreesUnreadable(f"{missing!r} counts as missing in this XGBoost model")
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    learner: Part = document(booster.save_raw("json"), _tree)["learner"]
+    learner: Part = parse_xgboost_json(booster.save_raw("json"), _tree)["learner"]
     inner = learner["gradient_booster"]
     if inner["name"] == "gblinear":
-        raise NoTrees("XGBoost's gblinear has no trees")
+        raise TreesUnreadable("XGBoost's gblinear has no trees")
     if "c" in learner["feature_types"]:
-        raise NoTrees("XGBoost's own handling of categories is not supported")
+        raise TreesUnreadable("XGBoost's own handling of categories is not supported")
     weights = _as_float32(inner["weight_drop"]) if inner["name"] == "dart" else None
     saved: Part = inner["gbtree"]["model"] if weights is not None else inner["model"]
     used = _n_used(saved, model, booster)
@@ -83,7 +83,7 @@ def load(model: Any) -> Ensemble:
     params = learner["learner_model_param"]
     outputs = max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
     nodes = _nodes(trees, weights)
-    reading = Reading(
+    reading = ModelInfo(
         columns=int(params["num_feature"]),
         base=_base(params["base_score"], learner["objective"]["name"], outputs),
         title=type(model).__name__ if booster is not model else "XGBoost Booster",
@@ -127,11 +127,11 @@ def _n_used(saved: Part, model: Any, booster: Any) -> int:
 def _link(objective: str, estimator: bool, classifier: bool) -> Link:
     """Return the link of `predict`, or of a classifier's `predict_proba`."""
     if objective not in _LINKS:
-        raise NoTrees(f"XGBoost's objective {objective!r} has no known link")
+        raise TreesUnreadable(f"XGBoost's objective {objective!r} has no known link")
     if classifier and objective not in _PROBABILITIES:
-        raise NoTrees(f"probabilities do not follow from XGBoost's objective {objective!r}")
+        raise TreesUnreadable(f"probabilities do not follow from XGBoost's objective {objective!r}")
     if objective == "multi:softmax" and not estimator:
-        raise NoTrees("a booster with the objective 'multi:softmax' predicts labels")
+        raise TreesUnreadable("a booster with the objective 'multi:softmax' predicts labels")
     return _LINKS[objective]
 
 
@@ -151,7 +151,7 @@ def _nodes(trees: list[Part], weights: Any) -> Nodes:
     """Return the nodes of all trees. In XGBoost rows go left if ``x < threshold``, in single precision."""
     sizes = np.array([len(tree["left_children"]) for tree in trees], np.int64)
     if any(np.any(tree["split_type"]) for tree in trees):
-        raise NoTrees("XGBoost's own handling of categories is not supported")
+        raise TreesUnreadable("XGBoost's own handling of categories is not supported")
     # The threshold of an inner node, the value of a leaf.
     condition = _joined(trees, "split_conditions", np.float32)
     left = _joined(trees, "left_children", np.int64)
@@ -180,7 +180,7 @@ def _vectors(trees: list[Part]) -> Floats:
     values: list[Floats] = []
     for tree in trees:
         if "leaf_weights" not in tree:
-            raise NoTrees(
+            raise TreesUnreadable(
                 "this version of XGBoost stores leaves with several values in another form"
             )
         leaves = np.asarray(tree["leaf_weights"], np.float64)

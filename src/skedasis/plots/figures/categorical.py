@@ -20,8 +20,8 @@ from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
-from skedasis.plots.scales import Axis, clean, distinct_names, shortened
-from skedasis.plots.spec import BELOW, Band, Bars, FigureSpec, Hatch, Line, Panel, View
+from skedasis.plots.scales import Axis, clean, distinct_names, shorten
+from skedasis.plots.spec import BELOW, Band, Bars, EffectPlotOptions, FigureSpec, Hatch, Line, Panel
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
 
@@ -100,7 +100,7 @@ class Places:
         else:
             labels, turn = fitted(names, across / max(len(self), 1) * every)
         return Axis(
-            shortened(feature.name, BELOW),
+            shorten(feature.name, BELOW),
             feature.unit,
             -0.5,
             len(self) - 0.5,
@@ -123,7 +123,7 @@ class Places:
         return tuple(notes)
 
 
-def _axis(places: Places, effect: Effect, view: View) -> Axis:
+def _axis(places: Places, effect: Effect, view: EffectPlotOptions) -> Axis:
     apart = "" if effect.missing_point is None else effect_parts.APART
     return places.axis(effect.about.feature, view.across, view.most, apart)
 
@@ -153,7 +153,7 @@ def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
     return labels, 40 if room >= 5 else 90
 
 
-def picture(effect: Effect, levels: LevelStats, view: View) -> FigureSpec:
+def picture(effect: Effect, levels: LevelStats, view: EffectPlotOptions) -> FigureSpec:
     """Return the figure specification of an effect of a categorical feature."""
     places = Places.of(effect.about.feature, levels, view.most)
     x = _axis(places, effect, view)
@@ -170,7 +170,7 @@ def picture(effect: Effect, levels: LevelStats, view: View) -> FigureSpec:
     return FigureSpec(main, below, counts, groups)
 
 
-def steps(effect: Effect, view: View) -> Panel | None:
+def steps(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
 
     A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
@@ -218,7 +218,7 @@ def steps(effect: Effect, view: View) -> Panel | None:
     return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
 
 
-def values(effect: Effect, view: View) -> Panel | None:
+def values(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     levels, rows = effect.levels, effect.rows
     if levels is None or rows is None or rows.effect is None or len(rows) == 0:
@@ -239,7 +239,7 @@ def values(effect: Effect, view: View) -> Panel | None:
         weight[there],
     )
     x = _axis(places, effect, view)
-    y = (shortened(effect.about.quantity, 40), effect.about.unit)
+    y = (shorten(effect.about.quantity, 40), effect.about.unit)
     panel = effect_parts.spread_panel(x, y, s, effect_parts.MEANS_OF["level"], zero=False)
     return replace(panel, hatches=tuple(_doubtful(places)))
 
@@ -252,7 +252,7 @@ def _level(effect: Effect) -> float:
     return float(np.average(local.mean, weights=local.weight))
 
 
-def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+def _accumulated(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
     said = (
         "± heterogeneity (standard deviation)"
         if places.ordered
@@ -262,7 +262,7 @@ def _accumulated(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
     return _panel(effect, places, x, view, said, notes, "effect on ")
 
 
-def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+def _means(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
     notes = (_rows(places), *places.notes(), *_outside(effect))
     after = " minus its mean" if effect.spec.center == "mean" else ""
     return _panel(
@@ -270,7 +270,7 @@ def _means(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
     )
 
 
-def _dependence(effect: Effect, places: Places, x: Axis, view: View) -> Panel:
+def _dependence(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
     shown, centring = centred_as_requested(effect, view)
     moves = centring or effect.spec.center is not None
     n = effect.provenance.get("rows", int(places.levels.count.sum()))
@@ -307,7 +307,7 @@ def _panel(
     effect: Effect,
     places: Places,
     x: Axis,
-    view: View,
+    view: EffectPlotOptions,
     said: str,
     notes: tuple[str, ...],
     before: str,
@@ -325,7 +325,7 @@ def _panel(
             ),
             Band(places.x, lower, upper, "error", error.label, ERROR_HALF_WIDTH),
         )
-    point = effect_parts.aside(effect, view.level)
+    point = effect_parts.aside(effect, view.confidence_level)
     y = effect_parts.vertical(effect, bands, (value,), (before, after), point)
     label = "average effect" if effect.bins is not None else "average"
     return Panel(

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.categorical import (
     ERROR_HALF_WIDTH,
@@ -26,7 +26,7 @@ from skedasis.plots.figures.categorical import (
     steps,
     values,
 )
-from skedasis.plots.figures.effect import has_bins, picture, share_vertical_axis, slopes
+from skedasis.plots.figures.effect import effect_spec, has_bins, share_vertical_axis, slopes
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
 from skedasis.plots.figures.importance import LETTERS, BarPanel, axis_of_values, cut, display_order
 from skedasis.plots.scales import (
@@ -36,7 +36,7 @@ from skedasis.plots.scales import (
     extent,
     number,
     number_or_zero,
-    shortened,
+    shorten,
     with_error,
     zero_rounding,
 )
@@ -46,19 +46,24 @@ from skedasis.plots.spec import (
     BESIDE,
     MOST_LEVELS,
     Band,
+    EffectPlotOptions,
     FigureSpec,
     Line,
     Panel,
     Rug,
-    View,
     most_levels,
 )
-from skedasis.results.build.linear_form import AXIS, drawn
+from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
-from skedasis.results.multi_model import EffectOfModels, ImportanceOfModels, Of, OfModels
-from skedasis.results.time_axis import on_axis_of
+from skedasis.results.multi_model import (
+    IntervalTarget,
+    MultiModelEffect,
+    MultiModelImportance,
+    MultiModelResult,
+)
+from skedasis.results.time_axis import align_time_axis
 
 # --- overlays ------------------------------------------------------------------------------------
 
@@ -123,31 +128,31 @@ def overlay(
     effects: Sequence[Effect],
     labels: Sequence[str] | None,
     center: Zero,
-    level: float,
+    confidence_level: float,
     across: int = ACROSS,
 ) -> Overlay:
     """Return the specification of overlaid effects, see `compare`; `across` characters fit across the panel."""
     check_comparable(effects, labels, center)
-    effects = [on_axis_of(e, effects[0]) for e in effects]
-    names = _labels(effects) if labels is None else [shortened(str(v), 40) for v in labels]
+    effects = [align_time_axis(e, effects[0]) for e in effects]
+    names = _labels(effects) if labels is None else [shorten(str(v), 40) for v in labels]
     first = effects[0]
     shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
     if first.levels is None:
         x = _numeric(effects)
-        strands = [_curve_of(e, n, level) for e, n in zip(shown, names, strict=True)]
+        strands = [_curve_of(e, n, confidence_level) for e, n in zip(shown, names, strict=True)]
         rug, notes = _rug_of_effects(effects), []
     else:
         most = most_levels(across)
         places = Places.of(first.about.feature, first.levels, most)
         x, rug = places.axis(first.about.feature, across, most), None
         strands = [
-            _curve_at_levels(e, n, level, places, i, len(shown))
+            _curve_at_levels(e, n, confidence_level, places, i, len(shown))
             for i, (e, n) in enumerate(zip(shown, names, strict=True))
         ]
         notes = list(places.notes())
     bands = len(strands) <= BANDS
     if bands:
-        notes.append(f"bands: {100 * level:g} % intervals")
+        notes.append(f"bands: {100 * confidence_level:g} % intervals")
     if center == "mean":
         notes.append("0 is the mean of each curve over the data")
     notes += effect_parts.missing(first)
@@ -192,22 +197,24 @@ def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, cente
     """
     if center not in ("mean", None):
         raise DataError(
-            explained("compare(center)", repr(center), "'mean' or None", "Use one of these values")
+            format_error(
+                "compare(center)", repr(center), "'mean' or None", "Use one of these values"
+            )
         )
     if not 1 <= len(effects) <= MOST:
         got = f"{len(effects)} effects" if effects else "no effect"
         raise DataError(
-            explained("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
+            format_error("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
         )
     for e in effects:
         if not isinstance(e, Effect):
             got = type(e).__name__
             fix = "Pass what sd.explain(q, X, feature) returns"
-            raise UnsupportedError(explained("compare", got, "effects of one feature", fix))
+            raise UnsupportedError(format_error("compare", got, "effects of one feature", fix))
     if labels is not None and (isinstance(labels, str) or len(labels) != len(effects)):
         got = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
         fix = "Pass one label for each effect"
-        raise DataError(explained("compare(labels)", got, f"{len(effects)} labels", fix))
+        raise DataError(format_error("compare(labels)", got, f"{len(effects)} labels", fix))
     first = effects[0]
     for e in effects[1:]:
         _check_comparable_pair(first, e)
@@ -215,24 +222,24 @@ def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, cente
 
 def _check_comparable_pair(a: Effect, b: Effect) -> None:
     if a.feature != b.feature:
-        got = f"effects of {shortened(a.feature, 40)!r} and {shortened(b.feature, 40)!r}"
+        got = f"effects of {shorten(a.feature, 40)!r} and {shorten(b.feature, 40)!r}"
         raise DataError(
-            explained(
+            format_error(
                 "compare", got, "effects of the same feature", "Compare one feature at a time"
             )
         )
     if a.spec.derivative != b.spec.derivative:
         fix = "Pass only effects with derivative=True, or only others"
         got = "derivatives and values"
-        raise UnsupportedError(explained("compare", got, "only one of the two", fix))
+        raise UnsupportedError(format_error("compare", got, "only one of the two", fix))
     if (a.levels is None) != (b.levels is None):
         fix = "Explain both with the same schema"
-        got = f"{shortened(a.feature, 40)!r} as a categorical and as a numeric feature"
-        raise UnsupportedError(explained("compare", got, "only one of the two", fix))
+        got = f"{shorten(a.feature, 40)!r} as a categorical and as a numeric feature"
+        raise UnsupportedError(format_error("compare", got, "only one of the two", fix))
     if a.about.unit != b.about.unit and not (a.about.unit is None or b.about.unit is None):
         got = f"units {a.about.unit!r} and {b.about.unit!r}"
         raise UnsupportedError(
-            explained("compare", got, "effects in the same unit", "Explain the same quantity")
+            format_error("compare", got, "effects in the same unit", "Explain the same quantity")
         )
 
 
@@ -252,7 +259,7 @@ def mean_over_data(effect: Effect) -> float:
     at, weight = _where(effect)
     if at is None or len(at) == 0:
         return float(value[known].mean())
-    x, value = drawn(effect.bins, np.asarray(effect.points, dtype=float), value)
+    x, value = curve_polygon(effect.bins, np.asarray(effect.points, dtype=float), value)
     known = np.isfinite(value)
     return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
 
@@ -295,9 +302,7 @@ def _labels(effects: Sequence[Effect]) -> list[str]:
         n if b is None or names.count(n) == 1 else f"{n}, {effect_parts.counted(len(b), 'bin')}"
         for n, b in zip(names, parts, strict=True)
     ]
-    return [
-        shortened(n if full.count(n) == 1 else f"{n} ({i + 1})", 40) for i, n in enumerate(full)
-    ]
+    return [shorten(n if full.count(n) == 1 else f"{n} ({i + 1})", 40) for i, n in enumerate(full)]
 
 
 def _numeric(effects: Sequence[Effect]) -> Axis:
@@ -306,29 +311,31 @@ def _numeric(effects: Sequence[Effect]) -> Axis:
     low, high = extent([np.array([a.least, a.most]) for a in axes])
     ticks = {a.ticks for a in axes}
     same = ticks.pop() if len(ticks) == 1 else ()
-    return Axis(shortened(feature.name, BELOW), feature.unit, low, high, 0.03, same, time=time)
+    return Axis(shorten(feature.name, BELOW), feature.unit, low, high, 0.03, same, time=time)
 
 
-def _ends(effect: Effect, level: float) -> tuple[Floats, Floats]:
+def _ends(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
     """Return the confidence intervals, NaN if only the mean is known."""
     if effect.spec.mean_alone:
         unknown = np.full(len(effect.value), np.nan)
         return unknown, unknown
-    return effect.interval(level)
+    return effect.interval(confidence_level)
 
 
-def _curve_of(effect: Effect, label: str, level: float) -> OverlayCurve:
+def _curve_of(effect: Effect, label: str, confidence_level: float) -> OverlayCurve:
     at = np.asarray(effect.points, dtype=float)
-    x, y = drawn(effect.bins, at, effect.value)
-    lower, upper = (drawn(effect.bins, at, ends)[1] for ends in _ends(effect, level))
+    x, y = curve_polygon(effect.bins, at, effect.value)
+    lower, upper = (
+        curve_polygon(effect.bins, at, ends)[1] for ends in _ends(effect, confidence_level)
+    )
     return OverlayCurve(x, y, lower, upper, label, "line")
 
 
 def _curve_at_levels(
-    effect: Effect, label: str, level: float, places: Places, i: int, n: int
+    effect: Effect, label: str, confidence_level: float, places: Places, i: int, n: int
 ) -> OverlayCurve:
     """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
-    lower, upper = _ends(effect, level)
+    lower, upper = _ends(effect, confidence_level)
     if effect.levels is None:
         raise TypeError("the effect of a numeric feature has no levels")
     # Levels are matched by name: the values 1 and 1.0 may be the same level.
@@ -354,7 +361,7 @@ def _overlay_axis(effects: Sequence[Effect], strands: Sequence[OverlayCurve], ce
     quantities = list(dict.fromkeys(e.about.quantity for e in effects))
     before = "slope of " if first.spec.derivative else "effect on " if center == "mean" else ""
     room = max(10, (BESIDE - len(before)) // len(quantities))
-    name = before + ", ".join(shortened(q, room) for q in quantities)
+    name = before + ", ".join(shorten(q, room) for q in quantities)
     unit = (
         slope_unit(first)
         if first.spec.derivative
@@ -395,14 +402,16 @@ class ModelsSpec:
     shift: Floats | None = None
 
 
-def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = None) -> ModelsSpec:
+def models_panel(
+    found: MultiModelEffect, confidence_level: float = 0.95, of: IntervalTarget | None = None
+) -> ModelsSpec:
     """Return the specification of one feature's effect for several models.
 
     Parameters
     ----------
-    found : EffectOfModels
+    found : MultiModelEffect
     level, of
-        As in `EffectOfModels.interval`.
+        As in `MultiModelEffect.interval`.
 
     Examples
     --------
@@ -414,8 +423,8 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
     >>> shown.each.shape, shown.panel.notes
     ((2, 5), ('2 models', '100 rows each'))
     """
-    ends, first = found.interval(level, of), found.models[0]
-    label = interval_label(found, level, of)
+    ends, first = found.interval(confidence_level, of), found.models[0]
+    label = interval_label(found, confidence_level, of)
     notes = [effect_parts.counted(len(found), "model"), _rows(found), *_reach(found)]
     y, zero = _models_axis(found, ends)
     if found.levels is not None:
@@ -437,7 +446,7 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
         most=max(x.most, _end(found.points, np.max)),
     )
     bent = _bent(found)
-    ends = bent.interval(level, of)
+    ends = bent.interval(confidence_level, of)
     y, zero = _models_axis(bent, ends)
     marked = (
         np.searchsorted(bent.points, found.points) if len(bent.points) > len(found.points) else None
@@ -450,22 +459,24 @@ def models_panel(found: EffectOfModels, level: float = 0.95, of: Of | None = Non
     return ModelsSpec(panel, bent.points, bent.values)
 
 
-def _bent(found: EffectOfModels) -> EffectOfModels:
+def _bent(found: MultiModelEffect) -> MultiModelEffect:
     """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
-    each = [drawn(e.bins, e.points, e.value) for e in found.models]
+    each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
     if len(x) == len(found.points) or found.spec.local == "values":
         return found
     return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
 
 
-def interval_label(found: OfModels, level: float, of: Of | None) -> str:
+def interval_label(
+    found: MultiModelResult, confidence_level: float, of: IntervalTarget | None
+) -> str:
     """Return the legend entry of the interval."""
     if of == "models" or (of is None and found.correction is None):
-        return f"{100 * level:g} % interval of the mean over refits to these rows"
+        return f"{100 * confidence_level:g} % interval of the mean over refits to these rows"
     if of == "bound":
-        return f"{100 * level:g} % interval for the learner (upper bound)"
-    return f"{100 * level:g} % interval for the learner (c = {found.correction:.2g})"
+        return f"{100 * confidence_level:g} % interval for the learner (upper bound)"
+    return f"{100 * confidence_level:g} % interval for the learner (c = {found.correction:.2g})"
 
 
 def _end(x: Floats, which: Any) -> float:
@@ -473,14 +484,14 @@ def _end(x: Floats, which: Any) -> float:
     return float(which(known)) if len(known) else np.nan
 
 
-def _rows(found: OfModels) -> str:
+def _rows(found: MultiModelResult) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
         return f"{effect_parts.counted(rows[0], 'row')} each"
     return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
 
 
-def _reach(found: EffectOfModels) -> tuple[str, ...]:
+def _reach(found: MultiModelEffect) -> tuple[str, ...]:
     """Return a note if not all models cover the whole axis."""
     least = int(found.reached.min(initial=len(found)))
     return (
@@ -490,7 +501,7 @@ def _reach(found: EffectOfModels) -> tuple[str, ...]:
     )
 
 
-def _rug_of_models(found: EffectOfModels) -> Rug | None:
+def _rug_of_models(found: MultiModelEffect) -> Rug | None:
     """Return the rug of the rows: of all models, if each has its own rows."""
     rows = [e.rows for e in found.models if e.rows is not None and len(e.rows)]
     if not rows:
@@ -506,7 +517,7 @@ def _rug_of_models(found: EffectOfModels) -> Rug | None:
     return replace(rug, label="rows of all models, or quantiles") if own and rug else rug
 
 
-def _models_axis(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
+def _models_axis(found: MultiModelEffect, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
     """Return the vertical axis, and whether zero means "no effect" on it.
 
     The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
@@ -520,23 +531,23 @@ def _models_axis(found: EffectOfModels, ends: tuple[Floats, Floats]) -> tuple[Ax
     moves = spec.center is not None or spec.derivative
     before = "slope of " if spec.derivative else "effect on " if moves else ""
     after = per_words(about.feature) if spec.derivative else ""
-    name = shortened(about.quantity, max(12, BESIDE - len(before) - len(after)))
+    name = shorten(about.quantity, max(12, BESIDE - len(before) - len(after)))
     unit = slope_unit(found.models[0]) if spec.derivative else about.unit
     return Axis(f"{before}{name}{after}", unit, float(low), float(high), 0.06), moves
 
 
 def importance_panel(
-    found: ImportanceOfModels,
+    found: MultiModelImportance,
     *,
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
 ) -> BarPanel:
     """Return the specification of importances for several models; models take the role of repeats."""
     stand = models_as_repeats(found)
     chosen = display_order(stand, features, top)
-    lower, upper = (end[chosen] for end in found.interval(level, of))
+    lower, upper = (end[chosen] for end in found.interval(confidence_level, of))
     value, each = found.mean[chosen], found.values.T[chosen]
     x = axis_of_values(stand, value, (lower, upper), each)
     notes = [effect_parts.counted(len(found), "model"), _rows(found), *cut(x, lower, upper)]
@@ -551,13 +562,13 @@ def importance_panel(
         upper,
         each,
         x,
-        interval_label(found, level, of),
+        interval_label(found, confidence_level, of),
         f"{stand.method} of {effect_parts.counted(len(found), 'model')}",
         tuple(notes),
     )
 
 
-def models_as_repeats(found: ImportanceOfModels) -> Importance:
+def models_as_repeats(found: MultiModelImportance) -> Importance:
     """Return an importance whose repeats are the models: features are chosen and ordered by the mean."""
     return replace(
         found.models[0],
@@ -591,12 +602,12 @@ def ordered_effects(
     ranks = Effects(dict(effects)).ranking(by)[:top]
     if not ranks:
         raise DataError(
-            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+            format_error("plot", "no effect", "at least one effect", "Explain one or more features")
         )
     return [effects[r.feature] for r in ranks]
 
 
-def heterogeneity(effect: Effect, letters: int | None = None) -> str:
+def heterogeneity_text(effect: Effect, letters: int | None = None) -> str:
     """Return the heterogeneity score with its standard error as text for a caption.
 
     Parameters
@@ -614,9 +625,9 @@ def heterogeneity(effect: Effect, letters: int | None = None) -> str:
     return f"heterogeneity score {number_or_zero(score, effect.importance)}"
 
 
-def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[FigureSpec]:
+def comparable(effects: Sequence[Effect], view: EffectPlotOptions, lower: bool) -> list[FigureSpec]:
     """Return the specifications of the effects on shared vertical scales."""
-    mains = share_vertical_axis([picture(e, view).main for e in effects])
+    mains = share_vertical_axis([effect_spec(e, view).main for e in effects])
     below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
     there = {i: replace(p, words=()) for i, p in below.items() if p is not None}
     shared = share_vertical_axis(list(there.values()))
@@ -632,7 +643,7 @@ def comparable(effects: Sequence[Effect], view: View, lower: bool) -> list[Figur
     ]
 
 
-def _below(effect: Effect, view: View) -> Panel | None:
+def _below(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     """Return the lower panel: local effects per bin, or differences between adjacent levels."""
     if effect.levels is not None:
         return steps(effect, view) if effect.bins is not None else values(effect, view)
@@ -641,14 +652,14 @@ def _below(effect: Effect, view: View) -> Panel | None:
 
 def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     """Return the panel with its feature as title, and importance and heterogeneity score as notes."""
-    name = f"{place + 1}. {shortened(effect.feature, 24)}"
-    figures = (f"importance {number(effect.importance)}", heterogeneity(effect, NOTE_LETTERS))
+    name = f"{place + 1}. {shorten(effect.feature, 24)}"
+    figures = (f"importance {number(effect.importance)}", heterogeneity_text(effect, NOTE_LETTERS))
     missing = effect_parts.missing(effect)
     if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
         missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
     # The same legend entry for all panels, regardless of the number of rows.
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
-    y = replace(panel.y, name=shortened(panel.y.name, 36))
+    y = replace(panel.y, name=shorten(panel.y.name, 36))
     apart = None if panel.apart is None else replace(panel.apart, label="missing values")
     return replace(
         panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart

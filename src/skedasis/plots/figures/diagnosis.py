@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
-from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened, wrapped
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shorten, wrapped
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval
@@ -119,13 +119,13 @@ class RedundancyBars:
     left_out: int
 
 
-def where(diagnosis: Diagnosis, level: float | None = None) -> ImportanceMap:
+def where(diagnosis: Diagnosis, confidence_level: float | None = None) -> ImportanceMap:
     """Return the specification of the scatter plot of both importances.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-    level : float, optional
+    confidence_level : float, optional
         Confidence level of the intervals; by default that of the verdicts.
 
     Returns
@@ -135,25 +135,30 @@ def where(diagnosis: Diagnosis, level: float | None = None) -> ImportanceMap:
     Raises
     ------
     DataError
-        If `level` is not in (0, 1).
+        If `confidence_level` is not in (0, 1).
     """
-    level = diagnosis.level if level is None else level
-    if isinstance(level, bool) or not 0 < level < 1:
+    confidence_level = diagnosis.confidence_level if confidence_level is None else confidence_level
+    if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
         raise DataError(
-            explained("plot(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+            format_error(
+                "plot(confidence_level)",
+                repr(confidence_level),
+                "a number between 0 and 1",
+                "Use 0.95",
+            )
         )
     order = by_likelihood(diagnosis)
     both = (diagnosis.likelihood, diagnosis.entropy)
     at = np.column_stack([i.mean for i in both])[order]
-    ends = [t_interval(i.mean, i.std_error, i.freedom, level) for i in both]
+    ends = [t_interval(i.mean, i.std_error, i.freedom, confidence_level) for i in both]
     lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
     x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
     kinds = tuple(diagnosis.verdicts[i].kind for i in order)
     of = str(diagnosis.provenance.get("quantity", ""))
-    notes = [shortened(of, 60)] if of else []
+    notes = [shorten(of, 60)] if of else []
     notes += [counted(both[0].rows, "row"), repeated(both[0])]
     known = np.isfinite(lower).any()
-    notes.append(f"crosses: {100 * level:g} % intervals" if known else "no intervals")
+    notes.append(f"crosses: {100 * confidence_level:g} % intervals" if known else "no intervals")
     far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
     notes += far[0] or far[1]
     return ImportanceMap(

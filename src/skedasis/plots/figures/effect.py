@@ -1,6 +1,7 @@
 """From an `Effect` of a numeric feature to a figure specification.
 
-`picture` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE to
+`effect_spec` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE
+to
 `figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots here. Those have two panels:
 
 - the main panel: the curve, its confidence interval, and a band of one standard deviation (`Effect.heterogeneity`);
@@ -18,24 +19,24 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
-from skedasis.plots.scales import Axis, shortened
-from skedasis.plots.spec import ACROSS, Band, Bars, FigureSpec, Line, Panel, View
-from skedasis.results.build.linear_form import LOCAL, drawn
-from skedasis.results.checks.elevated_regions import rises
+from skedasis.plots.scales import Axis, shorten
+from skedasis.plots.spec import ACROSS, Band, Bars, EffectPlotOptions, FigureSpec, Line, Panel
+from skedasis.results.build.linear_form import LOCAL, curve_polygon
+from skedasis.results.checks.elevated_regions import elevated_regions
 from skedasis.results.effect import BinStats, Effect
 from skedasis.stats.grid import Cells
 
 
-def picture(effect: Effect, view: View | None = None) -> FigureSpec:
+def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
     """Return the figure specification of an effect.
 
     Parameters
     ----------
     effect : Effect
-    view : View, optional
+    view : EffectPlotOptions, optional
 
     Returns
     -------
@@ -54,16 +55,16 @@ def picture(effect: Effect, view: View | None = None) -> FigureSpec:
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> shown = picture(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
+    >>> shown = effect_spec(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
     >>> [w.text for w in shown.slopes.words]
     ['n=67', 'n=67', 'n=66']
     >>> shown.main.y.label
     'effect on prediction'
     """
-    view = View() if view is None else view
+    view = EffectPlotOptions() if view is None else view
     if view.color is not None and effect.curves is None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "plot(color)",
                 f"{effect.spec.method} without individual curves",
                 "a PDP or ICE that keeps curves",
@@ -71,7 +72,7 @@ def picture(effect: Effect, view: View | None = None) -> FigureSpec:
             )
         )
     if view.rises and (effect.levels is not None or effect.bins is not None):
-        rises(effect)  # raises an error that names what is needed
+        elevated_regions(effect)  # raises an error that names what is needed
     if effect.levels is not None:
         return categorical.picture(effect, effect.levels, view)
     if effect.bins is None:
@@ -109,7 +110,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
         comparable.
     across : int
-        As in `View`.
+        As in `EffectPlotOptions`.
 
     Returns
     -------
@@ -125,7 +126,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     bins, about = effect.bins, effect.about
     if bins is None or not has_bins(effect):
         raise UnsupportedError(
-            explained(
+            format_error(
                 "slopes",
                 f"{effect.spec.method} without bins",
                 "an effect with bins",
@@ -148,11 +149,11 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     )
     x = effect_parts.horizontal(effect)
     if means:
-        named = (shortened(about.quantity, 40), about.unit)
+        named = (shorten(about.quantity, 40), about.unit)
         panel = effect_parts.spread_panel(x, named, s, effect_parts.MEANS_OF["bin"], zero=False)
     else:
-        per = shortened(about.feature.per, 24)
-        unit = f"{about.unit or shortened(about.quantity, 24)} per {per}"
+        per = shorten(about.feature.per, 24)
+        unit = f"{about.unit or shorten(about.quantity, 24)} per {per}"
         named = ("slope per SD", about.unit) if per_sd else ("slope", unit)
         texts = ("mean slope", "± standard deviation of local effects", "local effects")
         panel = effect_parts.spread_panel(x, named, s, texts, zero=True)
@@ -160,7 +161,7 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     return replace(panel, hatches=tuple(effect_parts.hatches(bins)), words=words)
 
 
-def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
+def _accumulated(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Panel:
     notes = _notes(effect, bins)
     if effect_parts.stepped(effect):
         notes = (*notes, "slopes are differences across bins")
@@ -175,10 +176,10 @@ def _accumulated(effect: Effect, bins: BinStats, view: View) -> Panel:
     )
 
 
-def _marginal(effect: Effect, bins: BinStats, view: View) -> Panel:
+def _marginal(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Panel:
     """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    label = f"mean {shortened(effect.about.quantity, 24)} in the bin"
+    label = f"mean {shorten(effect.about.quantity, 24)} in the bin"
     notes = _notes(effect, bins)
     return _curve(
         effect, bins, view, "± standard deviation within the bin", label, notes, ("", after)
@@ -199,14 +200,14 @@ def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
 def _curve(
     effect: Effect,
     bins: BinStats,
-    view: View,
+    view: EffectPlotOptions,
     spread: str,
     label: str,
     notes: tuple[str, ...],
     around: tuple[str, str],
 ) -> Panel:
     """Return the main panel: a curve with its bands."""
-    x, value = drawn(bins, effect.points, effect.value)
+    x, value = curve_polygon(bins, effect.points, effect.value)
     std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
         Band(x, value - std, value + std, "heterogeneity", spread),
@@ -215,7 +216,7 @@ def _curve(
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
     finer = effect.spec.local != "values" and len(x) > len(bins) + 1
     marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
-    point = effect_parts.aside(effect, view.level)
+    point = effect_parts.aside(effect, view.confidence_level)
     return Panel(
         effect_parts.horizontal(effect),
         effect_parts.vertical(effect, bands, (value,), around, point),

@@ -13,7 +13,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots import spec
-from skedasis.plots.scales import LEAST, Axis, extent, shortened
+from skedasis.plots.scales import LEAST, Axis, extent, shorten
 from skedasis.plots.spec import (
     ACROSS,
     BELOW,
@@ -22,15 +22,15 @@ from skedasis.plots.spec import (
     Annotation,
     Band,
     Dashes,
+    EffectPlotOptions,
     Hatch,
     MissingMarker,
     Panel,
     Rug,
     Steps,
-    View,
     Violin,
 )
-from skedasis.results.build.linear_form import drawn
+from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
 from skedasis.stats.resampling import t_interval
 
@@ -191,13 +191,13 @@ MEANS_OF = {
 """Legend entries of the lower panel of an M-plot: means, whiskers and violins."""
 
 
-def interval(effect: Effect, view: View) -> Band:
+def interval(effect: Effect, view: EffectPlotOptions) -> Band:
     """Return the confidence interval of the average as a band."""
-    lower, upper = effect.interval(view.level, simultaneous=view.simultaneous)
+    lower, upper = effect.interval(view.confidence_level, simultaneous=view.simultaneous)
     what = "simultaneous band of the average" if view.simultaneous else "interval of the average"
-    text = f"{100 * view.level:g} % {what}"
-    x, below = drawn(effect.bins, effect.points, lower)
-    return Band(x, below, drawn(effect.bins, effect.points, upper)[1], "error", text)
+    text = f"{100 * view.confidence_level:g} % {what}"
+    x, below = curve_polygon(effect.bins, effect.points, lower)
+    return Band(x, below, curve_polygon(effect.bins, effect.points, upper)[1], "error", text)
 
 
 def horizontal(effect: Effect) -> Axis:
@@ -211,7 +211,7 @@ def horizontal(effect: Effect) -> Axis:
         few = float(np.diff(x).min()) > (high - low) / 9
     ticks = tuple(float(v) for v in x) if few and own else ()
     apart = "" if effect.missing_point is None else APART
-    name = shortened(feature.name, BELOW)
+    name = shorten(feature.name, BELOW)
     return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart, time=effect.time)
 
 
@@ -255,18 +255,18 @@ def vertical(
     else:
         low, high = extent([*reached, *curves])
     before, after = around
-    quantity = shortened(effect.about.quantity, max(12, BESIDE - len(before) - len(after)))
+    quantity = shorten(effect.about.quantity, max(12, BESIDE - len(before) - len(after)))
     return Axis(f"{before}{quantity}{after}", effect.about.unit, float(low), float(high), 0.06)
 
 
-def aside(effect: Effect, level: float) -> MissingMarker | None:
+def aside(effect: Effect, confidence_level: float) -> MissingMarker | None:
     """Return the point of missing values; its degrees of freedom follow from standard error and standard deviation."""
     point = effect.missing_point
     if point is None:
         return None
     size = (point.std / point.std_error) ** 2 if point.std_error > 0 else float(point.count)
     lower, upper = t_interval(
-        np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), level
+        np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), confidence_level
     )
     return MissingMarker(
         point.value, float(lower[0]), float(upper[0]), f"missing values (n={point.count:,})"

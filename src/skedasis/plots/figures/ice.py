@@ -1,7 +1,7 @@
 """From PDP and ICE to a figure specification: averages, individual curves, their colours, elevated regions.
 
 `dependence` builds the main panel of a PDP, ICE or d-ICE: the average over a grid, its confidence interval, a band of
-one standard deviation between curves, and the individual curves. Options of `View` add to it:
+one standard deviation between curves, and the individual curves. Options of `EffectPlotOptions` add to it:
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.factorize import absent
+from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures.effect_parts import (
     aside,
     counted,
@@ -34,24 +34,24 @@ from skedasis.plots.figures.effect_parts import (
     missing,
     vertical,
 )
-from skedasis.plots.scales import Axis, clean, extent, shortened, zero_rounding
+from skedasis.plots.scales import Axis, clean, extent, shorten, zero_rounding
 from skedasis.plots.spec import (
     SEED,
     STRIP_SPACE,
     Band,
     ColorEncoding,
+    EffectPlotOptions,
     IceCurves,
     Line,
     Outline,
     Panel,
     Rising,
     Strip,
-    View,
 )
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.checks.elevated_regions import Rise, rises
+from skedasis.results.checks.elevated_regions import ElevatedRegion, elevated_regions
 from skedasis.results.effect import Curves, Effect
-from skedasis.stats.grid import EVERY_JUMP, widths_share
+from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
 # --- colour encoding of curves -------------------------------------------------------------------
 
@@ -99,7 +99,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEnco
         got = f"the string {color!r}" if isinstance(color, str) else got
         expected = f"one value for each of the {needed:,} rows of X"
         fix = "Pass a column of X, or another array with one value per row"
-        raise DataError(explained("plot(color)", got, expected, fix))
+        raise DataError(format_error("plot(color)", got, expected, fix))
     said = name if name is not None else getattr(color, "name", None)
     called = "color" if said is None else str(said)
     missing = gaps(values)
@@ -112,7 +112,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEnco
 
 def group_name(tint: ColorEncoding, place: int) -> str:
     """Return the legend entry of a group; of rows with a missing value for -1."""
-    called = shortened(tint.name, 24)
+    called = shorten(tint.name, 24)
     return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
 
 
@@ -129,7 +129,7 @@ def gaps(values: NDArray[Any]) -> Bools:
     """Return which values are missing: None, NaN and similar markers."""
     if values.dtype.kind == "f":
         return np.isnan(values)
-    return np.array([absent(v) for v in values.tolist()], dtype=bool)
+    return np.array([is_absent(v) for v in values.tolist()], dtype=bool)
 
 
 def as_numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
@@ -164,7 +164,7 @@ def _grouped(
     if odd is not None or values.dtype.kind in "mMc":
         got = "dates or times" if values.dtype.kind in "mM" else type(odd).__name__
         fix = "Convert the values to numbers or text"
-        raise DataError(explained("plot(color)", got, "numbers, text or booleans", fix))
+        raise DataError(format_error("plot(color)", got, "numbers, text or booleans", fix))
     texts = np.array([str(v) for v in there], dtype=object)
     names, at, count = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
     if len(names) > FEW:
@@ -179,7 +179,7 @@ def _grouped(
 
 
 def _short(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(shortened(n, 24) for n in names)
+    return tuple(shorten(n, 24) for n in names)
 
 
 # --- histograms of groups ------------------------------------------------------------------------
@@ -193,14 +193,16 @@ WIDE = 0.4
 """Half width of the bar of a level."""
 
 
-def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -> Panel:
+def grouped(
+    effect: Effect, view: EffectPlotOptions, x: Axis, places: Floats | None = None
+) -> Panel:
     """Return the panel with the histogram of a feature in each group.
 
     Parameters
     ----------
     effect : Effect
         With individual curves.
-    view : View
+    view : EffectPlotOptions
         `view.color` defines the groups of the rows.
     x : Axis
         Horizontal axis of the main panel.
@@ -222,7 +224,7 @@ def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -
     if not groups.groups:
         fix = "Pass classes, text or booleans, such as color=y"
         raise UnsupportedError(
-            explained("plot(histogram)", "colours on a numeric scale", "groups", fix)
+            format_error("plot(histogram)", "colours on a numeric scale", "groups", fix)
         )
     if places is not None:
         known = np.isfinite(at) & (at >= 0)
@@ -244,7 +246,7 @@ def grouped(effect: Effect, view: View, x: Axis, places: Floats | None = None) -
 
 
 def _rows(
-    effect: Effect, view: View
+    effect: Effect, view: EffectPlotOptions
 ) -> tuple[Floats, ColorEncoding, Floats | None, tuple[str, ...]]:
     """Return feature values, groups and weights of the rows, and a note on which rows they are."""
     curves = effect.curves
@@ -266,16 +268,16 @@ def _values(effect: Effect, given: Any) -> Floats:
     if values.ndim != 1 or (n is not None and len(values) != n):
         got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
         rows = "each row" if n is None else f"each of the {n:,} rows"
-        fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"
-        raise DataError(explained("plot(values)", got, f"one value for {rows} of X", fix))
+        fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
+        raise DataError(format_error("plot(values)", got, f"one value for {rows} of X", fix))
     if effect.levels is not None:
         return effect.levels.places(values).astype(float)
     if effect.time is not None:
         return effect.time.days(given, "plot(values)")
     numbers = as_numbers(values, gaps(values))
     if numbers is None:
-        fix = f"Pass the column {shortened(effect.feature, 40)!r} of X"
-        raise DataError(explained("plot(values)", "values that are not numeric", "numbers", fix))
+        fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
+        raise DataError(format_error("plot(values)", "values that are not numeric", "numbers", fix))
     return numbers
 
 
@@ -360,13 +362,13 @@ def is_uncertainty(effect: Effect) -> bool:
     return any(word in said for word in UNCERTAIN)
 
 
-def with_elevated_regions(panel: Panel, effect: Effect, view: View) -> Panel:
+def with_elevated_regions(panel: Panel, effect: Effect, view: EffectPlotOptions) -> Panel:
     """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
     wanted = view.rises
     if wanted is None:
         known = effect.curves is not None and not effect.spec.derivative and effect.levels is None
         wanted = known and is_uncertainty(effect)
-    found = rises(effect, view.level) if wanted else ()
+    found = elevated_regions(effect, view.confidence_level) if wanted else ()
     if not found:
         return panel
     low, high = panel.y.range
@@ -375,12 +377,12 @@ def with_elevated_regions(panel: Panel, effect: Effect, view: View) -> Panel:
     return replace(panel, y=y, strips=strips(found, panel.x, view.across))
 
 
-def strips(found: Sequence[Rise], x: Axis, across: int) -> tuple[Strip, ...]:
+def strips(found: Sequence[ElevatedRegion], x: Axis, across: int) -> tuple[Strip, ...]:
     """Return the strips of elevated regions from left to right, with texts where they fit.
 
     Parameters
     ----------
-    found : sequence of Rise
+    found : sequence of ElevatedRegion
     x : Axis
     across : int
         Characters that fit across the panel.
@@ -409,7 +411,7 @@ VERTICES = 13
 """A grid of at most this many points has marks."""
 
 
-def dependence(effect: Effect, view: View) -> Panel:
+def dependence(effect: Effect, view: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
     shown, centring = centred_as_requested(effect, view)
     x, value, spread = shown.points, shown.value, shown.heterogeneity
@@ -427,7 +429,7 @@ def dependence(effect: Effect, view: View) -> Panel:
     if bundle is not None:
         notes.append(counted(len(bundle.y), "curve"))
     individual = () if bundle is None else (bundle.y,)
-    point = aside(shown, view.level)
+    point = aside(shown, view.confidence_level)
     words = ("effect on " if moves else "", "")
     if derivative:
         words = ("slope of ", per_words(effect.about.feature))
@@ -451,7 +453,7 @@ def dependence(effect: Effect, view: View) -> Panel:
 
 def per_words(feature: Feature) -> str:
     """Return the text after the name of a slope: " per age", or " per day" for dates and times."""
-    return f" per {'day' if feature.time is not None else shortened(feature.name, 24)}"
+    return f" per {'day' if feature.time is not None else shorten(feature.name, 24)}"
 
 
 def slope_unit(effect: Effect) -> str | None:
@@ -463,7 +465,7 @@ def slope_unit(effect: Effect) -> str | None:
     return f"{top or ''} per {bottom}".strip() if bottom else top
 
 
-def centred_as_requested(effect: Effect, view: View) -> tuple[Effect, bool]:
+def centred_as_requested(effect: Effect, view: EffectPlotOptions) -> tuple[Effect, bool]:
     """Return the effect centred as requested by `view.ice`, and whether it was centred here.
 
     Raises
@@ -473,7 +475,7 @@ def centred_as_requested(effect: Effect, view: View) -> tuple[Effect, bool]:
     """
     if view.ice == "raw" and effect.spec.center is not None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 "plot(ice='raw')",
                 f"{effect.spec.method} with center={effect.spec.center!r}",
                 "an effect that is not centred",
@@ -518,8 +520,8 @@ def centred(effect: Effect) -> Effect:
 
 def share_of(effect: Effect) -> Floats:
     """Return the weight of each point in the mean over the grid."""
-    if effect.provenance.get("grid") == EVERY_JUMP:
-        return widths_share(effect.points)
+    if effect.provenance.get("grid") == EXACT_STEP_GRID:
+        return width_weights(effect.points)
     return np.full(len(effect.points), 1 / max(len(effect.points), 1))
 
 
@@ -536,11 +538,11 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
         anchor = next((anchor[k] for k in keys if k in anchor), None)
     if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
         anchor = f"{anchor:.6g}".replace("-", MINUS)
-    return (f"0 at {shortened(feature.name, 24)} = {shortened(str(anchor), 24)}",)
+    return (f"0 at {shorten(feature.name, 24)} = {shorten(str(anchor), 24)}",)
 
 
 def individual_curves(
-    x: Floats, curves: Curves | None, view: View, effect: Effect, shift: float = 0.0
+    x: Floats, curves: Curves | None, view: EffectPlotOptions, effect: Effect, shift: float = 0.0
 ) -> IceCurves | None:
     """Return the individual curves, at most `view.curves` of them.
 
@@ -548,7 +550,7 @@ def individual_curves(
     ----------
     x : ndarray of float, shape (m,)
     curves : Curves, optional
-    view : View
+    view : EffectPlotOptions
     effect : Effect
     shift : float
         For nominal levels: largest horizontal offset of a row's dash from the position of the level.

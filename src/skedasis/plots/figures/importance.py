@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, distinct_names, extent, shortened
+from skedasis.plots.scales import Axis, clean, distinct_names, extent, shorten
 from skedasis.plots.spec import BELOW
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
@@ -119,7 +119,7 @@ def bars(
     *,
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
 ) -> BarPanel:
     """Return the specification of a bar chart of importances.
 
@@ -130,7 +130,7 @@ def bars(
         Features to show; by default all.
     top : int, optional
         Largest number of features; the most important ones are shown.
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
 
     Returns
@@ -140,7 +140,7 @@ def bars(
     Raises
     ------
     DataError
-        For unknown features or none, if `top` is not a positive integer, or if `level` is not in (0, 1).
+        For unknown features or none, if `top` is not a positive integer, or if `confidence_level` is not in (0, 1).
 
     Examples
     --------
@@ -151,14 +151,19 @@ def bars(
     >>> panel.names, panel.value.tolist(), panel.notes
     (('b',), [6.0], ('90 rows', '2 repeats', '1 of 2 features not shown'))
     """
-    if isinstance(level, bool) or not 0 < level < 1:
+    if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
         raise DataError(
-            explained("plot(level)", repr(level), "a number between 0 and 1", "Use 0.95")
+            format_error(
+                "plot(confidence_level)",
+                repr(confidence_level),
+                "a number between 0 and 1",
+                "Use 0.95",
+            )
         )
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
     lower, upper = t_interval(
-        value, importance.std_error[chosen], importance.freedom[chosen], level
+        value, importance.std_error[chosen], importance.freedom[chosen], confidence_level
     )
     repeats = _marks(importance, importance.values[chosen])
     notes = [counted(importance.rows, "row"), repeated(importance)]
@@ -176,7 +181,7 @@ def bars(
         upper,
         repeats,
         x,
-        f"{100 * level:g} % interval",
+        f"{100 * confidence_level:g} % interval",
         titled(importance),
         tuple(notes),
     )
@@ -212,14 +217,14 @@ def shifts(
         if importance.metric is not None:
             fix = "A metric is computed over all rows at once; explain a loss instead"
         raise UnsupportedError(
-            explained("plot(kind='local')", "an importance without kept rows", "kept rows", fix)
+            format_error("plot(kind='local')", "an importance without kept rows", "kept rows", fix)
         )
     top = SHOWN if top is None and features is None else top
     chosen = display_order(importance, features, top)
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
     weight = np.ones(len(local)) if local.weight is None else local.weight
     edges, low, high = _edges(local.own, after)
-    x = Axis(shortened(importance.quantity, BELOW), importance.unit, low, high, 0.0)
+    x = Axis(shorten(importance.quantity, BELOW), importance.unit, low, high, 0.0)
     names = distinct_names([clean(importance.features[i]) for i in chosen], HEADED)
     found = [
         _shift(name, x, edges, local.own, moved, weight)
@@ -240,7 +245,7 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
         isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1
     ):
         raise DataError(
-            explained(
+            format_error(
                 "plot(top)", repr(top), "an integer of at least 1, or None", "Use 20, or None"
             )
         )
@@ -248,21 +253,23 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
     known = importance.features
     if asked is not None and any(f not in known for f in asked):
         odd = next(f for f in asked if f not in known)
-        shown = ", ".join(repr(shortened(f, 40)) for f in known[:8])
+        shown = ", ".join(repr(shorten(f, 40)) for f in known[:8])
         expected = f"some of {shown}{', …' if len(known) > 8 else ''}"
-        raise DataError(explained("plot(features)", repr(odd), expected, "Use names of features"))
+        raise DataError(
+            format_error("plot(features)", repr(odd), expected, "Use names of features")
+        )
     places = range(len(known)) if asked is None else [known.index(f) for f in dict.fromkeys(asked)]
     places = np.array(sorted(places), dtype=np.int64)
     if len(places) == 0:
         raise DataError(
-            explained("plot(features)", "no features", "at least one", "Name some features")
+            format_error("plot(features)", "no features", "at least one", "Name some features")
         )
     return places[np.argsort(-importance.mean[places], kind="stable")][:top]
 
 
 def titled(importance: Importance) -> str:
     """Return the title: the method and the metric or quantity."""
-    what = shortened(importance.metric or importance.quantity, TITLE)
+    what = shorten(importance.metric or importance.quantity, TITLE)
     return f"{importance.method} of {what}" if what else importance.method
 
 
@@ -299,7 +306,7 @@ def axis_of_values(
     low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
     unit = None if importance.metric is not None else importance.unit
     name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
-    return Axis(shortened(name, BELOW), unit, float(low), float(high), 0.04)
+    return Axis(shorten(name, BELOW), unit, float(low), float(high), 0.04)
 
 
 def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import (
@@ -35,13 +35,13 @@ from skedasis.plots.scales import (
     extent,
     number,
     padded,
-    places,
-    shortened,
+    position_texts,
+    shorten,
 )
-from skedasis.plots.scales import places as places_text
+from skedasis.plots.scales import position_texts as places_text
 from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
-from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.results.surface import PairAxis, PairRows, Surface
 
 # --- contours across bands of levels -------------------------------------------------------------
 
@@ -179,7 +179,7 @@ class HeatmapAxis:
 
 
 def heatmap_axis(
-    side: Side, feature: Feature, *, step: bool, most: int, across: int | None
+    side: PairAxis, feature: Feature, *, step: bool, most: int, across: int | None
 ) -> HeatmapAxis:
     """Return one side of the heat map."""
     if side.levels is not None:
@@ -188,7 +188,7 @@ def heatmap_axis(
         axis = places.axis(feature, across, most)
         return HeatmapAxis(axis, edges, side.levels.array()[places.shown], places.shown, places)
     nodes = np.asarray(side.nodes, dtype=float)
-    name = shortened(feature.name, BELOW)
+    name = shorten(feature.name, BELOW)
     if side.strips is not None:
         # A gradient between the two values would show values that no row has.
         labels = distinct_names(places_text(np.array(side.strips)), MOST_LETTERS)
@@ -503,14 +503,14 @@ def _short(nodes: Floats) -> Floats:
     return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
 
 
-def _side_intervals(side: Side, rim: HeatmapAxis, fold: int) -> _Intervals:
+def _side_intervals(side: PairAxis, rim: HeatmapAxis, fold: int) -> _Intervals:
     """Return the intervals of one side, with `fold` neighbouring bins each."""
-    name = shortened(rim.axis.name, LETTERS)
+    name = shorten(rim.axis.name, LETTERS)
     unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
     if rim.places is not None:
         shown = rim.places.shown
         names = [
-            f"{name}: {shortened(side.levels.labels[k] if side.levels else '', LETTERS)}"
+            f"{name}: {shorten(side.levels.labels[k] if side.levels else '', LETTERS)}"
             for k in shown
         ]
         return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in shown])
@@ -519,7 +519,7 @@ def _side_intervals(side: Side, rim: HeatmapAxis, fold: int) -> _Intervals:
         return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
     nodes = np.asarray(side.nodes, dtype=float)
     time = rim.axis.time
-    texts = places(_short(nodes)) if time is None else time.texts(nodes)
+    texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
         homes = [] if side.bins is None else [np.array([0])]
         return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
@@ -622,10 +622,10 @@ class SurfacePlotOptions:
         if self.empty not in ("hatched", "filled", "blank"):
             fix = "Use one of these values"
             expected = "'hatched', 'filled' or 'blank'"
-            raise DataError(explained("plot(empty)", repr(self.empty), expected, fix))
+            raise DataError(format_error("plot(empty)", repr(self.empty), expected, fix))
         if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
             expected = "a number of contours, their values, or None"
-            raise DataError(explained("plot(levels)", repr(self.levels), expected, "Use 7"))
+            raise DataError(format_error("plot(levels)", repr(self.levels), expected, "Use 7"))
 
 
 def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSpec:
@@ -726,7 +726,7 @@ def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
     return count.T if order == (0, 1) else count
 
 
-def _home(side: Side, x: Floats) -> Ints:
+def _home(side: PairAxis, x: Floats) -> Ints:
     """Return the index of each row's bin, level or value; -1 for none."""
     if side.strips is None:
         return side.home(x)
@@ -799,7 +799,7 @@ def _contains_zero(
         return np.zeros((0, 4))
     if surface.includes_main_effects:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"plot(sure) of a {surface.spec.method}'s surface",
                 "values that include main effects, for which zero has no special meaning",
                 "an interaction effect alone, as ALE and DALE return it",
@@ -821,7 +821,7 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
     joint = not surface.includes_main_effects
     centred = joint or surface.spec.center is not None or surface.cells is not None
     before = "interaction effect on " if joint else "effect on " if centred else ""
-    name = f"{before}{shortened(about.quantity, BESIDE - len(before))}"
+    name = f"{before}{shorten(about.quantity, BESIDE - len(before))}"
     # Values at corners far from all rows would dominate the colour scale.
     near = extent([_near_rows(surface, value)])
     if not joint:
@@ -930,12 +930,12 @@ def _notes(
         if rim.places is not None and len(rim.places) < len(rim.places.levels):
             shown, all_ = len(rim.places), len(rim.places.levels)
             notes.append(
-                f"{shown} of {all_:,} levels of {shortened(rim.axis.name, 24)}, with most rows"
+                f"{shown} of {all_:,} levels of {shorten(rim.axis.name, 24)}, with most rows"
             )
     return tuple(notes)
 
 
-def _parts(side: Side) -> tuple[int, str]:
+def _parts(side: PairAxis) -> tuple[int, str]:
     if side.levels is not None:
         return side.m, "level" if side.m == 1 else "levels"
     if side.strips is not None:

@@ -29,7 +29,7 @@ from skedasis.plots.figures.compare import (
     ordered_effects,
     overlay,
 )
-from skedasis.plots.figures.effect import picture
+from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.mpl.marks import (
     Legend,
     axis_of,
@@ -44,7 +44,7 @@ from skedasis.plots.mpl.marks import (
     scaled,
 )
 from skedasis.plots.scales import Axis
-from skedasis.plots.spec import ACROSS, FigureSpec, Ice, View
+from skedasis.plots.spec import ACROSS, EffectPlotOptions, FigureSpec, Ice
 from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
 from skedasis.results.effect import Effect
 
@@ -72,7 +72,7 @@ def draw(
     ice: Ice = "centered",
     own: bool = False,
     curves: int = 200,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     color: Any = None,
     color_name: str | None = None,
     rises: bool | None = None,
@@ -97,7 +97,7 @@ def draw(
         Whether the observed value of each row is marked on its curve.
     curves : int
         Largest number of curves.
-    level : float
+    confidence_level : float
         Confidence level of the intervals of the average.
     color : array_like, shape (n,), optional
         One value for each row of X, by which its curve is coloured. Numbers get a colour scale; text, booleans and
@@ -151,9 +151,11 @@ def draw(
     """
     width = _WIDTH if size is None else size[0]
     across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
-    wanted = View(ice, own, curves, level, across, color, color_name, rises, histogram, values)
+    wanted = EffectPlotOptions(
+        ice, own, curves, confidence_level, across, color, color_name, rises, histogram, values
+    )
     wanted = replace(wanted, simultaneous=simultaneous)
-    shown = picture(effect, wanted)
+    shown = effect_spec(effect, wanted)
     if ax is not None:
         entries = draw_panel(ax, shown.main)
         head(ax, shown.main, 80)
@@ -216,7 +218,7 @@ def draw_all(
     lower: bool = True,
     ice: Ice = "centered",
     curves: int = 60,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -252,7 +254,9 @@ def draw_all(
     columns = columns or columns_for(len(chosen))
     width = 2.75 if size is None else (size[0] - 0.5) / columns
     # Letters are smaller here, and only the leftmost panels have numbers at the vertical axis.
-    view = View(ice, False, curves, level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS)))
+    view = EffectPlotOptions(
+        ice, False, curves, confidence_level, round(ACROSS * (width - 0.3) / (_WIDTH - _MARGINS))
+    )
     shown = comparable(chosen, view, lower)
     rows = -(-len(shown) // columns)
     deep = any(p.slopes is not None for p in shown)
@@ -349,7 +353,7 @@ def compare(
     labels: Sequence[str] | None = None,
     center: Zero = "mean",
     ax: Axes | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -366,7 +370,7 @@ def compare(
         effects unchanged. Derivatives are never centred.
     ax : matplotlib Axes, optional
         Axes to draw on. By default a figure is created.
-    level : float
+    confidence_level : float
         Confidence level of the intervals, which are drawn for at most 3 effects.
     legend : bool
         Whether to draw a legend.
@@ -404,7 +408,7 @@ def compare(
     ['PDP', 'ALE', 'MPlot', 'rows']
     """
     given, named = as_effects_and_labels(effects)
-    shown = overlay(given, named if labels is None else labels, center, level)
+    shown = overlay(given, named if labels is None else labels, center, confidence_level)
     own = ax is None
     if ax is None:
         width, height = size or (6.8, 4.4 + depth(shown.x))

@@ -19,7 +19,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.figures.diagnosis import (
     ImportanceMap,
     RedundancyBars,
@@ -71,7 +71,7 @@ def draw_importance(
     kind: Kind = "bars",
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     ax: Axes | None = None,
     size: tuple[float, float] | None = None,
     legend: bool = True,
@@ -89,7 +89,7 @@ def draw_importance(
         Features to show. By default all; for "local" the six most important ones.
     top : int, optional
         Largest number of features; the most important ones are shown, and the notes state how many are omitted.
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
     ax : matplotlib Axes, optional
         Axes to draw on; for "local" only with one feature. By default a figure is created.
@@ -127,11 +127,11 @@ def draw_importance(
     """
     if kind not in ("bars", "local"):
         raise DataError(
-            explained("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
+            format_error("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
         )
     if kind == "local":
         return _local(importance, features, top, ax, size, legend=legend)
-    panel = bars(importance, features=features, top=top, level=level)
+    panel = bars(importance, features=features, top=top, confidence_level=confidence_level)
     own = ax is None
     if ax is None:
         ax = blank_figure(size or (6.8, 1.35 + line_height(len(panel)) * len(panel))).subplots()
@@ -215,7 +215,7 @@ def _local(
         first, *more = found
         if more:
             got, fix = f"{len(found)} features", f"Use features=[{first.name!r}]"
-            raise DataError(explained("plot(ax) with kind='local'", got, "one feature", fix))
+            raise DataError(format_error("plot(ax) with kind='local'", got, "one feature", fix))
         entries = _histograms(ax, first, said)
         label_below(ax, first.x)
         label_beside(ax, first.y)
@@ -317,7 +317,7 @@ LINE, LEAST = 0.22, 8
 def draw_diagnosis(
     diagnosis: Diagnosis,
     *,
-    level: float | None = None,
+    confidence_level: float | None = None,
     ax: Axes | None = None,
     size: tuple[float, float] | None = None,
     legend: bool = True,
@@ -327,7 +327,7 @@ def draw_diagnosis(
     Parameters
     ----------
     diagnosis : Diagnosis
-    level : float, optional
+    confidence_level : float, optional
         Confidence level of the intervals; by default that of the verdicts.
     ax : matplotlib Axes, optional
         Axes for the scatter plot of the two importances alone. By default a figure with both panels is created.
@@ -352,7 +352,7 @@ def draw_diagnosis(
     be read at face value; features further up share their information with other features. Names without free space
     are omitted, and the panel states their number. Costs no model rows.
     """
-    shown = where(diagnosis, level)
+    shown = where(diagnosis, confidence_level)
     beside = predictable(diagnosis)
     if ax is not None:
         entries = _scatter(ax, shown)

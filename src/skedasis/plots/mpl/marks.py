@@ -26,7 +26,7 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 from skedasis._types import Floats, Ints
 from skedasis.data import times
 from skedasis.plots.figures.ice import ends, group_name
-from skedasis.plots.scales import Axis, join_notes, shortened, wrapped
+from skedasis.plots.scales import Axis, join_notes, shorten, wrapped
 from skedasis.plots.spec import (
     Band,
     ColorEncoding,
@@ -367,7 +367,7 @@ def scaled(ax: Axes, panel: Panel) -> None:
         return
     scale = color_scale(tint)
     bar = ax.figure.colorbar(scale, ax=ax, pad=0.02, fraction=0.05, aspect=30)
-    beside(bar.ax, Axis(shortened(tint.name, 40), None, *scale.get_clim(), 0.0))
+    beside(bar.ax, Axis(shorten(tint.name, 40), None, *scale.get_clim(), 0.0))
 
 
 def beside(ax: Axes, axis: Axis) -> None:
@@ -419,7 +419,7 @@ def bundle(ax: Axes, strands: IceCurves) -> Legend:
             key: dict[str, Any] = {**look, "lw": 1.6}
             entries[name] = Line2D([], [], **key)
     if not strands.tint.groups:
-        entries[f"{strands.label}, coloured by {shortened(strands.tint.name, 16)}"] = Line2D(
+        entries[f"{strands.label}, coloured by {shorten(strands.tint.name, 16)}"] = Line2D(
             [], [], color=PLAIN, lw=0.9
         )
     return entries | _own(ax, strands, hues(strands.tint))

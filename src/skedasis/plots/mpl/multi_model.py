@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
@@ -26,21 +26,26 @@ from skedasis.plots.figures.importance import EACH_REPEAT, MEAN_OF_REPEATS
 from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.mpl.importance import bare, draw_bars, line_height
 from skedasis.plots.mpl.marks import Legend, clear_frame, draw_panel, head, headed, label_below
-from skedasis.plots.scales import shortened
+from skedasis.plots.scales import shorten
 from skedasis.plots.spec import Panel
 from skedasis.plots.theme import INK, SMALL
-from skedasis.results.multi_model import EffectOfModels, EffectsOfModels, ImportanceOfModels, Of
+from skedasis.results.multi_model import (
+    IntervalTarget,
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelImportance,
+)
 
 DASH = 0.035
 """Half width of a dash at a nominal level."""
 
 
 def draw_models(
-    found: EffectOfModels,
+    found: MultiModelEffect,
     ax: Axes | None = None,
     *,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -48,11 +53,11 @@ def draw_models(
 
     Parameters
     ----------
-    found : EffectOfModels
+    found : MultiModelEffect
     ax : matplotlib Axes, optional
         Axes to draw on. By default a figure is created.
     level, of
-        As in `EffectOfModels.interval`.
+        As in `MultiModelEffect.interval`.
     legend : bool
         Whether to draw a legend.
     size : (float, float), optional
@@ -65,9 +70,9 @@ def draw_models(
     Raises
     ------
     DataError, UnsupportedError
-        As `EffectOfModels.interval`.
+        As `MultiModelEffect.interval`.
     """
-    shown, own = models_panel(found, level, of), ax is None
+    shown, own = models_panel(found, confidence_level, of), ax is None
     panel = shown.panel
     if ax is None:
         width, height = size or (6.8, 4.2 + depth(panel.x))
@@ -106,13 +111,13 @@ def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
 
 
 def draw_all_models(
-    found: EffectsOfModels,
+    found: MultiModelEffects,
     *,
     by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     columns: int | None = None,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -120,7 +125,7 @@ def draw_all_models(
 
     Parameters
     ----------
-    found : EffectsOfModels
+    found : MultiModelEffects
     by : {"importance", "heterogeneity_score"}
     top, columns : int, optional
         Largest number of features; number of columns of the grid.
@@ -134,9 +139,9 @@ def draw_all_models(
     ranks = found.ranking(by)[:top]
     if not ranks:
         raise DataError(
-            explained("plot", "no effect", "at least one effect", "Explain one or more features")
+            format_error("plot", "no effect", "at least one effect", "Explain one or more features")
         )
-    each = [models_panel(found[r.feature], level, of) for r in ranks]
+    each = [models_panel(found[r.feature], confidence_level, of) for r in ranks]
     panels = share_vertical_axis([own.panel for own in each])
     columns = columns or columns_for(len(panels))
     rows = -(-len(panels) // columns)
@@ -167,20 +172,20 @@ def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
         f"rank 1 in {rank.first} of {models} models",
     )
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
-    y = replace(panel.y, name=shortened(panel.y.name, 36))
+    y = replace(panel.y, name=shorten(panel.y.name, 36))
     return replace(
-        panel, title=f"{place + 1}. {shortened(rank.feature, 24)}", notes=notes, rug=rug, y=y
+        panel, title=f"{place + 1}. {shorten(rank.feature, 24)}", notes=notes, rug=rug, y=y
     )
 
 
 def draw_importances(
-    found: ImportanceOfModels,
+    found: MultiModelImportance,
     ax: Axes | None = None,
     *,
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -188,7 +193,7 @@ def draw_importances(
 
     Parameters
     ----------
-    found : ImportanceOfModels
+    found : MultiModelImportance
     ax : matplotlib Axes, optional
     features, top
         As in `draw_importance`.
@@ -199,7 +204,9 @@ def draw_importances(
     -------
     matplotlib Figure
     """
-    panel = importance_panel(found, features=features, top=top, level=level, of=of)
+    panel = importance_panel(
+        found, features=features, top=top, confidence_level=confidence_level, of=of
+    )
     own = ax is None
     if ax is None:
         n = len(panel)

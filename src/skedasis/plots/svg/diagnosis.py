@@ -15,7 +15,7 @@ from skedasis.plots.figures.diagnosis import (
     where,
 )
 from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import SMALL, clean, number, shortened, touches
+from skedasis.plots.scales import SMALL, clean, number, shorten, touches
 from skedasis.plots.svg.elements import Drawing, joined, px, sheet, tag
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend
 from skedasis.plots.svg.importance import BARS_WIDTH, BarLines
@@ -55,7 +55,12 @@ _STEP = 1.25 * SMALL
 
 
 def diagnosis(
-    diagnosis: Diagnosis, *, ident: str, title: str = "", alt: str = "", level: float | None = None
+    diagnosis: Diagnosis,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
+    confidence_level: float | None = None,
 ) -> Drawing:
     """Draw features between Likelihood-PFI and Entropy-PFI, and below it how well other features predict each of them.
 
@@ -66,7 +71,7 @@ def diagnosis(
         Unique on the page.
     title, alt : str
         By default "Diagnosis" and a description of the figure.
-    level : float, optional
+    confidence_level : float, optional
         Confidence level of the intervals; by default that of the verdicts.
 
     Returns
@@ -84,7 +89,7 @@ def diagnosis(
     -----
     Names without free space are omitted; a note states their number. Costs no model rows.
     """
-    shown, more = where(diagnosis, level), predictable(diagnosis)
+    shown, more = where(diagnosis, confidence_level), predictable(diagnosis)
     full = [clean(diagnosis.features[i]) for i in by_likelihood(diagnosis)]
     defs = Defs(ident)
     head, y = headed(shown.title, shown.notes, BARS_WIDTH)
@@ -222,7 +227,7 @@ def _bars(
             x, y = float(lines.frame.x(0.0)) + 4, float(lines.y[i]) + 0.35 * SMALL
             unknown.append(tag("text", "unknown", x=x, y=y))
         known = [f"{said} {number(float(v))}" for said, v in zip(_R2, (a, b), strict=True)]
-        tips.append(lines.hit(i, "\n".join([shortened(full[i], 60), *known])))
+        tips.append(lines.hit(i, "\n".join([shorten(full[i], 60), *known])))
     look = {"class_": "amount more", "fill": defs.pattern("elsewhere")}
     marks = [tag("g", *first, class_="amount"), tag("g", *then, **look), lines.zero()]
     clip = defs.clip(lines.frame)
@@ -243,7 +248,7 @@ _R2 = ("R² from the other features", "R² from the other features and the label
 
 def _tooltip(shown: ImportanceMap, i: int, name: str) -> str:
     """Return the tooltip of a point."""
-    lines = [shortened(name, 60)]
+    lines = [shorten(name, 60)]
     for k, what in enumerate(("Likelihood-PFI", "Entropy-PFI")):
         text = f"{what} {number(float(shown.at[i, k]))}"
         ends = [float(e[i, k]) for e in (shown.lower, shown.upper)]
@@ -258,7 +263,7 @@ def _alt_text(shown: ImportanceMap, full: list[str]) -> str:
     kinds = dict.fromkeys(shown.kinds)
     groups: list[str] = []
     for kind in kinds:
-        mine = [shortened(n, 40) for n, k in zip(full, shown.kinds, strict=True) if k == kind]
+        mine = [shorten(n, 40) for n, k in zip(full, shown.kinds, strict=True) if k == kind]
         rest = f" and {len(mine) - 6:,} more" if len(mine) > 6 else ""
         groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
     return f"Horizontal axis: {shown.x.label}. Vertical axis: {shown.y.label}. {'; '.join(groups)}."

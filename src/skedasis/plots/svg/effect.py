@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.plots import descriptions
 from skedasis.plots.descriptions import effect_alt_text, overlay_alt_text
 from skedasis.plots.figures.categorical import Places
@@ -37,10 +37,17 @@ from skedasis.plots.figures.compare import (
     ordered_effects,
     overlay,
 )
-from skedasis.plots.figures.effect import picture, share_vertical_axis
+from skedasis.plots.figures.effect import effect_spec, share_vertical_axis
 from skedasis.plots.figures.importance import display_order
-from skedasis.plots.scales import clean, number, number_or_zero, places, shortened, width_of
-from skedasis.plots.spec import MOST_LEVELS, FigureSpec, IceCurves, Panel, View, most_levels
+from skedasis.plots.scales import clean, number, number_or_zero, position_texts, shorten, width_of
+from skedasis.plots.spec import (
+    MOST_LEVELS,
+    EffectPlotOptions,
+    FigureSpec,
+    IceCurves,
+    Panel,
+    most_levels,
+)
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import Drawing, joined, sheet, tag
 from skedasis.plots.svg.frame import (
@@ -60,11 +67,11 @@ from skedasis.plots.svg.panels import EDGE, RIGHT, Stack, head_of, headed, hits,
 from skedasis.plots.theme import OFTEN
 from skedasis.results.effect import Effect
 from skedasis.results.multi_model import (
-    EffectOfModels,
-    EffectsOfModels,
-    ImportanceOfModels,
+    IntervalTarget,
     ModelsRank,
-    Of,
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelImportance,
     mean_of,
 )
 
@@ -84,7 +91,7 @@ def small(
     by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
     lower: bool = True,
-    view: View | None = None,
+    view: EffectPlotOptions | None = None,
 ) -> tuple[list[Drawing], Drawing]:
     """Draw many effects on shared scales as separate drawings, which a page arranges side by side.
 
@@ -99,7 +106,7 @@ def small(
         Largest number of features.
     lower : bool
         Whether to draw the slopes per bin, too, per standard deviation of the feature.
-    view : View, optional
+    view : EffectPlotOptions, optional
 
     Returns
     -------
@@ -129,7 +136,7 @@ def small(
         name = f"{ident}-{i}"
         stack = _small(found, pic, view, Defs(name), (0.0, 2.0), heads)
         keys |= stack.keys
-        said = f"{found.spec.method} of {shortened(found.feature, 60)}"
+        said = f"{found.spec.method} of {shorten(found.feature, 60)}"
         parts = [stack.defs.written(), *stack.parts]
         words = effect_alt_text(found, pic.main)
         out.append(sheet(parts, (TILE_WIDTH, stack.start + 4), ident=name, title=said, alt=words))
@@ -162,11 +169,11 @@ def _chosen(
     top: int | None,
     *,
     lower: bool,
-    view: View | None,
-) -> tuple[list[Effect], list[FigureSpec], View]:
+    view: EffectPlotOptions | None,
+) -> tuple[list[Effect], list[FigureSpec], EffectPlotOptions]:
     """Return the effects to draw, their specifications on shared scales, and the options."""
     chosen = ordered_effects(effects, by, top)
-    view = replace(View(curves=60) if view is None else view, across=TILE_LETTERS)
+    view = replace(EffectPlotOptions(curves=60) if view is None else view, across=TILE_LETTERS)
     return chosen, comparable(chosen, view, lower), view
 
 
@@ -182,7 +189,7 @@ def _heads(shown: Sequence[FigureSpec]) -> tuple[float, float]:
 def _small(
     found: Effect,
     shown: FigureSpec,
-    view: View,
+    view: EffectPlotOptions,
     defs: Defs,
     origin: tuple[float, float],
     heads: tuple[float, float],
@@ -206,7 +213,7 @@ def effects(
     top: int | None = None,
     columns: int | None = None,
     lower: bool = True,
-    view: View | None = None,
+    view: EffectPlotOptions | None = None,
     title: str = "",
     alt: str = "",
 ) -> Drawing:
@@ -251,7 +258,7 @@ def effects(
             foot = max(foot, stack.start + 14)
     width = TILE_WIDTH * columns
     drawn, high = legend(_merge_equal_keys(keys), EDGE, foot, width - 2 * EDGE)
-    names = ", ".join(shortened(found.feature, 40) for found in chosen)
+    names = ", ".join(shorten(found.feature, 40) for found in chosen)
     words = (
         alt
         or f"{len(chosen)} effects on shared scales, ordered by {by.replace('_', ' ')}: {names}."
@@ -280,7 +287,7 @@ def compare(
     title: str = "",
     alt: str = "",
     center: Zero = "mean",
-    level: float = 0.95,
+    confidence_level: float = 0.95,
 ) -> Drawing:
     """Draw several effects of the same feature on the same axes.
 
@@ -293,7 +300,7 @@ def compare(
     title, alt : str
     center : {"mean", None}
         "mean" subtracts from each effect its mean over the data; None leaves the effects unchanged.
-    level : float
+    confidence_level : float
         Confidence level of the intervals, which are drawn for at most 3 effects.
 
     Returns
@@ -316,7 +323,7 @@ def compare(
     'PDP, ALE and MPlot of x0'
     """
     given, named = as_effects_and_labels([effects])
-    shown = overlay(given, named, center, level, OVERLAY_LETTERS)
+    shown = overlay(given, named, center, confidence_level, OVERLAY_LETTERS)
     first: Effect = given[0]
     room = OVERLAY_WIDTH - 2 * _EDGE
     methods = _listed([s.label for s in shown.strands])
@@ -334,7 +341,7 @@ def compare(
     foot = frame.bottom + below(shown.x, width) + 6
     below_all, high = legend(keys, _EDGE, foot, room)
     parts = [tag("defs", frame.clip(f"{ident}-clip")), head, panel, hits, below_all]
-    said = title or f"{methods} of {shortened(first.feature, 60)}"
+    said = title or f"{methods} of {shorten(first.feature, 60)}"
     words = alt or overlay_alt_text(shown, first.feature)
     return sheet(parts, (OVERLAY_WIDTH, foot + high + 4), ident=ident, title=said, alt=words)
 
@@ -407,17 +414,21 @@ LONG = 60
 
 
 def models(
-    found: EffectOfModels, *, ident: str, level: float = 0.95, of: Of | None = None
+    found: MultiModelEffect,
+    *,
+    ident: str,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
 ) -> Drawing:
     """Draw one feature's effect for several models.
 
     Parameters
     ----------
-    found : EffectOfModels
+    found : MultiModelEffect
     ident : str
         Unique on the page.
     level, of
-        As in `EffectOfModels.interval`.
+        As in `MultiModelEffect.interval`.
 
     Returns
     -------
@@ -426,7 +437,7 @@ def models(
     Raises
     ------
     DataError, UnsupportedError
-        As `EffectOfModels.interval`.
+        As `MultiModelEffect.interval`.
 
     Examples
     --------
@@ -437,24 +448,24 @@ def models(
     >>> models(sd.explain(each, X, 0, method=sd.ALE(bins=4)), ident="m").title
     'x0, 2 models'
     """
-    shown = models_panel(found, level, of)
+    shown = models_panel(found, confidence_level, of)
     return _sheet(found, shown, shown.panel, ident, (MODELS_WIDTH, MODELS_HEIGHT))[0]
 
 
 def small_models(
-    found: EffectsOfModels,
+    found: MultiModelEffects,
     *,
     ident: str,
     by: Literal["importance", "heterogeneity_score"] = "importance",
     top: int | None = None,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
 ) -> tuple[list[Drawing], Drawing]:
     """Draw effects of several features on shared scales as separate drawings, with a common legend.
 
     Parameters
     ----------
-    found : EffectsOfModels
+    found : MultiModelEffects
     ident : str
         Prefix of the identifiers of the figures; each ends with its index.
     by : {"importance", "heterogeneity_score"}
@@ -476,9 +487,11 @@ def small_models(
     ranks = found.ranking(by)[:top]
     if not ranks:
         raise DataError(
-            explained("explore", "no effect", "at least one effect", "Explain one or more features")
+            format_error(
+                "explore", "no effect", "at least one effect", "Explain one or more features"
+            )
         )
-    each = [models_panel(found[r.feature], level, of) for r in ranks]
+    each = [models_panel(found[r.feature], confidence_level, of) for r in ranks]
     panels = share_vertical_axis([own.panel for own in each])
     out: list[Drawing] = []
     keys: Keys = {}
@@ -499,19 +512,19 @@ def small_models(
 
 
 def importances(
-    found: ImportanceOfModels,
+    found: MultiModelImportance,
     *,
     ident: str,
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
-    of: Of | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
 ) -> Drawing:
     """Draw importances for several models: means as bars, models as dots, most important first.
 
     Parameters
     ----------
-    found : ImportanceOfModels
+    found : MultiModelImportance
     ident : str
         Unique on the page.
     features, top
@@ -523,7 +536,9 @@ def importances(
     -------
     Drawing
     """
-    panel = importance_panel(found, features=features, top=top, level=level, of=of)
+    panel = importance_panel(
+        found, features=features, top=top, confidence_level=confidence_level, of=of
+    )
     chosen = display_order(models_as_repeats(found), features, top)
     full = [clean(found.features[i]) for i in chosen]
     return chart(panel, full, ident=ident, dots=EACH, mean=MEAN)
@@ -535,13 +550,13 @@ def _headed(panel: Panel, rank: ModelsRank, place: int, models: int) -> Panel:
     spread = number_or_zero(rank.between, rank.importance)
     notes = (f"importance {number(rank.importance)} ± {spread}", first)
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
-    title = f"{place + 1}. {shortened(rank.feature, 24)}"
-    y = replace(panel.y, name=shortened(panel.y.name, 36))
+    title = f"{place + 1}. {shorten(rank.feature, 24)}"
+    y = replace(panel.y, name=shorten(panel.y.name, 36))
     return replace(panel, title=title, notes=notes, rug=rug, y=y)
 
 
 def _sheet(
-    found: EffectOfModels,
+    found: MultiModelEffect,
     shown: ModelsSpec,
     panel: Panel,
     ident: str,
@@ -566,7 +581,7 @@ def _sheet(
     if not small:
         drawn, high = legend(stack.keys, EDGE, stack.start + 6, size[0] - 2 * EDGE)
         parts.append(drawn)
-    title = f"{shortened(found.feature, LONG)}, {len(found)} models"
+    title = f"{shorten(found.feature, LONG)}, {len(found)} models"
     words = _alt_text(found, panel)
     whole = (size[0], stack.start + 6 + high + 4)
     return sheet(parts, whole, ident=ident, title=title, alt=words), stack.keys
@@ -583,12 +598,14 @@ def _model_curves(frame: Frame, shown: ModelsSpec) -> tuple[Markup, Keys]:
     return drawn, keys
 
 
-def _tooltips(found: EffectOfModels, shown: ModelsSpec, panel: Panel) -> list[descriptions.Tooltip]:
+def _tooltips(
+    found: MultiModelEffect, shown: ModelsSpec, panel: Panel
+) -> list[descriptions.Tooltip]:
     """Return a tooltip per point or level: mean of the models, standard deviation between them, and interval."""
     line, band = panel.lines[0], panel.bands[0]
     top = float(np.nanmax(np.abs(line.y), initial=0.0))
     spread = _between(shown.each)
-    unit = f" {shortened(panel.y.unit, 30)}" if panel.y.unit else ""
+    unit = f" {shorten(panel.y.unit, 30)}" if panel.y.unit else ""
     names, edges = _side_intervals(found, panel, line.x)
     out: list[descriptions.Tooltip] = []
     for i in descriptions.some(len(line.x)):
@@ -612,21 +629,21 @@ def _between(each: Floats) -> Floats:
 
 
 def _side_intervals(
-    found: EffectOfModels, panel: Panel, x: Floats
+    found: MultiModelEffect, panel: Panel, x: Floats
 ) -> tuple[list[str], list[float]]:
     """Return the names of points or levels, and the edges of their tooltips on the axis."""
     if found.levels is not None:
         kept = Places.of(found.about.feature, found.levels, MOST_LEVELS).shown.tolist()
-        names = [shortened(clean(found.levels.labels[k]), LONG) for k in kept]
+        names = [shorten(clean(found.levels.labels[k]), LONG) for k in kept]
         return names, [i - 0.5 for i in range(len(names) + 1)]
     unit = found.about.feature.unit
-    after = f" {shortened(unit, 30)}" if unit else ""
+    after = f" {shorten(unit, 30)}" if unit else ""
     low, high = panel.x.range
-    names = [f"{shortened(found.feature, LONG)} = {t}{after}" for t in places(x, found.time)]
+    names = [f"{shorten(found.feature, LONG)} = {t}{after}" for t in position_texts(x, found.time)]
     return names, [low, *((x[:-1] + x[1:]) / 2).tolist(), high]
 
 
-def _alt_text(found: EffectOfModels, panel: Panel) -> str:
+def _alt_text(found: MultiModelEffect, panel: Panel) -> str:
     """Return the alternative text."""
     y = panel.lines[0].y[np.isfinite(panel.lines[0].y)]
     top = float(np.abs(y).max(initial=0.0))
@@ -634,7 +651,7 @@ def _alt_text(found: EffectOfModels, panel: Panel) -> str:
     if len(y):
         low, high = number_or_zero(float(y.min()), top), number_or_zero(float(y.max()), top)
         ends = f" The mean of the models ranges from {low} to {high}."
-    return f"{panel.title} of {shortened(found.feature, LONG)} for {len(found)} models.{ends} {'; '.join(panel.notes)}."
+    return f"{panel.title} of {shorten(found.feature, LONG)} for {len(found)} models.{ends} {'; '.join(panel.notes)}."
 
 
 # --- one effect ----------------------------------------------------------------------------------
@@ -653,14 +670,19 @@ HEIGHTS = {"main": 220.0, "slopes": 160.0, "counts": 44.0, "groups": 90.0}
 
 
 def effect(
-    effect: Effect, view: View | None = None, *, ident: str, title: str = "", alt: str = ""
+    effect: Effect,
+    view: EffectPlotOptions | None = None,
+    *,
+    ident: str,
+    title: str = "",
+    alt: str = "",
 ) -> Drawing:
     """Draw an effect with all its panels.
 
     Parameters
     ----------
     effect : Effect
-    view : View, optional
+    view : EffectPlotOptions, optional
         Options; `across` is determined by the figure.
     ident : str
         Letters, digits and hyphens, unique on the page: prefix of the identifiers of patterns and clip paths.
@@ -674,7 +696,7 @@ def effect(
     Raises
     ------
     DataError, UnsupportedError
-        As `skedasis.plots.figures.effect.picture`.
+        As `skedasis.plots.figures.effect.effect_spec`.
 
     Examples
     --------
@@ -685,10 +707,10 @@ def effect(
     >>> drawing.title, drawing.width
     ('RHALE of x0', 480.0)
     """
-    view = View() if view is None else view
+    view = EffectPlotOptions() if view is None else view
     most = max(LEAST, POINTS // max(len(effect.points), 1))
     view = replace(view, across=ACROSS, curves=min(view.curves, most))
-    shown = picture(effect, view)
+    shown = effect_spec(effect, view)
     named = (
         ("main", shown.main),
         ("slopes", shown.slopes),
@@ -701,7 +723,7 @@ def effect(
         last = i == len(there) - 1
         stack.add(panel, height, last=last, titled=i == 0)
     stack.parts.append(hits(effect, shown, view, stack.frames))
-    said = title or f"{shown.main.title} of {shortened(effect.feature, 60)}"
+    said = title or f"{shown.main.title} of {shorten(effect.feature, 60)}"
     drawn, high = legend(stack.keys, EDGE, stack.start + 6, WIDTH - 2 * EDGE)
     parts = [stack.defs.written(), *stack.parts, drawn]
     size = (WIDTH, stack.start + 6 + high + 4)

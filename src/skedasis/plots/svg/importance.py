@@ -30,8 +30,8 @@ from skedasis.plots.scales import (
     count,
     fitting,
     number,
-    places,
-    shortened,
+    position_texts,
+    shorten,
     width_of,
 )
 from skedasis.plots.svg.elements import Drawing, joined, path, px, sheet, tag
@@ -153,7 +153,7 @@ def importance(
     alt: str = "",
     features: Sequence[str] | None = None,
     top: int | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
 ) -> Drawing:
     """Draw the importances of features as bars, most important first.
 
@@ -185,7 +185,7 @@ def importance(
     >>> importance(pf, ident="pfi").alt.startswith("Bar chart, most important first: age 0.200")
     True
     """
-    panel = bars(importance, features=features, top=top, level=level)
+    panel = bars(importance, features=features, top=top, confidence_level=confidence_level)
     full = [clean(importance.features[i]) for i in display_order(importance, features, top)]
     return chart(panel, full, ident=ident, title=title, alt=alt)
 
@@ -266,7 +266,7 @@ def _marks(lines: BarLines, panel: BarPanel, dots: str, mean: str) -> tuple[list
 
 def _tooltip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
     """Return the tooltip of a line."""
-    lines = [shortened(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
+    lines = [shorten(name, 60), f"importance {number(float(panel.value[i]))}{unit}"]
     if np.isfinite(panel.lower[i]):
         ends = [number(float(e[i])) for e in (panel.lower, panel.upper)]
         lines.append(f"{panel.interval} {ends[0]} to {ends[1]}")
@@ -279,7 +279,7 @@ def _tooltip(panel: BarPanel, i: int, name: str, unit: str, dots: str) -> str:
 def _bars_alt_text(panel: BarPanel, full: Sequence[str], unit: str) -> str:
     """Return the alternative text."""
     shown = zip(full[:5], panel.value.tolist(), strict=False)
-    first = "; ".join(f"{shortened(name, 60)} {number(v)}{unit}" for name, v in shown)
+    first = "; ".join(f"{shorten(name, 60)} {number(v)}{unit}" for name, v in shown)
     more = f"; and {len(full) - 5:,} more" if len(full) > 5 else ""
     return f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
 
@@ -418,14 +418,14 @@ def _arrow(x: float, y: float, look: str) -> Markup:
 
 def _hits(shift: PermutationHistograms, name: str) -> list[Tooltip]:
     """Return a tooltip per bar: its ends and the percentage of rows before and after permutation."""
-    edges = places(shift.edges)
-    unit = f" {shortened(shift.x.unit, 30)}" if shift.x.unit else ""
+    edges = position_texts(shift.edges)
+    unit = f" {shorten(shift.x.unit, 30)}" if shift.x.unit else ""
     return [
         Tooltip(
             float(shift.edges[k]),
             float(shift.edges[k + 1]),
             f"{edges[k]} – {edges[k + 1]}{unit}\nbefore permutation {number(float(shift.before[k]))} %\n"
-            f"{shortened(name, LONG)} permuted {number(float(shift.after[k]))} %",
+            f"{shorten(name, LONG)} permuted {number(float(shift.after[k]))} %",
         )
         for k in range(len(shift.before))
     ]
@@ -433,6 +433,6 @@ def _hits(shift: PermutationHistograms, name: str) -> list[Tooltip]:
 
 def _shifts_alt_text(found: Sequence[PermutationHistograms], names: Sequence[str]) -> str:
     """Return the alternative text."""
-    shown = [f"{shortened(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
+    shown = [f"{shorten(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
     first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."
     return f"{first} {'; '.join(shown)}."

@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.ice import ends, group_name
-from skedasis.plots.scales import SMALL, placed, places, shortened, thinned, width_of
+from skedasis.plots.scales import SMALL, placed, position_texts, shorten, thinned, width_of
 from skedasis.plots.spec import (
     Band,
     Bars,
@@ -500,8 +500,8 @@ def _parts(strands: IceCurves) -> Iterator[tuple[str, Ints, str, Markup]]:
     for k in np.unique(shade[shade >= 0]).tolist():
         yield "", np.flatnonzero(shade == k), f"v{k}", Markup("")
     # The colour scale is in the legend, because there is no space beside the panel.
-    low, high = places(np.array(ends(tint)))
-    label = f"{strands.label}, coloured by {shortened(tint.name, 24)}: {low} to {high}"
+    low, high = position_texts(np.array(ends(tint)))
+    label = f"{strands.label}, coloured by {shorten(tint.name, 24)}: {low} to {high}"
     yield label, np.zeros(0, dtype=np.int64), "", _scale()
 
 

@@ -1,8 +1,8 @@
 """Overview figures of reports as SVG: importance against heterogeneity, variance explained, calibration.
 
-- `places`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect varies
-  more between rows than the average effect over the feature's values.
-- `ledger`: a stacked bar of the parts of a whole, such as of the variance of the output.
+- `importance_scatter`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the
+  effect varies more between rows than the average effect over the feature's values.
+- `variance_bar`: a stacked bar of the parts of a whole, such as of the variance of the output.
 - `calibration`: a reliability diagram, observed frequency against predicted probability.
 """
 
@@ -25,7 +25,7 @@ from skedasis.plots.scales import (
     clean,
     distinct_names,
     number,
-    shortened,
+    shorten,
     width_of,
 )
 from skedasis.plots.spec import BELOW
@@ -65,7 +65,7 @@ _UNDER = ("importance exceeds", "heterogeneity score")
 
 
 @dataclass(frozen=True)
-class Place:
+class ImportancePoint:
     """A feature's importance and its heterogeneity score.
 
     Parameters
@@ -87,15 +87,15 @@ class Place:
     heterogeneity_score_ends: tuple[float, float] | None = None
 
 
-def places(
-    places: Sequence[Place],
+def importance_scatter(
+    places: Sequence[ImportancePoint],
     *,
     ident: str,
     links: Mapping[str, str],
     x_label: str,
     y_label: str,
     unit: str | None = None,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     title: str = "Importance and heterogeneity",
     alt: str = "",
 ) -> Drawing:
@@ -103,7 +103,7 @@ def places(
 
     Parameters
     ----------
-    places : sequence of Place
+    places : sequence of ImportancePoint
     ident : str
         Unique on the page.
     links : mapping of str to str
@@ -111,7 +111,7 @@ def places(
     x_label, y_label : str
         Axis labels of importance and heterogeneity score.
     unit : str, optional
-    level : float
+    confidence_level : float
         Confidence level of the intervals.
     title, alt : str
 
@@ -123,19 +123,19 @@ def places(
 
     Examples
     --------
-    >>> one = [Place("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
+    >>> one = [ImportancePoint("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
     >>> labels = {"x_label": "importance", "y_label": "heterogeneity score"}
-    >>> 'href="#f0"' in places(one, ident="w", links={"age": "#f0"}, **labels).svg
+    >>> 'href="#f0"' in importance_scatter(one, ident="w", links={"age": "#f0"}, **labels).svg
     True
     """
     order = sorted(places, key=lambda p: -p.importance if math.isfinite(p.importance) else math.inf)
     known = [p for p in order if math.isfinite(p.importance + p.heterogeneity_score)]
-    labels = (shortened(x_label, BELOW), shortened(y_label, BELOW))
+    labels = (shorten(x_label, BELOW), shorten(y_label, BELOW))
     parts: list[Markup] = []
     keys: Keys = {}
     y, hidden = 2.0, 0
     if known:
-        scatter = _Scatter.of(known, labels, unit, y, level)
+        scatter = _Scatter.of(known, labels, unit, y, confidence_level)
         drawn, keys, hidden = scatter.drawn(links)
         parts.append(drawn)
         y = scatter.frame.bottom + below(scatter.frame.across, scatter.frame.width) + 6
@@ -147,7 +147,9 @@ def places(
     return sheet([*parts, explained, foot], size, ident=ident, title=title, alt=said, role="group")
 
 
-def _scatter_notes(places: Sequence[Place], known: Sequence[Place], hidden: int) -> tuple[str, ...]:
+def _scatter_notes(
+    places: Sequence[ImportancePoint], known: Sequence[ImportancePoint], hidden: int
+) -> tuple[str, ...]:
     """Return notes on features and names that are not shown."""
     notes: list[str] = []
     if not places:
@@ -165,22 +167,22 @@ def _scatter_notes(places: Sequence[Place], known: Sequence[Place], hidden: int)
 class _Scatter:
     """The panel of the scatter plot."""
 
-    places: Sequence[Place]
+    places: Sequence[ImportancePoint]
     names: tuple[str, ...]
     frame: Frame
     at: Floats
     lower: Floats
     upper: Floats
-    level: float
+    confidence_level: float
 
     @classmethod
     def of(
         cls,
-        places: Sequence[Place],
+        places: Sequence[ImportancePoint],
         labels: tuple[str, str],
         unit: str | None,
         top: float,
-        level: float,
+        confidence_level: float,
     ) -> _Scatter:
         at = np.array([(p.importance, p.heterogeneity_score) for p in places], dtype=float)
         ends = [[_ends(e) for e in (p.importance_ends, p.heterogeneity_score_ends)] for p in places]
@@ -191,7 +193,7 @@ class _Scatter:
         left = beside(y, SCATTER_HEIGHT)
         frame = Frame(x, y, left, top, SCATTER_WIDTH - left - 20, SCATTER_HEIGHT)
         names = distinct_names([clean(p.feature) for p in places], SHORT)
-        return cls(places, names, frame, at, lower, upper, level)
+        return cls(places, names, frame, at, lower, upper, confidence_level)
 
     def drawn(self, links: Mapping[str, str]) -> tuple[Markup, Keys, int]:
         """Return the panel, its legend, and the number of points without a name."""
@@ -273,7 +275,7 @@ class _Scatter:
             if (shape, kind) in there
         }
         if intervals:
-            said = f"{100 * self.level:g} % intervals"
+            said = f"{100 * self.confidence_level:g} % intervals"
             keys[said] = tag("path", class_="cross", d="M3 0H23M13-6V6")
         return keys | {EQUAL: tag("path", class_="diagonal", d="M1 5L25-5")}
 
@@ -289,11 +291,11 @@ def _most(value: Floats, upper: Floats) -> float:
     return min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
 
 
-def _tooltip(place: Place, kind: str) -> str:
+def _tooltip(place: ImportancePoint, kind: str) -> str:
     """Return the tooltip of a point."""
     return "\n".join(
         [
-            shortened(place.feature, 60),
+            shorten(place.feature, 60),
             f"importance {number(place.importance)}{_interval_text(place.importance_ends)}",
             f"heterogeneity score {number(place.heterogeneity_score)}{_interval_text(place.heterogeneity_score_ends)}",
             kind,
@@ -307,14 +309,16 @@ def _interval_text(ends: tuple[float, float] | None) -> str:
     return f" ({number(ends[0])} to {number(ends[1])})"
 
 
-def _alt_text(known: Sequence[Place], labels: tuple[str, str], notes: Sequence[str]) -> str:
+def _alt_text(
+    known: Sequence[ImportancePoint], labels: tuple[str, str], notes: Sequence[str]
+) -> str:
     """Return the alternative text."""
     parts = [
         f"{counted(len(known), 'feature')}: {labels[0]} on the horizontal axis, {labels[1]} on the vertical axis."
     ]
     if known:
         first = "; ".join(
-            f"{shortened(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
+            f"{shorten(p.feature, 60)} {number(p.importance)} and {number(p.heterogeneity_score)}"
             for p in known[:5]
         )
         parts.append(f"Most important: {first}.")
@@ -344,7 +348,7 @@ class _Segment:
     look: int
 
 
-def ledger(
+def variance_bar(
     shares: Mapping[str, float],
     *,
     ident: str,
@@ -373,7 +377,7 @@ def ledger(
 
     Examples
     --------
-    >>> drawn = ledger(
+    >>> drawn = variance_bar(
     ...     {"additive effects": 0.75, "pairs shown": 0.3, "rest": -0.05}, ident="ledger"
     ... )
     >>> drawn.alt.split(". ")[0]
@@ -415,7 +419,7 @@ def _stacked(shares: Mapping[str, float]) -> list[_Segment]:
     for k, (name, share) in enumerate(shares.items()):
         step = share if math.isfinite(share) and share > 0 else 0.0
         look = k % len(PATTERNS)
-        parts.append(_Segment(shortened(name, LETTERS), share, at, at + step, look))
+        parts.append(_Segment(shorten(name, LETTERS), share, at, at + step, look))
         at += step
     return parts
 
@@ -452,7 +456,7 @@ def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
         d += f"M{px(one)} {px(y)}v{px(-BAR - 5)}"
     foot = y + TICK + GAP + 0.8 * SMALL
     texts = tag("text", "0", x=zero, y=foot)
-    last = f"100 % of {shortened(whole, 40)}"
+    last = f"100 % of {shorten(whole, 40)}"
     # Right-aligned at 100 %, if there is space.
     start = max(one, width_of(last) + 24)
     return tag(
@@ -466,7 +470,7 @@ def _axis(zero: float, one: float, end: float, y: float, whole: str) -> Markup:
 def _ledger_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
     """Return notes on negative, overlapping and unknown parts."""
     notes = [
-        f"{shortened(name, LETTERS)} is {_percent(share)}: the parts before it add up to more than {whole}, "
+        f"{shorten(name, LETTERS)} is {_percent(share)}: the parts before it add up to more than {whole}, "
         "because they overlap or are estimates"
         for name, share in shares.items()
         if share < 0
@@ -475,7 +479,7 @@ def _ledger_notes(shares: Mapping[str, float], end: float, whole: str) -> list[s
         notes.append(
             f"the parts add up to {_percent(end)} of {whole}, because they overlap or are estimates"
         )
-    unknown = [shortened(n, LETTERS) for n, s in shares.items() if not math.isfinite(s)]
+    unknown = [shorten(n, LETTERS) for n, s in shares.items() if not math.isfinite(s)]
     if unknown:
         notes.append(f"unknown: {', '.join(unknown)}")
     return notes
@@ -500,7 +504,7 @@ WHOLE = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Reliability:
+class ReliabilityBins:
     """Bins of the predicted probability of a class, and the observed frequency of the class in each.
 
     Parameters
@@ -525,7 +529,7 @@ class Reliability:
 
 
 def calibration(
-    bins: Reliability,
+    bins: ReliabilityBins,
     *,
     ident: str,
     title: str = "Calibration",
@@ -536,7 +540,7 @@ def calibration(
 
     Parameters
     ----------
-    bins : Reliability
+    bins : ReliabilityBins
         Bins without rows are not drawn.
     ident : str
         Unique on the page.
@@ -554,7 +558,7 @@ def calibration(
     >>> import numpy as np
     >>> ends = np.array([0.0, 0.5]), np.array([0.5, 1.0])
     >>> shares = np.array([0.2, 0.7]), np.array([0.25, 0.6])
-    >>> two = Reliability(
+    >>> two = ReliabilityBins(
     ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
     ... )
     >>> print(calibration(two, ident="c").alt)  # doctest: +ELLIPSIS
@@ -584,7 +588,7 @@ def calibration(
     )
 
 
-def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
+def _range(bins: ReliabilityBins, there: Bools) -> tuple[float, float]:
     """Return the ends of both axes: 0 and 1, or a smaller range for rare or almost certain events."""
     ends = [bins.left, bins.right, bins.predicted, bins.observed, bins.lower, bins.upper]
     known = np.concatenate([e[there & np.isfinite(e)] for e in ends])
@@ -602,7 +606,7 @@ def _range(bins: Reliability, there: Bools) -> tuple[float, float]:
 class _ReliabilityDiagram:
     """The parts of the diagram, for bins with rows."""
 
-    bins: Reliability
+    bins: ReliabilityBins
     there: Bools
     ends: tuple[float, float]
 

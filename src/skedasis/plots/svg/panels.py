@@ -25,7 +25,7 @@ from skedasis.plots.scales import (
     join_notes_in_pixels,
     lines_of,
 )
-from skedasis.plots.spec import FigureSpec, Panel, View
+from skedasis.plots.spec import EffectPlotOptions, FigureSpec, Panel
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import joined, px, tag
 from skedasis.plots.svg.frame import (
@@ -232,7 +232,9 @@ def stacked(
     return Stack(defs, left, width - room - RIGHT, origin[1], origin[0], small)
 
 
-def hits(effect: Effect, shown: FigureSpec, view: View, frames: Sequence[Frame]) -> Markup:
+def hits(
+    effect: Effect, shown: FigureSpec, view: EffectPlotOptions, frames: Sequence[Frame]
+) -> Markup:
     """Return the tooltips of an effect, over the panels they refer to."""
     main, lower, both = descriptions.of_effect(effect, shown, view)
     count = len(frames) - (shown.groups is not None)

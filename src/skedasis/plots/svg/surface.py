@@ -21,7 +21,7 @@ from skedasis.plots.figures.surface import (
     numbered,
     thinned,
 )
-from skedasis.plots.scales import SMALL, Axis, number, shortened, width_of
+from skedasis.plots.scales import SMALL, Axis, number, shorten, width_of
 from skedasis.plots.svg.elements import Drawing, px, sheet, tag, way
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend, line_key, overhang
 from skedasis.plots.svg.marks import Defs, heat_shades, patches
@@ -107,7 +107,7 @@ def surface(
         [*parts, bar, keys],
         (WIDTH, y + high + 2),
         ident=ident,
-        title=title or " \N{MULTIPLICATION SIGN} ".join(shortened(n, 60) for n in surface.features),
+        title=title or " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.features),
         alt=alt or _alt_text(shown),
     )
 
@@ -336,7 +336,7 @@ def _hit(frame: Frame, cell: Cell) -> Markup:
 def _alt_text(shown: HeatmapSpec) -> str:
     """Return the alternative text."""
     scale, axes = shown.scale, (shown.x.axis, shown.y.axis)
-    across, up = (shortened(axis.name, 60) for axis in axes)
+    across, up = (shorten(axis.name, 60) for axis in axes)
     first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
     if not np.isfinite(shown.value).any():
         return f"{first} It has no values."

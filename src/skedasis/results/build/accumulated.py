@@ -1,9 +1,9 @@
 """Accumulated effects of numeric features (ALE, DALE, UALE, RHALE) from the moments of local effects.
 
-`chosen_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
-may move to positions between the edges of the cells. `accumulate` builds the `Effect` on the bins: values and standard
-errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds effects that
-are accumulated from steps between a feature's observed values.
+`select_bins` applies a binning to the fine cells. Bins are unions of cells; if all rows are available, optimal edges
+may move to positions between the edges of the cells. `accumulated_effect` builds the `Effect` on the bins: values and
+standard errors by `build.linear_form`, heterogeneity by RHALE Eq. 16 or UALE Eq. 9. `build.step_functions` builds
+effects that are accumulated from steps between a feature's observed values.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.binning import EXACT, Binning, Optimal, Spread
-from skedasis.results.build.linear_form import AXIS, LOCAL, Linear, bulge, linear
-from skedasis.results.build.step_functions import accumulate_values
+from skedasis.binning import EXACT, Binning, Optimal, VarianceOptions
+from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, linear_form, quadratic_term
+from skedasis.results.build.step_functions import accumulated_effect_of_steps
 from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, distinct
@@ -26,7 +26,7 @@ from skedasis.stats.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class SelectedBins:
     """Bins as unions of cells.
 
     Parameters
@@ -46,7 +46,7 @@ class Chosen:
     trend: Bools | None = None
 
 
-def spread_of(spec: Spec, largest: float, feature: str = "") -> Spread:
+def variance_options(spec: Spec, largest: float, feature: str = "") -> VarianceOptions:
     """Return the settings by which binning measures the variance of an effect's local effects.
 
     Parameters
@@ -57,21 +57,21 @@ def spread_of(spec: Spec, largest: float, feature: str = "") -> Spread:
     feature : str
         The feature name, for warnings.
     """
-    noise = EXACT if spec.local in ("slopes", "values") else Spread.noise
-    return Spread(spec.ddof, spec.weight_kind, largest, noise, feature)
+    noise = EXACT if spec.local in ("slopes", "values") else VarianceOptions.noise
+    return VarianceOptions(spec.ddof, spec.weight_kind, largest, noise, feature)
 
 
-def chosen_bins(
+def select_bins(
     scheme: Binning,
     cells: Cells,
     moments: Mapping[str, Moments],
     spec: Spec,
-    spread: Spread,
+    spread: VarianceOptions,
     rows: Rows | None = None,
     planned: Ints | None = None,
     *,
     whole: bool = False,
-) -> Chosen:
+) -> SelectedBins:
     """Return the bins that a binning selects.
 
     Parameters
@@ -81,7 +81,7 @@ def chosen_bins(
     moments : mapping of str to Moments
         ``"local"`` and ``"axis"``.
     spec : Spec
-    spread : Spread
+    spread : VarianceOptions
     rows : Rows, optional
         If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
     planned : ndarray of int, optional
@@ -94,7 +94,7 @@ def chosen_bins(
     For an edge between the edges of the cells, a cell is divided, and the moments are gathered anew from the rows.
     """
     if len(cells) == 0:
-        return Chosen(cells, moments, np.array([0]))
+        return SelectedBins(cells, moments, np.array([0]))
     candidates = np.arange(len(cells.edges)) if planned is None else planned
     # Other moments are by value, and cannot be pooled by cell.
     coarse = {k: moments[k] for k in (LOCAL, AXIS)}
@@ -113,8 +113,10 @@ def chosen_bins(
             bin_edges, trend = bin_edges[np.append(True, wide)], sharp.trend[wide]
             edges = distinct(np.concatenate([cells.edges, bin_edges]))
             finer = Cells(edges, cells.closed)
-            return Chosen(finer, _gathered(finer, rows), np.searchsorted(edges, bin_edges), trend)
-    return Chosen(cells, moments, kept, segments.trend)
+            return SelectedBins(
+                finer, _gathered(finer, rows), np.searchsorted(edges, bin_edges), trend
+            )
+    return SelectedBins(cells, moments, kept, segments.trend)
 
 
 def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
@@ -134,7 +136,7 @@ def _gathered(cells: Cells, rows: Rows) -> dict[str, Moments]:
 # --- accumulated effects --------------------------------------------------------------------------
 
 
-def accumulate(
+def accumulated_effect(
     cells: Cells,
     moments: Mapping[str, Moments],
     kept: Ints,
@@ -169,8 +171,8 @@ def accumulate(
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)
     if values is not None:
-        return accumulate_values(values, cells, moments, kept, spec, about, rows, trend)
-    form = linear(cells, moments, kept, spec, trend)
+        return accumulated_effect_of_steps(values, cells, moments, kept, spec, about, rows, trend)
+    form = linear_form(cells, moments, kept, spec, trend)
     bins, pieces = form.bins, form.pieces
     edges, slope = cells.edges[kept], np.where(pieces.known, pieces.slope, 0.0)
     error, df = _errors(form, spec)
@@ -193,7 +195,7 @@ def accumulate(
     )
 
 
-def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
+def _errors(form: LinearForm, spec: Spec) -> tuple[Floats, Floats]:
     """Return standard errors at the edges (docs/explanation/errors.md) and their degrees of freedom (Satterthwaite)."""
     pieces, between = form.pieces, form.between
     error, df = ale_math.std_error(
@@ -209,7 +211,7 @@ def _errors(form: Linear, spec: Spec) -> tuple[Floats, Floats]:
     return np.sqrt(variance), np.where(variance > 0, pooled_df, np.inf)
 
 
-def _bin_stats(edges: Floats, form: Linear, spec: Spec) -> BinStats:
+def _bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:
     """Return the statistics of the bins; for differences, the mean effect is that across the bin over its width."""
     pieces, bins = form.pieces, form.bins
     variance = pieces.variance[pieces.starts]
@@ -223,7 +225,7 @@ def _bin_stats(edges: Floats, form: Linear, spec: Spec) -> BinStats:
 
 
 def _importance(
-    cells: Cells, axis: Moments, kept: Ints, form: Linear, stats: BinStats, *, pointwise: bool
+    cells: Cells, axis: Moments, kept: Ints, form: LinearForm, stats: BinStats, *, pointwise: bool
 ) -> float:
     """Return the standard deviation of the curve over the data; parabolas are evaluated at the edges of the cells."""
     start, pieces = form.start, form.pieces
@@ -231,10 +233,10 @@ def _importance(
         edges = cells.edges[kept[0] : kept[-1] + 1]
         if not pointwise:
             every = np.arange(len(cells.edges))
-            matrix = ale_math.accumulation(cells.widths, pieces.known, every)
+            matrix = ale_math.accumulation_matrix(cells.widths, pieces.known, every)
             start = matrix @ np.where(pieces.known, pieces.slope, 0.0)
         else:
-            start = np.interp(edges, cells.edges[kept], start) + bulge(stats, edges)
+            start = np.interp(edges, cells.edges[kept], start) + quadratic_term(stats, edges)
         kept = np.arange(kept[0], kept[-1] + 1)
     bins = axis.pool(kept[:-1])
     return ale_math.importance(cells.edges[kept], start, bins.weight, bins.mean, bins.m2)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.binning import Binning, Spread
+from skedasis.binning import Binning, VarianceOptions
 from skedasis.results.build.steps import UP, Steps, step_errors
 from skedasis.results.effect import TRUSTED_ROWS, About, BinStats, Effect, LevelStats, Rows, Spec
 from skedasis.stats import ale_math
@@ -22,7 +22,7 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
 
-def accumulate_levels(
+def accumulated_categorical_effect(
     levels: LevelStats,
     moments: Mapping[str, Moments],
     kept: Ints,
@@ -53,7 +53,10 @@ def accumulate_levels(
     ].weight  # not levels.weight: a bootstrap replicate may have no row of a level
     fraction = weight / max(float(weight.sum()), np.finfo(float).tiny)
     codes = np.arange(len(levels))
-    start, mean = ale_math.accumulation(np.ones(len(codes) - 1), steps.known, codes), steps.mean
+    start, mean = (
+        ale_math.accumulation_matrix(np.ones(len(codes) - 1), steps.known, codes),
+        steps.mean,
+    )
     value = start @ mean
     matrix, own = start, np.zeros((len(levels), len(levels)))
     if spec.center == "mean":
@@ -79,7 +82,7 @@ def accumulate_levels(
     )
 
 
-def grouped(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about: About) -> Ints:
+def group_steps(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about: About) -> Ints:
     """Return the codes of the levels at which groups of steps begin and end, selected by a binning.
 
     Each step has width 1. A row counts once for each of its steps.
@@ -99,7 +102,7 @@ def grouped(scheme: Binning, pooled: Moments, spec: Spec, largest: float, about:
     ndarray of int, shape (K + 1,)
     """
     cells = Cells(np.arange(len(pooled.weight) + 1.0))
-    spread = Spread(spec.ddof, spec.weight_kind, largest, feature=about.feature.name)
+    spread = VarianceOptions(spec.ddof, spec.weight_kind, largest, feature=about.feature.name)
     return scheme.choose(cells, pooled, spread)
 
 

@@ -3,7 +3,7 @@
 An accumulated effect is ``matrix @ slopes``: the slopes are those of bins (local effects at points, RHALE Eq. 10, 11)
 or of cells (differences across cells). Values, standard errors, intervals and the bootstrap all use this form.
 `build.accumulated` and `build.step_functions` construct effects from it. Where slopes change linearly within a bin
-(`Lines`), the effect is a parabola there; `bulge` is its deviation from the straight line.
+(`LineFits`), the effect is a parabola there; `quadratic_term` is its deviation from the straight line.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ divided by its width, by bin."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pieces:
+class Slopes:
     """The slopes of a linear form with their variances: of bins (local effects at points), or of cells (differences).
 
     A bin whose slopes change linearly has two pieces: its mean slope, and the change of the slope. Their errors are
@@ -78,7 +78,9 @@ class Pieces:
         """
         has_rows = self.size > 0
         return np.where(
-            has_rows, ale_math.borrowed(self.variance) / np.where(has_rows, self.size, 1.0), 0.0
+            has_rows,
+            ale_math.fill_from_neighbors(self.variance) / np.where(has_rows, self.size, 1.0),
+            0.0,
         )
 
     def effects(self) -> tuple[Floats, Floats]:
@@ -90,12 +92,12 @@ class Pieces:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearForm:
     """An accumulated curve as a linear form of slopes.
 
     Parameters
     ----------
-    pieces : Pieces
+    pieces : Slopes
         The slopes.
     bins : Moments, K bins
         Of the local effects.
@@ -109,7 +111,7 @@ class Linear:
         Effective number of rows of `between`.
     """
 
-    pieces: Pieces
+    pieces: Slopes
     bins: Moments
     start: Floats
     matrix: Floats
@@ -117,55 +119,55 @@ class Linear:
     size: float
 
 
-def linear(
+def linear_form(
     cells: Cells,
     moments: Mapping[str, Moments],
     kept: Ints,
     spec: Spec,
     trend: Bools | None = None,
-) -> Linear:
+) -> LinearForm:
     """Return an accumulated effect as a linear form.
 
     Parameters
     ----------
     cells, moments, kept, spec, trend
-        As in `skedasis.results.build.accumulated.accumulate`.
+        As in `skedasis.results.build.accumulated.accumulated_effect`.
     """
     bins = moments[LOCAL].pool(kept[:-1])
     fit = None
     if trend is not None and trend.any():
-        fit = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
+        fit = fit_lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
     if spec.pointwise:
         pieces, matrix, middles = _slopes_of_bins(cells, bins, kept, spec, fit)
         groups = bins
     else:
         pieces = _slopes_of_cells(cells, moments, kept, spec, None if fit is None else fit.trend)
         every = np.arange(len(cells.edges))
-        fine = ale_math.accumulation(cells.widths, pieces.known, every)
+        fine = ale_math.accumulation_matrix(cells.widths, pieces.known, every)
         # The centre averages the curve's mid-values: in the bins, or in the cells where the curve is not linear.
         corners, groups = (kept, bins) if fit is None else (every, moments[LOCAL])
         matrix, middles = fine[kept], (fine[corners[:-1]] + fine[corners[1:]]) / 2
     slope = np.where(pieces.known, pieces.slope, 0.0)
     start = matrix @ slope
     if spec.center != "mean":
-        return Linear(pieces, bins, start, matrix, 0.0, np.inf)
+        return LinearForm(pieces, bins, start, matrix, 0.0, np.inf)
     total = max(float(groups.weight.sum()), np.finfo(float).tiny)
     fraction, middle = groups.weight / total, middles @ slope
     n = total
     if spec.weight_kind == "sampling":
         n = total**2 / max(float(groups.weight2.sum()), np.finfo(float).tiny)
     between = float(fraction @ (middle - fraction @ middle) ** 2 / n)
-    return Linear(pieces, bins, start, matrix - fraction @ middles, between, n)
+    return LinearForm(pieces, bins, start, matrix - fraction @ middles, between, n)
 
 
 def _slopes_of_bins(
-    cells: Cells, bins: Moments, kept: Ints, spec: Spec, fit: Lines | None
-) -> tuple[Pieces, Floats, Floats]:
+    cells: Cells, bins: Moments, kept: Ints, spec: Spec, fit: LineFits | None
+) -> tuple[Slopes, Floats, Floats]:
     """Return the slopes of the bins, for local effects at points, which can be pooled in any bins (RHALE Eq. 10, 11).
 
     Returns
     -------
-    pieces : Pieces
+    pieces : Slopes
     matrix : ndarray of float, shape (K + 1, P)
         From the slopes to the curve at the edges.
     middles : ndarray of float, shape (K, P)
@@ -174,14 +176,14 @@ def _slopes_of_bins(
     """
     count, widths = len(kept) - 1, np.diff(cells.edges[kept])
     has_rows = bins.weight > 0
-    corners = ale_math.accumulation(widths, has_rows, np.arange(count + 1))
+    corners = ale_math.accumulation_matrix(widths, has_rows, np.arange(count + 1))
     middles = (corners[:-1] + corners[1:]) / 2
     mean, size = np.where(has_rows, bins.mean, np.nan), bins.effective(spec.weight_kind)
     if fit is None:
         variance = bins.variance(spec.ddof, spec.weight_kind)
-        pieces = Pieces(mean, variance, size, size - 1, np.arange(count), np.ones(count))
+        pieces = Slopes(mean, variance, size, size - 1, np.arange(count), np.ones(count))
         return pieces, corners, middles
-    pieces = Pieces(
+    pieces = Slopes(
         _interleaved(mean, fit.trend),
         np.repeat(fit.variance, 2),
         _interleaved(size, fit.trend_size),
@@ -205,7 +207,7 @@ def _interleaved(first: Floats, second: Floats) -> Floats:
 
 def _slopes_of_cells(
     cells: Cells, moments: Mapping[str, Moments], kept: Ints, spec: Spec, trend: Floats | None
-) -> Pieces:
+) -> Slopes:
     """Return the slopes of the cells, for differences across them: the curve does not depend on the bins.
 
     The variance is pooled within the cells of each bin. Differences between the mean slopes of cells are the shape of
@@ -219,7 +221,7 @@ def _slopes_of_cells(
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     bin_of_cell = np.repeat(np.arange(len(starts)), np.diff(kept))
-    return Pieces(
+    return Slopes(
         np.where(fine.weight > 0, fine.mean, np.nan),
         pooled[bin_of_cell],
         fine.effective(kind),
@@ -234,7 +236,7 @@ def _slopes_of_cells(
 
 
 @dataclass(frozen=True, eq=False)
-class Lines:
+class LineFits:
     """Lines fitted to the local effects of each bin, or constants in bins without a trend.
 
     Parameters
@@ -259,9 +261,9 @@ class Lines:
     trend_size: Floats
 
 
-def lines(
+def fit_lines(
     cells: Cells, local: Moments, axis: Moments, kept: Ints, chosen: Bools, spec: Spec
-) -> Lines:
+) -> LineFits:
     """Fit a line to the local effects of each chosen bin.
 
     Parameters
@@ -304,7 +306,7 @@ def lines(
     size = bins.effective(spec.weight_kind)
     # Scaled from the weight to the effective number of rows, on which standard errors are based.
     trend_size = sum_xx * size / np.where(bins.weight > 0, bins.weight, 1.0)
-    return Lines(
+    return LineFits(
         np.where(bins.weight > 0, bins.mean, np.nan),
         trend,
         lever,
@@ -315,7 +317,7 @@ def lines(
     )
 
 
-def bulge(bins: BinStats, x: Floats) -> Floats:
+def quadratic_term(bins: BinStats, x: Floats) -> Floats:
     """Return the deviation of the effect from the straight line between the edges of the bin, at x.
 
     Parameters
@@ -330,7 +332,7 @@ def bulge(bins: BinStats, x: Floats) -> Floats:
     return np.where(inside, bins.trend[k] / 2 * (x - left) * (x - right), 0.0)
 
 
-def drawn(
+def curve_polygon(
     bins: BinStats | None, x: Floats, value: Floats, points: int = 24
 ) -> tuple[Floats, Floats]:
     """Return the vertices of a polygon that approximates the curve, including its parabolas.
@@ -349,4 +351,4 @@ def drawn(
     fractions = np.arange(1, points + 1) / (points + 1)
     more = (bins.low[curved, None] + np.outer(bins.widths[curved], fractions)).ravel()
     vertices = np.sort(np.concatenate([x, more]))
-    return vertices, np.interp(vertices, x, value) + bulge(bins, vertices)
+    return vertices, np.interp(vertices, x, value) + quadratic_term(bins, vertices)

@@ -1,8 +1,9 @@
 """Accumulated surfaces of two features (ALE, DALE): second-order effects from double differences (ale_vs_pdp 6.2.1.2).
 
 Numeric and categorical features use the same algebra. A side has nodes (edges or levels) with cells between them, and
-homes, the bins or levels that rows belong to. `Side.averaging` and `Side.sharing` are the two matrices in which the
-kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double differences.
+homes, the bins or levels that rows belong to. `PairAxis.averaging` and `PairAxis.sharing` are the two matrices in which
+the kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double
+differences.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import Binning, Uniform, as_binning
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 from skedasis.results.effect import About, Spec
-from skedasis.results.surface import CellStats, PairRows, Side, Surface
-from skedasis.stats.ale_math import accumulation
+from skedasis.results.surface import CellStats, PairAxis, PairRows, Surface
+from skedasis.stats.ale_math import accumulation_matrix
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
@@ -34,8 +35,8 @@ CELL, HOME, MAIN0, MAIN1, JOINT = "cell", "home", "main0", "main1", "joint"
 """
 
 
-def surface(
-    sides: tuple[Side, Side],
+def accumulated_surface(
+    sides: tuple[PairAxis, PairAxis],
     moments: Mapping[str, Moments],
     spec: Spec,
     abouts: tuple[About, About],
@@ -47,7 +48,7 @@ def surface(
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     moments : mapping of str to Moments
         ``"cell"``, ``"home"``, and, if first-order differences are known, ``"main0"`` and ``"main1"``.
     spec, abouts, rows
@@ -60,7 +61,7 @@ def surface(
     empty = cell.weight == 0
     delta = np.where(empty, 0.0, cell.mean)
     if fill and empty.any() and not empty.all():
-        delta = filled(delta, empty, sides[0].centres(), sides[1].centres())
+        delta = fill_empty_cells(delta, empty, sides[0].centres(), sides[1].centres())
     value = second_order(delta, moments[HOME].weight, sides)
     std = np.sqrt(cell.variance(spec.ddof, spec.weight_kind))
     return Surface(
@@ -91,7 +92,7 @@ def mean_error(cell: Moments, spec: Spec) -> Floats:
     return np.sqrt(cell.variance(1, spec.weight_kind) / np.where(size > 0, size, 1.0))
 
 
-def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
+def fill_empty_cells(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> Floats:
     """Return the cells' values with empty cells filled from the nearest non-empty cell; ties take the mean.
 
     Parameters
@@ -103,16 +104,16 @@ def filled(delta: Floats, empty: Bools, centres0: Floats, centres1: Floats) -> F
         Centres of the cells as fractions of the ranges.
     """
     known = np.where(empty, 0.0, delta).ravel()
-    return (lending(empty, centres0, centres1) @ known).reshape(delta.shape)
+    return (filling_matrix(empty, centres0, centres1) @ known).reshape(delta.shape)
 
 
-def lending(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
+def filling_matrix(empty: Bools, centres0: Floats, centres1: Floats) -> Any:
     """Return the sparse matrix (K0 K1, K0 K1) that fills empty cells from their nearest non-empty cells.
 
     Parameters
     ----------
     empty, centres0, centres1
-        As in `filled`.
+        As in `fill_empty_cells`.
     """
     from scipy.sparse import csr_array, eye_array
     from scipy.spatial import KDTree
@@ -155,27 +156,27 @@ def corners_with_rows(shown: Surface) -> Bools | None:
     return first.T @ has_rows.astype(float) @ second > 0
 
 
-def steps_of(side: Side) -> tuple[int, ...]:
+def cell_offsets(side: PairAxis) -> tuple[int, ...]:
     """Return the offsets from a row's home to its cells along one feature: its bin, or the two adjacent steps."""
     if side.m == 1 or side.points is not None:
         return ()
     return (0, -1) if side.levels is not None else (0,)
 
 
-def taking_part(sides: tuple[Side, Side]) -> Ints:
+def cells_of_homes(sides: tuple[PairAxis, PairAxis]) -> Ints:
     """Return the indices of the cells to which the rows of each pair of homes belong, (q, h0 h1); -1 for no cell."""
     k, m = sides[0].m - 1, sides[1].m - 1
     h0, h1 = np.arange(sides[0].homes)[:, None], np.arange(sides[1].homes)
     cells: list[Ints] = []
-    for c0 in steps_of(sides[0]):
-        for c1 in steps_of(sides[1]):
+    for c0 in cell_offsets(sides[0]):
+        for c1 in cell_offsets(sides[1]):
             i, j = h0 + c0, h1 + c1
             valid = (i >= 0) & (i < k) & (j >= 0) & (j < m)
             cells.append(np.where(valid, i * m + j, -1).ravel())
     return np.array(cells, dtype=np.int64).reshape(len(cells), sides[0].homes * sides[1].homes)
 
 
-def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Floats:
+def second_order(delta: Floats, weight: Floats, sides: tuple[PairAxis, PairAxis]) -> Floats:
     """Accumulate double differences over both axes (Eq. 6.4), and subtract the main effects (6.6) and the mean (6.7).
 
     Parameters
@@ -184,7 +185,7 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Flo
         Mean double differences of the cells.
     weight : ndarray of float, shape (h0, h1), or (..., h0, h1)
         Weights of the rows in each pair of homes.
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
 
     Returns
     -------
@@ -201,7 +202,7 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[Side, Side]) -> Flo
     return total - mean[..., None, None]
 
 
-def shares_of(weight: Floats, own: Side) -> Floats:
+def home_weights_in_cells(weight: Floats, own: PairAxis) -> Floats:
     """Return the weights of the other feature's homes in each cell of one feature: (..., K, h) from (..., h0, h1)."""
     weight_in_cell = own.sharing() @ weight
     # A cell without rows uses the weights of all rows.
@@ -212,10 +213,10 @@ def shares_of(weight: Floats, own: Side) -> Floats:
     )
 
 
-def _main_effect_of(total: Floats, weight: Floats, own: Side, other: Side) -> Floats:
+def _main_effect_of(total: Floats, weight: Floats, own: PairAxis, other: PairAxis) -> Floats:
     """Return the main effect along the first axis of accumulated surfaces (ale_vs_pdp Eq. 6.6), at its nodes."""
     difference = np.diff(total, axis=-2) @ other.averaging().T
-    weights = shares_of(weight, own)
+    weights = home_weights_in_cells(weight, own)
     step = (weights * difference).sum(axis=-1) / weights.sum(axis=-1)
     main = np.zeros((*step.shape[:-1], own.m))
     main[..., 1:] = np.cumsum(step, axis=-1)
@@ -223,7 +224,7 @@ def _main_effect_of(total: Floats, weight: Floats, own: Side, other: Side) -> Fl
 
 
 def _main_effects(
-    moments: Mapping[str, Moments], sides: tuple[Side, Side]
+    moments: Mapping[str, Moments], sides: tuple[PairAxis, PairAxis]
 ) -> tuple[Floats, Floats] | None:
     """Return the main effects of the two features at the nodes, centred as one-dimensional effects; None if unknown."""
     if MAIN0 not in moments:
@@ -235,7 +236,7 @@ def _main_effects(
             continue
         widths, known = np.diff(side.spread_over), moments[name].weight > 0
         slope = np.where(known, moments[name].mean, 0.0) / widths
-        curve = accumulation(widths, known, np.arange(side.m)) @ slope
+        curve = accumulation_matrix(widths, known, np.arange(side.m)) @ slope
         weight = moments[HOME].weight.sum(axis=1 - axis)
         curves.append(curve - weight @ (side.averaging() @ curve) / weight.sum())
     return curves[0], curves[1]
@@ -255,14 +256,14 @@ def _rms_of_adjacent_cells(std: Floats, weight: Floats, shape: tuple[int, ...]) 
     )
 
 
-def gather(
-    sides: tuple[Side, Side], rows: PairRows, widths: tuple[Floats, Floats]
+def gather_moments(
+    sides: tuple[PairAxis, PairAxis], rows: PairRows, widths: tuple[Floats, Floats]
 ) -> dict[str, Moments] | None:
     """Gather the moments of mixed derivatives (and of slopes) by cell; None if the rows have no mixed derivatives.
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
         Both numeric.
     rows : PairRows
     widths : tuple of two ndarray of float
@@ -295,7 +296,7 @@ def gather(
     return gathered
 
 
-def rebinned(shown: Surface, bins: Any) -> Surface:
+def rebin_surface(shown: Surface, bins: Any) -> Surface:
     """Return a surface of mixed derivatives on other bins; see `Surface.rebin`."""
     rows = shown.rows
     if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
@@ -306,7 +307,7 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
         if rows is not None and not rows.exact and shown.spec.pointwise:
             got = "a sample of the rows"
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"rebin of the {shown.spec.method} surface",
                 got,
                 "mixed derivatives of all rows, as from DALE",
@@ -316,17 +317,17 @@ def rebinned(shown: Surface, bins: Any) -> Surface:
     pair: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
     schemes = [as_binning(b, Uniform) for b in pair]
     sides = tuple(
-        Side(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
+        PairAxis(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
         for s, a, x, old in zip(schemes, shown.abouts, (rows.x0, rows.x1), shown.sides, strict=True)
     )
     sides = (sides[0], sides[1])
-    moments = gather(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))
+    moments = gather_moments(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))
     fill = shown.provenance.get("empty_cells") == "nearest"
     spec = replace(
         shown.spec,
         parameters={**shown.spec.parameters, "bins": [s.describe() for s in schemes]},
     )
-    again = surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
+    again = accumulated_surface(sides, moments or {}, spec, shown.abouts, rows, fill=fill)
     record = {**shown.provenance, **again.provenance, "rebinned": [s.describe() for s in schemes]}
     # Rows outside the original edges were not kept: they remain outside.
     outside = shown.provenance.get("rows_outside", 0)

@@ -1,8 +1,9 @@
 """PDP, ICE and M-plots, from the moments of curves or of the quantity; the point of missing values.
 
-`depend` and its variants build partial dependence from the moments, over rows, of the quantity at the points of a grid.
-`marginal` builds M-plots, the means of the quantity over the rows of each bin or level; no row is changed for them.
-`with_missing` adds the effect of a missing value to any effect.
+`partial_dependence` and its variants build partial dependence from the moments, over rows, of the quantity at the
+points of a grid.
+`m_plot` builds M-plots, the means of the quantity over the rows of each bin or level; no row is changed for them.
+`with_missing_point` adds the effect of a missing value to any effect.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from skedasis.results.effect import (
     Rows,
     Spec,
 )
-from skedasis.results.surface import PairRows, Side, Surface
+from skedasis.results.surface import PairAxis, PairRows, Surface
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments
@@ -37,7 +38,7 @@ SHOWN = "shown"
 """Key of the moments over rows of the surfaces that are averaged, shape (m0, m1)."""
 
 
-def depend(
+def partial_dependence(
     grid: Grid,
     raw: Moments,
     anchored: Moments,
@@ -83,7 +84,7 @@ def depend(
     )
 
 
-def depend_levels(
+def categorical_partial_dependence(
     levels: LevelStats,
     raw: Moments,
     anchored: Moments,
@@ -94,8 +95,8 @@ def depend_levels(
 ) -> Effect:
     """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
 
-    The parameters are those of `depend`. The result does not depend on the order of the levels, unless the curves are
-    anchored at one of them.
+    The parameters are those of `partial_dependence`. The result does not depend on the order of the levels, unless the
+    curves are anchored at one of them.
     """
     kind = spec.weight_kind
     shown = raw if spec.center is None else anchored
@@ -121,8 +122,8 @@ def depend_levels(
     )
 
 
-def depend_pair(
-    sides: tuple[Side, Side],
+def partial_dependence_surface(
+    sides: tuple[PairAxis, PairAxis],
     raw: Moments,
     anchored: Moments,
     spec: Spec,
@@ -133,7 +134,7 @@ def depend_pair(
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     raw, anchored : Moments, m0 * m1 cells
         Moments over rows of their values on the product grid, and of these minus the row's mean over the grid.
     spec, abouts, rows
@@ -183,7 +184,7 @@ def _is_single_point(points: Grid | LevelStats, spec: Spec) -> bool:
 # --- M-plots --------------------------------------------------------------------------------------
 
 
-def marginal(
+def m_plot(
     cells: Cells,
     moments: Mapping[str, Moments],
     kept: Ints,
@@ -248,7 +249,7 @@ def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
     )
 
 
-def marginal_levels(
+def categorical_m_plot(
     levels: LevelStats,
     moments: Mapping[str, Moments],
     spec: Spec,
@@ -284,7 +285,7 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     form = np.eye(len(fraction)) - fraction if spec.center == "mean" else np.eye(len(fraction))
     error, df = ale_math.std_error(
         form,
-        ale_math.borrowed(variance) / size,
+        ale_math.fill_from_neighbors(variance) / size,
         cells.effective(kind) - 1.0,
         np.arange(len(fraction)),
         "quadrature",
@@ -306,7 +307,7 @@ def _weighted_std(value: Floats, fraction: Floats) -> float:
 # --- the point of missing values ------------------------------------------------------------------
 
 
-def with_missing(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
+def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effect:
     """Return an effect with its point of missing values.
 
     Parameters

@@ -21,22 +21,27 @@ from skedasis.binning import (
     Quantile,
     Uniform,
     as_binning,
-    fitting,
+    cells_for_column,
 )
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError, explained
-from skedasis.results.build.accumulated import Chosen, accumulate, chosen_bins, spread_of
-from skedasis.results.build.categorical import accumulate_levels, grouped
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.results.build.accumulated import (
+    SelectedBins,
+    accumulated_effect,
+    select_bins,
+    variance_options,
+)
+from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
-from skedasis.results.build.pdp import marginal
-from skedasis.results.build.step_functions import chosen_for_reading, read_in_bins
+from skedasis.results.build.pdp import m_plot
+from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
 from skedasis.results.effect import Effect, LevelStats, Rows, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 
 
-def rebinned(effect: Effect, bins: Binning | int) -> Effect:
+def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
     """Return an effect on other bins; see `Effect.rebin`.
 
     Parameters
@@ -65,7 +70,7 @@ def rebinned(effect: Effect, bins: Binning | int) -> Effect:
 def _no_bins_error(effect: Effect) -> UnsupportedError:
     fix = "Explain again with another grid, or use a method with bins"
     return UnsupportedError(
-        explained(
+        format_error(
             f"rebin of the {effect.spec.method} of {effect.feature!r}",
             "a result without bins",
             "ALE, DALE, UALE, RHALE or MPlot",
@@ -108,7 +113,7 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
     what = f"rebin of the {effect.spec.method} of {effect.feature!r}"
     if effect.about.feature.kind != "ordinal":
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 "a nominal feature, each of whose steps is a bin",
                 "a numeric or an ordinal feature",
@@ -119,7 +124,7 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
     scheme = as_binning(bins, Uniform)
     if not isinstance(scheme, (Optimal, Greedy)):
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 f"{type(scheme).__name__}, whose bins are intervals of an axis",
                 "Optimal or Greedy, which group levels",
@@ -133,8 +138,10 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
     )
     groups = np.arange(len(levels))
     if len(levels) > 1:
-        groups = grouped(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
-    result = accumulate_levels(levels, effect.moments, groups, spec, effect.about, rows)
+        groups = group_steps(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
+    result = accumulated_categorical_effect(
+        levels, effect.moments, groups, spec, effect.about, rows
+    )
     record = {**effect.provenance, "rebinned": scheme.describe()}
     return _with_missing(effect, result).with_provenance(record)
 
@@ -154,7 +161,7 @@ def _from_rows(
     effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, local: Floats
 ) -> Effect:
     """Return an effect of slopes, or an M-plot, on any bins."""
-    cells = fitting(bins, scheme, _column(effect, rows), spec.local)
+    cells = cells_for_column(bins, scheme, _column(effect, rows), spec.local)
     cell = cells.locate(rows.x)
     inside = cell >= 0
     w = None if rows.weight is None else rows.weight[inside]
@@ -164,8 +171,8 @@ def _from_rows(
     spec = replace(spec, closed=cells.closed)
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
     whole = spec.local == "integer_steps"
-    spread = spread_of(spec, largest)
-    selected = chosen_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
+    spread = variance_options(spec, largest)
+    selected = select_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
     result = _build(effect, selected, spec)
     # Rows outside the original edges were not kept: they remain outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
@@ -182,13 +189,13 @@ def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
     return step_moments(down, up, code, size, w)
 
 
-def _build(effect: Effect, selected: Chosen, spec: Spec) -> Effect:
+def _build(effect: Effect, selected: SelectedBins, spec: Spec) -> Effect:
     """Build the M-plot or the accumulated effect on the selected bins."""
     about, rows = effect.about, effect.rows
     if spec.local == "values":
-        return marginal(selected.cells, selected.moments, selected.kept, spec, about, rows)
+        return m_plot(selected.cells, selected.moments, selected.kept, spec, about, rows)
     moments = {**effect.moments, **selected.moments}
-    return accumulate(
+    return accumulated_effect(
         selected.cells, moments, selected.kept, spec, about, rows, selected.trend, effect.values
     )
 
@@ -235,7 +242,7 @@ def _from_cells(
         candidates, moved = _nearest(cells, edges)
     if differences and moved.any() and not isinstance(scheme, AutoUniform):
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"rebin of the {spec.method} of {effect.feature!r}",
                 f"{int(moved.sum())} edges that are not in e.cells.edges",
                 "unions of its cells, because each local effect is a difference across one of them",
@@ -246,8 +253,8 @@ def _from_cells(
     cells, candidates = Cells(cells.edges[first : last + 1], cells.closed), candidates - first
     moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
     fine = moments[LOCAL].pool(candidates[:-1])
-    spread = spread_of(spec, _typical_largest(fine))
-    selected = chosen_bins(scheme, cells, moments, spec, spread, None, candidates)
+    spread = variance_options(spec, _typical_largest(fine))
+    selected = select_bins(scheme, cells, moments, spec, spread, None, candidates)
     result = _build(effect, selected, spec)
     if not moved.any():
         return result
@@ -258,16 +265,16 @@ def _from_cells(
 def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
     """Return an effect whose curve is given at the edges of all cells with other bins, which are unions of cells."""
     if scheme.by_risk:
-        kept = chosen_for_reading(_centred(effect, cells), effect.swap_score)
+        kept = select_summary_bins(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
-        kept = scheme.choose(cells, fine, spread_of(spec, _typical_largest(fine)))
+        kept = scheme.choose(cells, fine, variance_options(spec, _typical_largest(fine)))
     else:
         edges = scheme.candidates(_column_of_means(effect, cells)).edges
         kept, moved = _nearest(cells, edges)
         if moved.any() or kept[0] != 0 or kept[-1] != len(cells):
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"rebin of the {spec.method} of {effect.feature!r}",
                     "edges that are not a subset of e.cells.edges, or miss its first or last one",
                     "unions of its cells, because each local effect is a difference across one of them",
@@ -281,7 +288,7 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
     elif len(kept) == len(cells.edges):
         bin_slopes = effect.moments[LOCAL]
     others = {k: m for k, m in effect.moments.items() if k != RISE}
-    result = read_in_bins(replace(effect, spec=spec, moments=others), kept, bin_slopes)
+    result = summarise_in_bins(replace(effect, spec=spec, moments=others), kept, bin_slopes)
     if bin_slopes is not None:
         return result
     bins = ", ".join(f"{z:.6g}" for z in cells.edges[kept])
@@ -296,7 +303,9 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
 def _centred(effect: Effect, cells: Cells) -> Effect:
     """Return the effect on all cells with ``center="mean"``, from which `explain` selected the bins."""
     spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
-    return accumulate(cells, effect.moments, every, spec, effect.about, None, values=effect.values)
+    return accumulated_effect(
+        cells, effect.moments, every, spec, effect.about, None, values=effect.values
+    )
 
 
 def _nearest(cells: Cells, targets: Floats) -> tuple[Ints, Bools]:

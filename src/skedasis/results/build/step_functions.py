@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.results.build.linear_form import AXIS, LOCAL, RISE, bulge, linear, lines
+from skedasis.results.build.linear_form import (
+    AXIS,
+    LOCAL,
+    RISE,
+    fit_lines,
+    linear_form,
+    quadratic_term,
+)
 from skedasis.results.build.steps import Steps, step_errors
 from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
 from skedasis.stats import ale_math
@@ -38,7 +45,7 @@ _FLAT = 1e-6
 # --- steps between observed values ----------------------------------------------------------------
 
 
-def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
+def step_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
     """Return the matrix (m, L - 1) from the steps between values to the curve at edges, which starts at zero.
 
     Parameters
@@ -61,7 +68,7 @@ def rise_forms(values: Floats, edges: Floats, known: Bools) -> Floats:
     return forms
 
 
-def accumulate_values(
+def accumulated_effect_of_steps(
     values: Floats,
     cells: Cells,
     moments: Mapping[str, Moments],
@@ -73,7 +80,7 @@ def accumulate_values(
 ) -> Effect:
     """Build an accumulated effect from the moments of steps between a feature's values.
 
-    The parameters are those of `skedasis.results.build.accumulated.accumulate`, which calls this function. If the
+    The parameters are those of `results.build.accumulated.accumulated_effect`, which calls this function. If the
     feature has few values, these are the edges of `cells`.
 
     Notes
@@ -83,13 +90,13 @@ def accumulate_values(
     """
     edges = cells.edges[kept]
     steps = Steps.of(moments, values)
-    forms = rise_forms(values, edges, steps.known)
+    forms = step_forms(values, edges, steps.known)
     start = forms @ steps.mean
     bins, axis = moments[LOCAL].pool(kept[:-1]), moments[AXIS].pool(kept[:-1])
     slope, slope_error = bin_slopes(values, edges, steps, spec)
     variance, slope_change = bins.variance(spec.ddof, spec.weight_kind), None
     if trend is not None and trend.any():
-        fit = lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
+        fit = fit_lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
         variance, slope_change = fit.variance, fit.trend
     stats = BinStats.of(
         edges, bins, effect=slope, std=np.sqrt(variance), std_error=slope_error, trend=slope_change
@@ -98,7 +105,7 @@ def accumulate_values(
     if spec.center == "mean":
         centre = centre_form(edges, axis)
         matrix = forms - centre @ forms
-        quadratic = bulge(stats, values)
+        quadratic = quadratic_term(stats, values)
         offset = float(_fractions(values, edges, steps) @ quadratic)
         at_values = np.interp(values, edges, start) + quadratic - centre @ start - offset
         own = np.broadcast_to(
@@ -114,7 +121,7 @@ def accumulate_values(
         std_error=np.where(supported, error, np.nan),
         freedom=df,
         importance=_importance(
-            np.interp(values, edges, start) + bulge(stats, values),
+            np.interp(values, edges, start) + quadratic_term(stats, values),
             _fractions(values, edges, steps),
         ),
         about=about,
@@ -150,7 +157,7 @@ def centre_form(edges: Floats, axis: Moments) -> Floats:
 
 def bin_slopes(values: Floats, edges: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
     """Return the mean slopes of the bins, (K,), the sum of the steps over the width, and their standard errors."""
-    forms = np.diff(rise_forms(values, edges, steps.known), axis=0) / np.diff(edges)[:, None]
+    forms = np.diff(step_forms(values, edges, steps.known), axis=0) / np.diff(edges)[:, None]
     has_steps = (forms != 0).any(axis=1)
     error, _ = step_errors(forms, np.zeros((len(forms), len(values))), steps, spec)
     return np.where(has_steps, forms @ steps.mean, np.nan), np.where(has_steps, error, np.nan)
@@ -165,7 +172,7 @@ def _supported(values: Floats, edges: Floats, known: Bools) -> Bools:
 
 
 # --- bins that summarise a curve of differences ---------------------------------------------------
-def chosen_for_reading(effect: Effect, score: HeterogeneityScore | None) -> Ints:
+def select_summary_bins(effect: Effect, score: HeterogeneityScore | None) -> Ints:
     """Return the fewest bins that approximate a curve of differences, as indices of its edges.
 
     Parameters
@@ -207,7 +214,7 @@ def _cell_weight(effect: Effect) -> Floats:
     return half[:-1] + half[1:] if len(weight) > 2 else np.array([weight.sum()])
 
 
-def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
+def summarise_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
     """Return an effect with the same curve on all cells, summarised by other bins.
 
     Parameters
@@ -228,7 +235,7 @@ def read_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
         steps = Steps.of(effect.moments, effect.values)
         slope, error = bin_slopes(effect.values, edges, steps, spec)
     else:
-        form = linear(cells, effect.moments, kept, spec)
+        form = linear_form(cells, effect.moments, kept, spec)
         slope, error2 = form.pieces.effects()
         slope = np.where(np.isnan(slope), np.nan, np.diff(form.start) / np.diff(edges))
         error = np.sqrt(error2)

@@ -53,7 +53,7 @@ def step_moments(
     }
 
 
-def existing(down: Floats, up: Floats, place: Ints, size: int) -> Floats:
+def mask_missing_steps(down: Floats, up: Floats, place: Ints, size: int) -> Floats:
     """Return the rows' steps down and up, (n, 2), with NaN before the first value and after the last."""
     first, last = place == 0, place == size - 1
     return np.stack([np.where(first, np.nan, down), np.where(last, np.nan, up)], axis=1)
@@ -118,7 +118,7 @@ class Steps:
             df = self.pooled.degrees(1, kind)
             size = np.where(self.pooled.weight > 0, self.pooled.weight, 1.0)
             return np.where(df > 0, self.pooled.m2 / np.where(df > 0, df, 1.0) / size, 0.0)
-        scatter, (lower, upper) = Scatter.of(self, kind), self.ends
+        scatter, (lower, upper) = StepScatter.of(self, kind), self.ends
         size, df = self.up.weight, self.up.degrees(1, kind)
         divisor = np.where(df > 0, df, np.where(size > 0, size, 1.0))
         # From the sum of squares at a value to the squared error of the mean there.
@@ -128,7 +128,7 @@ class Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Scatter:
+class StepScatter:
     """Second moments, by value, of the deviations of the rows' two steps from the mean steps; arrays of L numbers.
 
     Parameters
@@ -147,12 +147,12 @@ class Scatter:
     off_up: Floats
 
     @classmethod
-    def of(cls, steps: Steps, kind: WeightKind) -> Scatter:
+    def of(cls, steps: Steps, kind: WeightKind) -> StepScatter:
         """Return the second moments of the steps' deviations."""
         return cls._of_ends(steps, kind) if steps.halves else cls._of_pooled(steps)
 
     @classmethod
-    def _of_pooled(cls, steps: Steps) -> Scatter:
+    def _of_pooled(cls, steps: Steps) -> StepScatter:
         """Return the second moments around the pooled steps."""
         down, up, both = steps.down, steps.up, steps.both
         off_down = down.mean - np.append(0.0, steps.pooled.mean)
@@ -167,7 +167,7 @@ class Scatter:
         return cls(square_down, square_up, product, off_down, off_up)
 
     @classmethod
-    def _of_ends(cls, steps: Steps, kind: WeightKind) -> Scatter:
+    def _of_ends(cls, steps: Steps, kind: WeightKind) -> StepScatter:
         """Return the second moments around the means at the ends.
 
         A value without a variance takes that of slopes nearby. The slope is then assumed to be the same on both sides
@@ -231,7 +231,9 @@ def slopes_nearby(steps: Steps, values: Floats, kind: WeightKind) -> Floats:
         if kind == "sampling":
             unit = _windows(up.weight2).sum(axis=1) / np.where(total > 0, total, 1.0)
         df = np.where(_windows(size).sum(axis=1) > 2, total - 2 * unit, 0.0)
-    return ale_math.borrowed(np.where(df > 0, squares / np.where(df > 0, df, 1.0), np.nan))
+    return ale_math.fill_from_neighbors(
+        np.where(df > 0, squares / np.where(df > 0, df, 1.0), np.nan)
+    )
 
 
 def _windows(numbers: Floats) -> Floats:
@@ -288,7 +290,7 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     scaled by its effective size, which assumes that weights and steps are independent.
     """
     kind = spec.weight_kind
-    (a, b), up, scatter = coefficients(forms, steps, spec), steps.up, Scatter.of(steps, kind)
+    (a, b), up, scatter = coefficients(forms, steps, spec), steps.up, StepScatter.of(steps, kind)
     # The second moments of a value whose coefficient is 0 may be NaN.
     sums = sum(
         np.where(factor != 0, factor * moment, 0.0)

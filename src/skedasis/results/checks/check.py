@@ -1,121 +1,119 @@
-"""`Flag` and `Trust`: the findings of reliability checks, with the numbers behind them."""
+"""`Check` and `Checks`: the findings of reliability checks, with the numbers behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from skedasis._renamed import RenamedAttributes
 from skedasis._types import Bools
 from skedasis.data.times import TimeAxis
-from skedasis.results.display import Shown, count
+from skedasis.results.display import DisplayMixin, count
 
-Kind = Literal[
-    "few rows",
-    "one row",
-    "slope changes",
-    "slope mismatch",
-    "no rows",
+Code = Literal[
+    "few_rows",
+    "one_row",
+    "slope_changes",
+    "slope_mismatch",
+    "no_rows",
     "extrapolation",
     "disagreement",
     "collinear",
-    "few pairs",
+    "few_pairs",
 ]
-
-
 Severity = Literal["note", "warning"]
 
 
 @dataclass(frozen=True)
-class Flag:
+class Check(RenamedAttributes):
     """One finding of a reliability check.
 
     Parameters
     ----------
-    kind : str
-        "few rows", "one row", "slope changes", "slope mismatch", "no rows", "extrapolation" or "disagreement"; for
-        the heterogeneity score "collinear" or "few pairs".
+    code : str
+        "few_rows", "one_row", "slope_changes", "slope_mismatch", "no_rows", "extrapolation" or "disagreement"; for the
+        heterogeneity score "collinear" or "few_pairs".
     severity : {"note", "warning"}
-    text : str
+    message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.
+    rows : int or None
+        Number of rows that the finding is about; None if it is not about particular rows.
     feature : str
     where : (left, right), str or None
         The interval of the axis, the level, or None for the whole effect.
     numbers : dict
-        The numbers in the text.
+        The numbers in the message.
     """
 
-    kind: Kind
+    _RENAMED: ClassVar[Mapping[str, str]] = {"kind": "code", "text": "message"}
+
+    code: Code
     severity: Severity
-    text: str
-    feature: str
+    message: str
+    rows: int | None = None
+    feature: str = ""
     where: tuple[Any, Any] | str | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def code(self) -> str:
-        """The kind as an identifier, such as ``"few_pairs"``, for programs and settings."""
-        return self.kind.replace(" ", "_")
-
     def __str__(self) -> str:
-        return f"{self.severity}: {self.text}"
+        return f"{self.severity}: {self.message}"
 
 
-class Trust(Shown, tuple[Flag, ...]):
-    """The findings of the reliability checks of one or more results: a tuple of `Flag`, empty if there are none.
+class Checks(DisplayMixin, tuple[Check, ...]):
+    """The findings of the reliability checks of one or more results: a tuple of `Check`, empty if there are none.
 
     Examples
     --------
-    >>> print(Trust([Flag("few rows", "warning", "The bin has 3 rows.", "x", (0.0, 1.0))]))
+    >>> print(Checks([Check("few_rows", "warning", "The bin has 3 rows.", 3, "x", (0.0, 1.0))]))
     warning: The bin has 3 rows.
-    >>> print(Trust())
+    >>> print(Checks())
     No warnings.
     """
 
     __slots__ = ()
 
     @property
-    def warnings(self) -> Trust:
-        """The flags with severity "warning"."""
-        return Trust(f for f in self if f.severity == "warning")
+    def warnings(self) -> Checks:
+        """The findings with severity "warning"."""
+        return Checks(f for f in self if f.severity == "warning")
 
-    def of(self, kind: Kind) -> Trust:
-        """Return the flags of one kind."""
-        return Trust(f for f in self if f.kind == kind)
+    def of(self, code: Code) -> Checks:
+        """Return the findings with one code."""
+        return Checks(f for f in self if f.code == code)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self)) or "No warnings."
 
     def __repr__(self) -> str:
-        return (
-            f"<Trust: {count(len(self.warnings), 'warning')}, {count(len(self), 'flag')}>\n{self}"
-        )
+        return f"<Checks: {count(len(self), 'finding')}, {count(len(self.warnings), 'warning')}>\n{self}"
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row per flag: feature, kind, severity, left, right, level, text.
+        """Return a data frame with one row per finding: feature, code, severity, left, right, level, rows, message.
 
         Parameters
         ----------
         backend : str, optional
             As in `Effect.to_frame`.
         """
-        from skedasis.results.frames import frame
+        from skedasis.results.frames import to_data_frame
 
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]
         numbers = [tuple(e if isinstance(e, (int, float)) else np.nan for e in w) for w in ends]
         levels = [f.where if isinstance(f.where, str) else _levels_of(f.where) for f in self]
         table = {
             "feature": np.array([f.feature for f in self], dtype=object),
-            "kind": np.array([f.kind for f in self], dtype=object),
+            "code": np.array([f.code for f in self], dtype=object),
             "severity": np.array([f.severity for f in self], dtype=object),
             "left": np.array([float(left) for left, _ in numbers]),
             "right": np.array([float(right) for _, right in numbers]),
             "level": np.array(levels, dtype=object),
-            "text": np.array([f.text for f in self], dtype=object),
+            "rows": np.array([np.nan if f.rows is None else f.rows for f in self], dtype=float),
+            "message": np.array([f.message for f in self], dtype=object),
         }
-        return frame(table, backend)
+        return to_data_frame(table, backend)
 
 
 def _levels_of(where: Any) -> str | None:

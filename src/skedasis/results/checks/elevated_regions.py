@@ -15,8 +15,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, explained
-from skedasis.results.display import given_level
+from skedasis.errors import UnsupportedError, format_error
+from skedasis.results.display import check_confidence_level
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import t_interval
@@ -36,7 +36,7 @@ _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
-class Rise:
+class ElevatedRegion:
     """An interval of the axis on which the mean ICE curve is elevated, that is, above the curves' own mean.
 
     The curve need not increase there: a curve that increases from end to end is elevated on its right half.
@@ -76,7 +76,7 @@ class Rise:
 
         Examples
         --------
-        >>> Rise(0.0, 1.0, 0.1, 0.02, 80, 0.9, 0.05, 120, "elsewhere").text
+        >>> ElevatedRegion(0.0, 1.0, 0.1, 0.02, 80, 0.9, 0.05, 120, "elsewhere").text
         'only curves of rows outside: extrapolation'
         """
         if self.verdict == "elsewhere":
@@ -89,19 +89,19 @@ class Rise:
         return "mainly curves of rows here" if alone else "curves of rows here, too"
 
 
-def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
+def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
     """Return the regions where the mean ICE curve is elevated, and which rows' curves are.
 
     Parameters
     ----------
     effect : Effect
         Of a numeric feature, with individual curves.
-    level : float
+    confidence_level : float
         Confidence level of the regions, over the whole grid, and of each verdict.
 
     Returns
     -------
-    tuple of Rise
+    tuple of ElevatedRegion
         From left to right; empty if there is no elevated region.
 
     Raises
@@ -139,21 +139,25 @@ def rises(effect: Effect, level: float = 0.95) -> tuple[Rise, ...]:
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> e = sd.explain(lambda X: (X[:, 0] > 0.5) + X[:, 1], X, 0, method=sd.ICE(grid=11))
-    >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in rises(e)]
+    >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in elevated_regions(e)]
     [(0.5, 0.9, 'all')]
     """
-    level = given_level("elevated_regions(confidence_level)", level)
+    confidence_level = check_confidence_level(
+        "elevated_regions(confidence_level)", confidence_level
+    )
     grid, curves = np.asarray(effect.points), _curves(effect)
     y, kind = curves.value, effect.spec.weight_kind
     if len(y) == 0:
         return ()
     size = float(np.abs(y).max(initial=0.0))
     centred = y - y.mean(axis=1, keepdims=True)
-    found = _runs(Moments.of_curves(centred.T, curves.weight), kind, level, _ROUNDING * size)
+    found = _runs(
+        Moments.of_curves(centred.T, curves.weight), kind, confidence_level, _ROUNDING * size
+    )
     curves = replace(
         curves, value=y - np.quantile(y, LOW_QUANTILE, axis=1, method="lower")[:, None]
     )
-    return tuple(_region(grid, curves, run, kind, level) for run in found)
+    return tuple(_region(grid, curves, run, kind, confidence_level) for run in found)
 
 
 def _curves(effect: Effect) -> Curves:
@@ -166,7 +170,7 @@ def _curves(effect: Effect) -> Curves:
             got = "curves of slopes"
         fix = "Use sd.ICE() or sd.PDP() for a numeric feature"
         raise UnsupportedError(
-            explained("elevated_regions", got, "ICE curves of a numeric feature", fix)
+            format_error("elevated_regions", got, "ICE curves of a numeric feature", fix)
         )
     curves = effect.curves
     if curves.weight is None:
@@ -181,11 +185,13 @@ def _curves(effect: Effect) -> Curves:
     )
 
 
-def _runs(mean: Moments, kind: WeightKind, level: float, noise: float) -> list[tuple[int, int]]:
+def _runs(
+    mean: Moments, kind: WeightKind, confidence_level: float, noise: float
+) -> list[tuple[int, int]]:
     """Return the first and the last grid point of each elevated region."""
     size = mean.effective(kind)
     error = np.sqrt(mean.variance(1, kind) / size)
-    shared = 1 - (1 - level) / len(error)
+    shared = 1 - (1 - confidence_level) / len(error)
     lower, _ = t_interval(mean.mean, error, size - 1, shared)
     significant = np.flatnonzero(
         lower > noise
@@ -233,8 +239,8 @@ class _GridPositions:
 
 
 def _region(
-    grid: Floats, curves: Curves, run: tuple[int, int], kind: WeightKind, level: float
-) -> Rise:
+    grid: Floats, curves: Curves, run: tuple[int, int], kind: WeightKind, confidence_level: float
+) -> ElevatedRegion:
     """Return one region, with the heights of the curves of rows inside and outside."""
     first, last, m = *run, len(grid)
     left = float(grid[first] if first == 0 else (grid[first - 1] + grid[first]) / 2)
@@ -262,7 +268,7 @@ def _region(
     difference = _Mean.of(
         positions.own_values(y[near]) - HEIGHT_FRACTION * other_curve, w[near], kind
     )
-    return Rise(
+    return ElevatedRegion(
         left,
         right,
         inside.value,
@@ -271,7 +277,7 @@ def _region(
         outside.value,
         outside.error,
         int(other.sum()),
-        _verdict(difference, inside, outside, level),
+        _verdict(difference, inside, outside, confidence_level),
     )
 
 
@@ -292,7 +298,7 @@ class _Mean(NamedTuple):
         return cls(float(got.mean[0]), error, size)
 
 
-def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, level: float) -> Verdict:
+def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, confidence_level: float) -> Verdict:
     """Return the verdict from the height of curves inside minus half the height of curves outside."""
     if inside.size < TRUSTED_ROWS:
         return "unclear"
@@ -301,7 +307,7 @@ def _verdict(difference: _Mean, inside: _Mean, outside: _Mean, level: float) -> 
     found = inside if alone else difference
     error = found.error if alone else float(np.hypot(found.error, HEIGHT_FRACTION * outside.error))
     df = (inside.size if alone else min(inside.size, outside.size)) - 1
-    ends = t_interval(np.array([found.value]), np.array([error]), np.array([df]), level)
+    ends = t_interval(np.array([found.value]), np.array([error]), np.array([df]), confidence_level)
     lower, upper = (float(e[0]) for e in ends)
     if lower > 0:
         return "all"

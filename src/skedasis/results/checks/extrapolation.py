@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.data.categories import in_order
-from skedasis.data.dataset import Source, as_source
+from skedasis.data.categories import ordered_levels
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, explained
+from skedasis.errors import DataError, format_error
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
 
@@ -44,12 +44,12 @@ _LEVELS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class Space:
+class FeatureSpace:
     """The rows of X as points in a common space.
 
     Parameters
     ----------
-    source : Source
+    source : Dataset
     points : ndarray of float, shape (n, k)
         Numbers in units of their standard deviation. A missing value is at the mean, and one unit off on an additional
         axis. Levels have axes of their own, so that rows with different levels are one unit apart.
@@ -59,7 +59,7 @@ class Space:
         Indices of the rows that others are compared with.
     """
 
-    source: Source
+    source: Dataset
     points: Floats
     owner: Ints
     reference: Ints
@@ -68,11 +68,11 @@ class Space:
     _last: dict[tuple[int, ...], Subspace] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, X: Any, seed: int = 0) -> Space:
+    def of(cls, X: Any, seed: int = 0) -> FeatureSpace:
         """Return the space of X; X itself if it is one."""
-        if isinstance(X, Space):
+        if isinstance(X, FeatureSpace):
             return X
-        source = as_source(X)
+        source = as_dataset(X)
         parts = [_axes_of(source, f) for f in source.features]
         owner = np.repeat(np.arange(len(parts)), [p.shape[1] for p in parts])
         reference = np.random.default_rng(seed).permutation(len(source))[:N_REFERENCE]
@@ -97,7 +97,7 @@ class Space:
         others = [j for k, j in enumerate(ranked[:MOST_RELATED]) if k == 0 or shared[j] > _SHARED]
         axes = np.flatnonzero(own | np.isin(self.owner, others))
         points = self.points[:, axes]
-        distance = nearest(points[some], points[self.reference], np.arange(len(some)))
+        distance = nearest_distance(points[some], points[self.reference], np.arange(len(some)))
         limit = float(np.percentile(distance, PERCENTILE)) if len(self.reference) > 1 else np.inf
         names = tuple(self.source.features[j].name for j in others)
         return Subspace(self, points, self.owner[axes], limit, names)
@@ -127,7 +127,7 @@ class Subspace:
 
     Parameters
     ----------
-    space : Space
+    space : FeatureSpace
     points : ndarray of float, shape (n, k)
     owner : ndarray of int, shape (k,)
     limit : float
@@ -136,7 +136,7 @@ class Subspace:
         Names of the other features in which distances are measured.
     """
 
-    space: Space
+    space: FeatureSpace
     points: Floats
     owner: Ints
     limit: float
@@ -147,7 +147,7 @@ class Subspace:
         reference = self.space.reference
         position = np.full(len(self.points), -1)
         position[reference] = np.arange(len(reference))
-        distance = nearest(new_rows, self.points[reference], position[row])
+        distance = nearest_distance(new_rows, self.points[reference], position[row])
         return distance > self.limit * (1 + 1e-9)
 
     def set_values(self, new_rows: Floats, position: int, value: Floats) -> None:
@@ -179,7 +179,7 @@ def _r_squared(y: Floats, part: Ints, count: Ints) -> float:
     return 1 - left / (total / max(len(y) - 1, 1))
 
 
-def nearest(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
+def nearest_distance(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
     """Return each point's distance to the nearest reference point other than that with index `without` (-1: none)."""
     from scipy.spatial import KDTree
 
@@ -207,7 +207,7 @@ def nearest(new_rows: Floats, reference: Floats, without: Ints) -> Floats:
     return out
 
 
-def _axes_of(source: Source, feature: Feature) -> Floats:
+def _axes_of(source: Dataset, feature: Feature) -> Floats:
     """Return the axes of a column, (n, k)."""
     n = len(source.table)
     x = source.numbers(feature) if not feature.categorical else None
@@ -217,7 +217,7 @@ def _axes_of(source: Source, feature: Feature) -> Floats:
         axis = np.where(there, (x - mean) / scale, 0.0)[:, None]
         return axis if there.all() else np.hstack([axis, (~there).astype(float)[:, None]])
     codes, values = source.table.coded(feature.position)
-    codes = in_order(feature, codes, values).codes + 1
+    codes = ordered_levels(feature, codes, values).codes + 1
     count = np.bincount(codes)
     kept = np.argsort(-count, kind="stable")[:_LEVELS]
     axes = np.zeros((n, len(kept) + 1))
@@ -266,7 +266,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     effect : Effect
         A PDP or ICE evaluates each row at each point of the grid, an accumulated effect each row at the edges of its
         own bin. Slopes and M-plots use observed rows only.
-    X : array or data frame, or Space
+    X : array or data frame, or FeatureSpace
         The explained data.
     seed : int
         Seed of the samples: at most 2,000 new rows, and 10,000 rows of X that they are compared with.
@@ -276,7 +276,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     DataError
         For an X other than the explained data.
     """
-    space = Space.of(X, seed)
+    space = FeatureSpace.of(X, seed)
     columns = columns_of(space, effect)
     m, rng = len(effect.points), np.random.default_rng(seed)
     if effect.spec.local in ("slopes", "differences", "values"):
@@ -300,7 +300,7 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     )
 
 
-def columns_of(space: Space, effect: Effect) -> tuple[int, ...]:
+def columns_of(space: FeatureSpace, effect: Effect) -> tuple[int, ...]:
     """Return the columns of the effect's feature. Raise if X is not the data that the effect was computed from."""
     columns, kept = effect.about.feature.columns, effect.curves
     mismatch = is_moved(space, effect.about.feature)
@@ -312,7 +312,7 @@ def columns_of(space: Space, effect: Effect) -> tuple[int, ...]:
     return columns
 
 
-def is_moved(space: Space, feature: Feature) -> bool:
+def is_moved(space: FeatureSpace, feature: Feature) -> bool:
     """Return whether the columns of a feature have other positions or names in X than in the explained data."""
     columns, known = feature.columns, space.source.features
     if max(columns) >= len(known):
@@ -326,7 +326,7 @@ def wrong_table_error() -> DataError:
     """Return the error for an X other than the explained data."""
     got, expected = "another table than the one that was explained", "the same rows and columns"
     return DataError(
-        explained("checks(X)", got, expected, "Pass the X that was passed to sd.explain")
+        format_error("checks(X)", got, expected, "Pass the X that was passed to sd.explain")
     )
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skedasis.errors import DataError, explained
-from skedasis.results.display import given_level, no_score
+from skedasis.errors import DataError, format_error
+from skedasis.results.display import check_confidence_level, no_score_error
 from skedasis.results.effect import Effect
 
 NEGLIGIBLE = 1e-6
@@ -31,7 +31,7 @@ class HeterogeneityTest:
         The threshold, in units of the quantity.
     effective_pairs : float
         See `HeterogeneityScore`. Below 50 the standard error, and so the p-value, is not reliable.
-    level : float
+    confidence_level : float
     """
 
     score: float
@@ -40,12 +40,12 @@ class HeterogeneityTest:
     p_value: float
     above: float
     effective_pairs: float
-    level: float = 0.95
+    confidence_level: float = 0.95
 
     @property
     def verdict(self) -> str:
         """The verdict: "heterogeneous", "none" (the score is not above the threshold) or "unclear"."""
-        if self.p_value <= 1 - self.level:
+        if self.p_value <= 1 - self.confidence_level:
             return "heterogeneous"
         return "none" if self.score <= self.above else "unclear"
 
@@ -82,14 +82,14 @@ class HeterogeneityTest:
 
 
 def heterogeneity_test(
-    effect: Effect, level: float = 0.95, above: float | None = None
+    effect: Effect, confidence_level: float = 0.95, above: float | None = None
 ) -> HeterogeneityTest:
     """Test whether the heterogeneity score of an effect is above a threshold.
 
     Parameters
     ----------
     effect : Effect
-    level : float
+    confidence_level : float
         Confidence level of the verdict and of the lower bound.
     above : float, optional
         Threshold, in units of the quantity; by default 1e-6 standard deviations of the quantity, the size of rounding
@@ -123,12 +123,14 @@ def heterogeneity_test(
     """
     from scipy.special import ndtr, ndtri
 
-    level = given_level("heterogeneity_test(confidence_level)", level)
+    confidence_level = check_confidence_level(
+        "heterogeneity_test(confidence_level)", confidence_level
+    )
     number = isinstance(above, (int, float, np.number)) and not isinstance(above, bool)
     if above is not None and not (number and 0 <= above < np.inf):
         what = "heterogeneity_test(above)"
         raise DataError(
-            explained(
+            format_error(
                 what,
                 repr(above),
                 "a non-negative number",
@@ -137,7 +139,7 @@ def heterogeneity_test(
         )
     score = effect.swap_score
     if score is None:
-        raise no_score(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)
+        raise no_score_error(f"heterogeneity_test of {effect.spec.method}", effect.spec.method)
     # Without rows, the standard deviation is NaN; the threshold is then 0.
     threshold = (
         float(np.nan_to_num(NEGLIGIBLE * score.quantity_std)) if above is None else float(above)
@@ -148,9 +150,9 @@ def heterogeneity_test(
         p, lower = float(score.value <= threshold), score.value
     else:
         scale = score.std_error / score.value
-        lower = score.value * float(np.exp(-ndtri(level) * scale))
+        lower = score.value * float(np.exp(-ndtri(confidence_level) * scale))
         # A NaN standard error gives a NaN p-value, also for a threshold of 0.
         p = 0.0 * scale if threshold <= 0 else float(ndtr(-np.log(score.value / threshold) / scale))
     return HeterogeneityTest(
-        score.value, score.std_error, lower, p, threshold, score.effective_pairs, level
+        score.value, score.std_error, lower, p, threshold, score.effective_pairs, confidence_level
     )

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, explained
-from skedasis.results.build.linear_form import drawn
+from skedasis.errors import DataError, format_error
+from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.check import number
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
 from skedasis.results.effect import TRUSTED_ROWS, Effect
-from skedasis.results.time_axis import on_axis_of
+from skedasis.results.time_axis import align_time_axis
 
 LEAST_FRACTION = 0.1
 """Smaller differences, as a fraction of the larger of both effects' ranges, are not reported."""
@@ -28,7 +28,7 @@ Finding = tuple[Any, str, dict[str, Any]]
 def disagreement(
     effect: Effect,
     other: Effect,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     far: tuple[float | None, float | None] = (None, None),
 ) -> Finding | None:
     """Return where two effects of a feature differ by more than their errors, or None if they do not.
@@ -37,7 +37,7 @@ def disagreement(
     ----------
     effect, other : Effect
         Of the same feature and quantity.
-    level : float
+    confidence_level : float
         Confidence level.
     far : tuple of two float or None
         The fraction of extrapolations of each effect, if known.
@@ -59,13 +59,13 @@ def disagreement(
     -----
     Both effects are evaluated at all their points within the common range, and centred there by their mean over the
     data. They are computed from the same rows, so the error of the difference is at most the sum of both errors. A
-    difference is reported if it is significant at `level`, shared by all points (Bonferroni), and at least 10 % of the
-    larger range. Where a curve jumps between two of its points, the position of the jump is unknown. Between two points
-    of either curve with at most a tenth of the rows between them, the curves are therefore compared by their ranges of
-    values, and differ only if these ranges do not overlap.
+    difference is reported if it is significant at `confidence_level`, shared by all points (Bonferroni), and at least
+    10 % of the larger range. Where a curve jumps between two of its points, the position of the jump is unknown.
+    Between two points of either curve with at most a tenth of the rows between them, the curves are therefore compared
+    by their ranges of values, and differ only if these ranges do not overlap.
     """
-    check(effect, other)
-    other = on_axis_of(other, effect)
+    check_comparable(effect, other)
+    other = align_time_axis(other, effect)
     x, values, errors, df, share = _common(effect, other)
     if len(x) < 2:
         return None
@@ -73,7 +73,7 @@ def disagreement(
     difference = _difference(effect, other, x, centred)
     size = float(np.ptp(centred, axis=1).max())
     error = errors.sum(axis=0)
-    sure = np.abs(difference) > _quantile(df, 1 - (1 - level) / (2 * len(x))) * error
+    sure = np.abs(difference) > _quantile(df, 1 - (1 - confidence_level) / (2 * len(x))) * error
     reported = sure & (np.abs(difference) >= LEAST_FRACTION * size)
     if not reported.any() or size == 0:
         return None
@@ -95,12 +95,12 @@ def disagreement(
     return where, _text(effect, other, where, numbers, far), numbers
 
 
-def check(effect: Effect, other: Any) -> None:
+def check_comparable(effect: Effect, other: Any) -> None:
     """Raise if `other` is not an effect of the same feature, quantity and kind."""
     fix = "Pass the other method's effect of the same feature"
     if not isinstance(other, Effect):
         got = type(other).__name__
-        raise DataError(explained("checks(beside)", got, "an effect of the same feature", fix))
+        raise DataError(format_error("checks(beside)", got, "an effect of the same feature", fix))
     mine, theirs = effect.about, other.about
     got = ""
     if mine.feature.name != theirs.feature.name:
@@ -112,7 +112,7 @@ def check(effect: Effect, other: Any) -> None:
     ) or effect.spec.derivative != other.spec.derivative:
         got = "effects of different kinds (levels and numbers, or slopes and values)"
     if got:
-        raise DataError(explained("checks(beside)", got, "the same feature and quantity", fix))
+        raise DataError(format_error("checks(beside)", got, "the same feature and quantity", fix))
 
 
 def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats, Floats]:
@@ -130,7 +130,7 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
         weight = effect.levels.weight[places[0]]
         return labels, parts[0], parts[1], parts[2], weight / max(float(weight.sum()), 1e-300)
     left, right = max(float(e.points[0]) for e in both), min(float(e.points[-1]) for e in both)
-    x = np.unique(np.concatenate([drawn(e.bins, e.points, e.value)[0] for e in both]))
+    x = np.unique(np.concatenate([curve_polygon(e.bins, e.points, e.value)[0] for e in both]))
     x = x[(x >= left) & (x <= right)]
     values = np.array([e.at(x) for e in both])
     errors, df = (
@@ -192,12 +192,12 @@ def _fraction_at(effect: Effect, x: Floats) -> Floats:
     return np.diff(ends) / (x[-1] - x[0]) if x[-1] > x[0] else np.ones(1)
 
 
-def _quantile(df: Floats, level: float) -> Floats:
+def _quantile(df: Floats, confidence_level: float) -> Floats:
     """Return the quantile of Student's t with the smaller degrees of freedom of both effects."""
     from scipy.special import stdtrit
 
     fewer = np.nan_to_num(df, nan=1e9, posinf=1e9).min(axis=0)
-    return np.asarray(stdtrit(np.clip(fewer, 1.0, 1e9), level))
+    return np.asarray(stdtrit(np.clip(fewer, 1.0, 1e9), confidence_level))
 
 
 def _is_pdp(effect: Effect) -> bool:

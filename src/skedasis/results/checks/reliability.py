@@ -1,7 +1,8 @@
 """Reliability checks of effects and surfaces.
 
-`trust` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `trust_surface` a surface. Each finding is a
-`Flag`: its kind, severity, position on the axis, and a text with the numbers. `Trust` is the tuple of findings; an
+`check_effect` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `check_surface` a surface. Each finding
+is a
+`Check`: its kind, severity, position on the axis, and a text with the numbers. `Checks` is the tuple of findings; an
 empty one means that all checks passed. The rules and their thresholds are listed in the notes of both functions.
 
 Checks that need more than the result are in modules of their own: the dependence of local effects on x inside a bin in
@@ -18,26 +19,27 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, explained
-from skedasis.results.checks.check import Flag, Kind, Severity, Trust, number, runs
+from skedasis.errors import DataError, format_error
+from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
     NOTE_EXTRAPOLATION,
     PERCENTILE,
     WARN_EXTRAPOLATION,
     Extrapolation,
-    Space,
+    FeatureSpace,
     extrapolation,
     is_moved,
-    nearest,
+    nearest_distance,
     wrong_table_error,
 )
-from skedasis.results.checks.method_disagreement import check, disagreement
-from skedasis.results.checks.variance_decomposition import split
-from skedasis.results.display import count, given_level, given_seed
+from skedasis.results.checks.method_disagreement import check_comparable, disagreement
+from skedasis.results.checks.variance_decomposition import variance_decomposition
+from skedasis.results.display import check_confidence_level, count
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
-from skedasis.results.surface import Side, Surface
+from skedasis.results.surface import PairAxis, Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
+from skedasis.stats.random_state import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
 # Effects.
@@ -58,33 +60,33 @@ GAP_FRACTION, GAP_RATIO, TAIL_FRACTION = 0.05, 10.0, 0.25
 side. A gap with fewer than ten rows beyond it is wider than the last fraction of the axis."""
 
 
-def trust(
+def check_effect(
     effect: Effect,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     *,
     X: Any = None,
     beside: Effect | None = None,
-    seed: int = 0,
-) -> Trust:
+    random_state: RandomState = 0,
+) -> Checks:
     """Run the reliability checks of an effect.
 
     Parameters
     ----------
     effect : Effect
-    level : float
-        Confidence level of the tests. If the slope changes in no bin, the probability of a "slope changes" flag is
+    confidence_level : float
+        Confidence level of the tests. If the slope changes in no bin, the probability of a "slope_changes" flag is
         1 - level.
     X : array or data frame, optional
         The data that was explained. With it, the rows at which the method evaluated the model are checked for
         extrapolation.
     beside : Effect, optional
         Another effect of the same feature on the same quantity to compare with, such as the PDP for an ALE.
-    seed : int
+    random_state : int, numpy.random.Generator or None
         Seed of permutations and samples.
 
     Returns
     -------
-    Trust
+    Checks
         Warnings first.
 
     Raises
@@ -96,24 +98,24 @@ def trust(
     -----
     Needs no model rows. The rules:
 
-    - *few rows*, *one row*: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
+    - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
       variance.
-    - *slope changes*: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
-      significant at `level` after Holm's correction for the number of bins. A warning if this is at least 10 % of the
-      bin's variance, and its standard deviation at least 5 % of the root mean square slope.
-    - *no rows*: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
+    - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
+      significant at `confidence_level` after Holm's correction for the number of bins. A warning if this is at least 10
+      % of the bin's variance, and its standard deviation at least 5 % of the root mean square slope.
+    - `no_rows`: empty bins; gaps between neighbouring values that are wider than 5 % of the axis and ten times the
       median of the ten gaps on either side, with at least ten rows on both sides. A gap of 25 % with fewer rows beyond
       it is a note.
-    - *slope mismatch*: the accumulated slopes differ from the accumulated differences of the quantity by more than
+    - `slope_mismatch`: the accumulated slopes differ from the accumulated differences of the quantity by more than
       0.25 √(importance² + score²) and three standard errors (`skedasis.results.checks.slope_check`).
-    - *extrapolation*: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
+    - `extrapolation`: at least 10 % (a warning: 25 %) of the rows at which the method evaluates the model are farther
       from the data than 99 % of the data's rows are from their nearest neighbour
       (`skedasis.results.checks.extrapolation`).
-    - *disagreement*: the effect and `beside` differ by more than their errors
+    - `disagreement`: the effect and `beside` differ by more than their errors
       (`skedasis.results.checks.method_disagreement`).
-    - *collinear*: the other columns nearly determine the feature (variance inflation above 10), so that its
+    - `collinear`: the other columns nearly determine the feature (variance inflation above 10), so that its
       heterogeneity score compares only similar values. A note.
-    - *few pairs*: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
+    - `few_pairs`: the heterogeneity score has fewer than 50 effective pairs of rows, so that its standard error is not
       reliable. A warning if the score is computed from a sample of the rows, a note if from all rows.
 
     Examples
@@ -122,35 +124,33 @@ def trust(
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 2))
     >>> e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=sd.DALE(bins=3))
-    >>> [(f.kind, f.severity) for f in trust(e)]
-    [('slope changes', 'warning')]
+    >>> [(f.code, f.severity) for f in check_effect(e)]
+    [('slope_changes', 'warning')]
     """
-    level, seed = (
-        given_level("checks(confidence_level)", level),
-        given_seed("checks(random_state)", seed),
-    )
+    confidence_level = check_confidence_level("checks(confidence_level)", confidence_level)
+    seed = as_seed("checks(random_state)", random_state)
     if beside is not None:
-        check(effect, beside)
+        check_comparable(effect, beside)
     found = [
         *_check_bin_rows(effect),
         *_check_empty_bins(effect),
         *_check_gaps(effect),
-        *_check_slope_changes(effect, level, seed),
+        *_check_slope_changes(effect, confidence_level, seed),
         *_check_slope_mismatch(effect),
     ]
-    space = None if X is None else Space.of(X, seed)
+    space = None if X is None else FeatureSpace.of(X, seed)
     far = None if space is None else extrapolation(effect, space, seed)
     found += _check_extrapolation(effect, far)
     if beside is not None:
         other = None if space is None else extrapolation(beside, space, seed)
-        found += _check_disagreement(effect, beside, level, (far, other))
+        found += _check_disagreement(effect, beside, confidence_level, (far, other))
     found += _check_heterogeneity_score(effect)
-    return Trust(
+    return Checks(
         sorted((_with_time_text(effect, f) for f in found), key=lambda f: f.severity == "note")
     )
 
 
-def _with_time_text(effect: Effect, flag: Flag) -> Flag:
+def _with_time_text(effect: Effect, flag: Check) -> Check:
     """Return the flag with the ends of its interval as text if the feature is a time."""
     if effect.time is None or not isinstance(flag.where, tuple):
         return flag
@@ -158,29 +158,30 @@ def _with_time_text(effect: Effect, flag: Flag) -> Flag:
     return replace(flag, where=(first, last))
 
 
-def trust_all(
+def check_effects(
     effects: Mapping[str, Effect],
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     *,
     X: Any = None,
     beside: Mapping[str, Effect] | None = None,
-    seed: int = 0,
-) -> Trust:
-    """Run the reliability checks of several effects, in their order; see `trust`."""
+    random_state: RandomState = 0,
+) -> Checks:
+    """Run the reliability checks of several effects, in their order; see `check_effect`."""
     if beside is not None and not isinstance(beside, Mapping):
         got, expected = type(beside).__name__, "effects by feature"
         raise DataError(
-            explained("checks(beside)", got, expected, "Pass the Effects of another method")
+            format_error("checks(beside)", got, expected, "Pass the Effects of another method")
         )
-    space = None if X is None else Space.of(X, given_seed("checks(random_state)", seed))
-    flags: list[Flag] = []
+    seed = as_seed("checks(random_state)", random_state)
+    space = None if X is None else FeatureSpace.of(X, seed)
+    flags: list[Check] = []
     for name, effect in effects.items():
         other = beside[name] if beside is not None and name in beside else None
-        flags += trust(effect, level, X=space, beside=other, seed=seed)
-    return Trust(flags)
+        flags += check_effect(effect, confidence_level, X=space, beside=other, random_state=seed)
+    return Checks(flags)
 
 
-def _check_bin_rows(effect: Effect) -> Iterator[Flag]:
+def _check_bin_rows(effect: Effect) -> Iterator[Check]:
     """Check the number of rows of bins and levels."""
     name = effect.feature
     if effect.levels is not None:
@@ -194,15 +195,15 @@ def _check_bin_rows(effect: Effect) -> Iterator[Flag]:
     alone = weight_one | (stats.count <= 1)
     single = np.isnan(stats.std) & ~stats.empty & (alone | (not effect.spec.on_cells))
     few = ~stats.trusted & ~stats.empty & ~single
-    kinds: tuple[tuple[Kind, Any], ...] = (("one row", single), ("few rows", few))
+    kinds: tuple[tuple[Code, Any], ...] = (("one_row", single), ("few_rows", few))
     for kind, which in kinds:
         for a, b in runs(which):
             ends, rows = (float(stats.low[a]), float(stats.high[b])), stats.count[a : b + 1]
-            text = _few_text(effect, ends, rows.tolist(), varies=kind == "few rows")
-            yield Flag(kind, "warning", text, name, ends, {"rows": rows.tolist()})
+            text = _few_text(effect, ends, rows.tolist(), varies=kind == "few_rows")
+            yield Check(kind, "warning", text, int(rows.sum()), name, ends, {"rows": rows.tolist()})
 
 
-def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
+def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
     """Check the number of rows of levels; many rare levels give one flag."""
     is_pdp, name = effect.spec.local == "none", effect.feature
     severity: Severity = "note" if is_pdp else "warning"
@@ -212,13 +213,15 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Flag]:
     if len(rare) > RARE:
         start = f"{len(rare):,} levels of {name!r} have fewer than {TRUSTED_ROWS} rows (the rarest {min(rows)})"
         why = "the model has seen few rows like these" if is_pdp else "their values are uncertain"
-        yield Flag("few rows", severity, f"{start}: {why}. {fix}", name, None, {"rows": rows})
+        yield Check(
+            "few_rows", severity, f"{start}: {why}. {fix}", sum(rows), name, None, {"rows": rows}
+        )
         return
     for place, few in zip(rare, rows, strict=True):
         label = levels.labels[place]
         start = f"Level {label!r} of {name!r} has {count(few, 'row')}"
         why = "the model has seen few rows like these" if is_pdp else "its value is uncertain"
-        yield Flag("few rows", severity, f"{start}: {why}. {fix}", name, label, {"rows": few})
+        yield Check("few_rows", severity, f"{start}: {why}. {fix}", few, name, label, {"rows": few})
 
 
 def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
@@ -226,7 +229,7 @@ def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, var
     start = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
-        what = "one row" if max(rows) == 1 else "a weight of 1 at most"
+        what = "one_row" if max(rows) == 1 else "a weight of 1 at most"
         start += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
         start += (
             ", so that there is no variance of its own; the variance of neighbouring bins is used"
@@ -242,7 +245,7 @@ def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, var
     )
 
 
-def _check_empty_bins(effect: Effect) -> Iterator[Flag]:
+def _check_empty_bins(effect: Effect) -> Iterator[Check]:
     """Check for empty bins."""
     stats, name = effect.bins, effect.feature
     if stats is None or effect.levels is not None or len(stats) == 0:
@@ -260,10 +263,10 @@ def _check_empty_bins(effect: Effect) -> Iterator[Flag]:
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
             f"({share:.0%} of the axis): {drawn}. Do not interpret the curve there."
         )
-        yield Flag("no rows", "warning", text, name, (left, right), {"share": share})
+        yield Check("no_rows", "warning", text, 0, name, (left, right), {"share": share})
 
 
-def _check_gaps(effect: Effect) -> Iterator[Flag]:
+def _check_gaps(effect: Effect) -> Iterator[Check]:
     """Check for wide gaps between observed values."""
     kept = effect.rows if effect.rows is not None else effect.curves
     if kept is None or effect.levels is not None or len(effect.points) < 2:
@@ -294,7 +297,7 @@ def _check_gaps(effect: Effect) -> Iterator[Flag]:
             text = f"No row has {effect.feature!r} {interval}. Do not interpret the curve there."
         severity = "warning" if rows >= TRUSTED_ROWS else "note"
         numbers = {"share": share, "rows_beyond": rows}
-        yield Flag("no rows", severity, text, effect.feature, (left, right), numbers)
+        yield Check("no_rows", severity, text, 0, effect.feature, (left, right), numbers)
 
 
 def _median_gap_nearby(gap: Floats, k: int) -> float:
@@ -311,12 +314,12 @@ def _is_empty_bin(effect: Effect, left: float, right: float) -> bool:
     return bool(((stats.low < right) & (stats.high > left) & stats.empty).any())
 
 
-def _check_slope_changes(effect: Effect, level: float, seed: int) -> Iterator[Flag]:
+def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> Iterator[Check]:
     """Check whether local effects depend on x inside a bin."""
     if effect.bins is None or effect.spec.local in ("none", "values") or effect.spec.on_cells:
         return  # the curve is computed at the edges of all cells, whatever the bins
-    parts, stats = split(effect, seed=seed), effect.bins
-    for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - level):
+    parts, stats = variance_decomposition(effect, random_state=seed), effect.bins
+    for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - confidence_level):
         here = slice(a, b + 1)
         worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
@@ -328,17 +331,18 @@ def _check_slope_changes(effect: Effect, level: float, seed: int) -> Iterator[Fl
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
         text = _slope_change_text(effect, ends, numbers)
-        yield Flag(
-            "slope changes",
+        yield Check(
+            "slope_changes",
             "warning" if is_warning else "note",
             text,
+            int(stats.count[here].sum()),
             effect.feature,
             ends,
             numbers,
         )
 
 
-def _check_slope_mismatch(effect: Effect) -> Iterator[Flag]:
+def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     """Report slopes that do not match differences of the quantity."""
     found = effect.provenance.get("slope_check")
     if not found or found["distance"] <= found["limit"]:
@@ -349,7 +353,7 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Flag]:
         f"axis, they differ by {found['distance']:.3g} (root mean square), more than the limit {found['limit']:.3g}. "
         "Use sd.ALE(), and check the slope function if you passed one."
     )
-    yield Flag("slope mismatch", "warning", text, effect.feature, None, dict(found))
+    yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
 
 def _rms_local_effect(effect: Effect) -> float:
@@ -400,7 +404,7 @@ def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[s
     )
 
 
-def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Flag]:
+def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Check]:
     """Check how many of the rows at which the method evaluated the model are outside the data."""
     name, swept = effect.feature, effect.spec.local == "none"
     if far is None:
@@ -409,7 +413,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
                 f"Each row was evaluated at each value of {name!r}. Some of these rows may lie outside the data: "
                 "checks(X=X) measures how many."
             )
-            yield Flag("extrapolation", "note", text, name)
+            yield Check("extrapolation", "note", text, None, name)
         return
     if far.overall < NOTE_EXTRAPOLATION:
         return
@@ -440,7 +444,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         "rows": far.rows,
         "others": far.others,
     }
-    yield Flag("extrapolation", severity, text, name, None, numbers)
+    yield Check("extrapolation", severity, text, round(far.overall * far.rows), name, None, numbers)
 
 
 def _between_values(effect: Effect) -> bool:
@@ -453,18 +457,18 @@ def _between_values(effect: Effect) -> bool:
 def _check_disagreement(
     effect: Effect,
     other: Effect,
-    level: float,
+    confidence_level: float,
     far: tuple[Extrapolation | None, Extrapolation | None],
-) -> Iterator[Flag]:
+) -> Iterator[Check]:
     """Check whether another effect of the feature differs by more than the errors."""
     shares = [None if f is None else f.overall for f in far]
-    found = disagreement(effect, other, level, (shares[0], shares[1]))
+    found = disagreement(effect, other, confidence_level, (shares[0], shares[1]))
     if found is not None:
         where, text, numbers = found
-        yield Flag("disagreement", "warning", text, effect.feature, where, numbers)
+        yield Check("disagreement", "warning", text, None, effect.feature, where, numbers)
 
 
-def _check_heterogeneity_score(effect: Effect) -> Iterator[Flag]:
+def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
     """Check whether the heterogeneity score compares only similar values, or has few effective pairs of rows."""
     score, name = effect.swap_score, effect.feature
     if score is None:
@@ -477,7 +481,7 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Flag]:
             "score even if "
             "the model ignores it: remove such a column from X, or explain both as a group with groups=."
         )
-        yield Flag("collinear", "note", text, name, None, {"vif": score.vif})
+        yield Check("collinear", "note", text, None, name, None, {"vif": score.vif})
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
         sampled = not score.exact
         # If all rows are used already, heterogeneity_rows cannot be raised.
@@ -489,7 +493,7 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Flag]:
             f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
-        yield Flag("few pairs", severity, text, name, None, numbers)
+        yield Check("few_pairs", severity, text, None, name, None, numbers)
 
 
 # ------------------------------------------------------------------------------------------
@@ -504,7 +508,7 @@ NOTE_FRACTION = 0.1
 """From this fraction on, either of them is a note."""
 
 
-def trust_surface(surface: Surface, *, X: Any = None, seed: int = 0) -> Trust:
+def check_surface(surface: Surface, *, X: Any = None, random_state: RandomState = 0) -> Checks:
     """Run the reliability checks of a surface.
 
     Parameters
@@ -512,23 +516,23 @@ def trust_surface(surface: Surface, *, X: Any = None, seed: int = 0) -> Trust:
     surface : Surface
     X : array or data frame, optional
         The data that was explained. With it, the rows at which a PDP evaluated the model are checked for extrapolation.
-    seed : int
+    random_state : int, numpy.random.Generator or None
         Seed of samples.
 
     Returns
     -------
-    Trust
+    Checks
         Warnings first.
 
     Notes
     -----
     Needs no model rows. The rules:
 
-    - *no rows*: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
+    - `no_rows`: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
       note from 10 %, a warning from 25 %. For a PDP, the fraction of the grid's points that are farther from all rows,
       in the plane of the two features, than 99 % of the rows are from their nearest neighbour.
     - *few rows*: the fraction of the rows in cells with fewer than ten rows. A note from 10 %, a warning from 50 %.
-    - *extrapolation*: as for effects, for each row at each point of the grid.
+    - `extrapolation`: as for effects, for each row at each point of the grid.
 
     Examples
     --------
@@ -538,23 +542,23 @@ def trust_surface(surface: Surface, *, X: Any = None, seed: int = 0) -> Trust:
     >>> s = sd.explain(
     ...     lambda X: X[:, 0] * X[:, 1], np.hstack([x, x]), (0, 1), method=sd.ALE(bins=5)
     ... )
-    >>> [(f.kind, f.severity, round(f.numbers["share"], 1)) for f in trust_surface(s)]
-    [('no rows', 'warning', 0.8)]
+    >>> [(f.code, f.severity, round(f.numbers["share"], 1)) for f in check_surface(s)]
+    [('no_rows', 'warning', 0.8)]
     """
-    seed = given_seed("checks(random_state)", seed)
+    seed = as_seed("checks(random_state)", random_state)
     found = [
         *_check_cells(surface),
         *_check_grid_points(surface),
         *_check_surface_extrapolation(surface, X, seed),
     ]
-    return Trust(sorted(found, key=lambda f: f.severity == "note"))
+    return Checks(sorted(found, key=lambda f: f.severity == "note"))
 
 
 def _names(surface: Surface) -> str:
     return " × ".join(surface.features)
 
 
-def _widths(side: Side) -> Floats:
+def _widths(side: PairAxis) -> Floats:
     """Return the widths of a side's cells as fractions of its axis; steps between levels have equal widths.
 
     Of a feature with two values, only the two bins of these values count, with equal widths.
@@ -569,7 +573,7 @@ def _severity(share: float, is_warning: float) -> Severity:
     return "warning" if share >= is_warning else "note"
 
 
-def _check_cells(surface: Surface) -> Iterator[Flag]:
+def _check_cells(surface: Surface) -> Iterator[Check]:
     """Check the number of rows in the cells of an accumulated surface."""
     cells, name = surface.cells, _names(surface)
     if cells is None or cells.count.size == 0:
@@ -585,7 +589,7 @@ def _check_cells(surface: Surface) -> Iterator[Flag]:
             "that values there have no meaning (figures hatch this area). Use fewer bins."
         )
         numbers = {"share": share, "cells": n}
-        yield Flag("no rows", _severity(share, EMPTY), text, name, None, numbers)
+        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, numbers)
     few = (cells.count < TRUSTED_ROWS) & ~cells.empty
     part = float(cells.count[few].sum() / max(cells.count.sum(), 1))
     if part >= NOTE_FRACTION:
@@ -594,10 +598,12 @@ def _check_cells(surface: Surface) -> Iterator[Flag]:
             f"({int(few.sum())} of {empty.size} cells). Use more rows or fewer bins."
         )
         numbers = {"share": part, "cells": int(few.sum())}
-        yield Flag("few rows", _severity(part, FEW), text, name, None, numbers)
+        yield Check(
+            "few_rows", _severity(part, FEW), text, int(cells.count[few].sum()), name, None, numbers
+        )
 
 
-def _check_grid_points(surface: Surface) -> Iterator[Flag]:
+def _check_grid_points(surface: Surface) -> Iterator[Check]:
     """Check for points of a PDP's grid without rows near them, in the plane of the two features."""
     rows = surface.rows
     if surface.cells is not None or rows is None or len(rows) < 2 * TRUSTED_ROWS:
@@ -609,8 +615,8 @@ def _check_grid_points(surface: Surface) -> Iterator[Flag]:
     m0, m1 = surface.value.shape
     nodes = np.hstack([np.repeat(first[1], m1, axis=0), np.tile(second[1], (m0, 1))])
     some = np.random.default_rng(0).permutation(len(of_rows))[:N_NEW_ROWS]
-    limit = np.percentile(nearest(of_rows[some], of_rows, some), PERCENTILE)
-    distance = nearest(nodes, of_rows, np.full(m0 * m1, -1))
+    limit = np.percentile(nearest_distance(of_rows[some], of_rows, some), PERCENTILE)
+    distance = nearest_distance(nodes, of_rows, np.full(m0 * m1, -1))
     share = float((distance > limit * (1 + 1e-9)).mean())
     if share >= NOTE_FRACTION:
         name = _names(surface)
@@ -619,10 +625,10 @@ def _check_grid_points(surface: Surface) -> Iterator[Flag]:
             "% of "
             "the rows are from their nearest neighbour. The surface is an extrapolation there. Compare with sd.ALE()."
         )
-        yield Flag("no rows", _severity(share, EMPTY), text, name, None, {"share": share})
+        yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
 
 
-def _axes(side: Side, x: Floats) -> tuple[Floats, Floats]:
+def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
     """Return the coordinates of rows and nodes of a side: one axis in standard deviations, or one axis per level."""
     if side.levels is not None:
         unit = np.eye(side.m) * np.sqrt(0.5)
@@ -632,11 +638,11 @@ def _axes(side: Side, x: Floats) -> tuple[Floats, Floats]:
     return ((x - mean) / scale)[:, None], ((side.nodes - mean) / scale)[:, None].astype(float)
 
 
-def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterator[Flag]:
+def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterator[Check]:
     """Check how many of the rows at which a PDP evaluated the model are outside the data."""
     if X is None:
         return
-    space, rng = Space.of(X, seed), np.random.default_rng(seed)
+    space, rng = FeatureSpace.of(X, seed), np.random.default_rng(seed)
     features = [a.feature for a in surface.abouts]
     columns = tuple(c for f in features for c in f.columns)
     if any(is_moved(space, f) for f in features):
@@ -666,4 +672,12 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
             "the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
-        yield Flag("extrapolation", _severity(share, WARN_EXTRAPOLATION), text, name, None, numbers)
+        yield Check(
+            "extrapolation",
+            _severity(share, WARN_EXTRAPOLATION),
+            text,
+            round(share * len(row)),
+            name,
+            None,
+            numbers,
+        )

@@ -81,7 +81,7 @@ def slope_check(
     if weight is not None and kind == "frequency":
         counted_weight = weight * min(1.0, ROWS / float(weight.sum()))
     differences = Moments.of(rise, cells.locate(x), len(cells), counted_weight)
-    variance = ale_math.borrowed(differences.variance(1, kind))
+    variance = ale_math.fill_from_neighbors(differences.variance(1, kind))
     if len(cells) == 0 or np.isnan(variance).all():
         return SlopeCheck(0.0, limit, 0)
     accumulated = np.diff(effect.at(edges))

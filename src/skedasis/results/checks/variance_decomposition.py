@@ -1,8 +1,8 @@
 """Decompose the variance of local effects within bins (RHALE Theorem 1).
 
 Theorem 1: s*² = sigma² + E². The variance of the local effects in a bin, s*², is the variance at given x, sigma², plus
-the mean squared residual, E², which is due to a slope that changes with x inside the bin. `split` estimates the parts
-in each bin of an effect, and tests whether local effects depend on x (`dependence`).
+the mean squared residual, E², which is due to a slope that changes with x inside the bin. `variance_decomposition`
+estimates the parts in each bin of an effect, and tests whether local effects depend on x (`dependence_p_value`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, explained
+from skedasis.errors import UnsupportedError, format_error
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
-from skedasis.results.display import Shown, given_seed
-from skedasis.results.effect import BinStats, Effect, locked
+from skedasis.results.display import DisplayMixin
+from skedasis.results.effect import BinStats, Effect, make_read_only
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
+from skedasis.stats.random_state import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
 # Arrays of one bin: test of dependence on x, and the two parts of the variance.
@@ -72,7 +73,7 @@ class Sorted:
     sizes: Ints
 
 
-def dependence(
+def dependence_p_value(
     x: Floats, d: Floats, weight: Floats | None = None, *, seed: int = 0, draws: int = DRAWS
 ) -> float:
     """Return the p-value of the hypothesis that the mean of d is the same at all x.
@@ -286,7 +287,7 @@ _PARTS, _PART_ROWS = 12, 30
 
 
 @dataclass(frozen=True, eq=False)
-class Split(Shown):
+class VarianceDecomposition(DisplayMixin):
     """The variance of local effects in each bin and its two parts, one entry per bin.
 
     Parameters
@@ -318,7 +319,7 @@ class Split(Shown):
     p_value: Floats
 
     def __post_init__(self) -> None:
-        locked(*(getattr(self, f.name) for f in fields(self)))
+        make_read_only(*(getattr(self, f.name) for f in fields(self)))
 
     def __len__(self) -> int:
         return len(self.left)
@@ -363,19 +364,21 @@ class LocalRows:
             yield self.x[here], self.effect[here], self.weight[here]
 
 
-def split(effect: Effect, *, seed: int = 0) -> Split:
+def variance_decomposition(
+    effect: Effect, *, random_state: RandomState = 0
+) -> VarianceDecomposition:
     """Decompose the variance within each bin into the variance at given x and the mean squared residual.
 
     Parameters
     ----------
     effect : Effect
         An effect with bins: an accumulated effect, or an M-plot of a numeric feature.
-    seed : int
+    random_state : int, numpy.random.Generator or None
         Seed of the permutations for the p-values of small bins.
 
     Returns
     -------
-    Split
+    VarianceDecomposition
 
     Raises
     ------
@@ -386,9 +389,9 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     -----
     RHALE Theorem 1: s*² = sigma² + E². The reported standard deviation, an estimate of s*, therefore includes the
     change of the mean slope inside the bin. The parts are estimated from the kept rows (`split_variance`,
-    `dependence`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test between
-    them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only through
-    correlated features. Needs no model rows.
+    `dependence_p_value`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test
+    between them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only
+    through correlated features. Needs no model rows.
 
     Examples
     --------
@@ -396,17 +399,17 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
     >>> import skedasis as sd
     >>> X = np.linspace(0, 1, 200)[:, None]
     >>> q = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
-    >>> s = split(
+    >>> s = variance_decomposition(
     ...     sd.explain(q, X, 0, method=sd.DALE(bins=2))
     ... )  # the slope runs from 0 to 1, and from 1 to 2
     >>> s.share.round(3), s.residual.round(2)
     (array([1., 1.]), array([0.08, 0.08]))
     """
-    seed, stats = given_seed("variance_decomposition(random_state)", seed), effect.bins
+    seed, stats = as_seed("variance_decomposition(random_state)", random_state), effect.bins
     if stats is None:
         method = f"{effect.spec.method} of {effect.feature!r}"
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"variance_decomposition of {method}",
                 "no bins",
                 "an effect with bins",
@@ -415,18 +418,20 @@ def split(effect: Effect, *, seed: int = 0) -> Split:
         )
     if len(stats) == 0:
         none = np.zeros(0)
-        return Split(stats.left, stats.right, none.astype(int), none, none, none, none)
+        return VarianceDecomposition(
+            stats.left, stats.right, none.astype(int), none, none, none, none
+        )
     if effect.spec.on_cells and np.isnan(stats.std).all():
         # After `rebin`, the differences of rows across these bins are not known.
         unknown = np.full(len(stats), np.nan)
-        return Split(
+        return VarianceDecomposition(
             stats.left, stats.right, np.asarray(stats.count), unknown, unknown, unknown, unknown
         )
     rows = local_rows(effect)
     result = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = result.T.copy()
     residual = np.maximum(total - within, 0.0)
-    return Split(
+    return VarianceDecomposition(
         stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
     )
 
@@ -441,7 +446,7 @@ def _of_rows(rows: LocalRows, bins: int, seed: int) -> Floats:
             continue
         result[k, :2] = split_variance(x, d, w)
         if result[k, 0] > noise:
-            result[k, 2] = dependence(x, d, w, seed=seed, draws=draws)
+            result[k, 2] = dependence_p_value(x, d, w, seed=seed, draws=draws)
     return result
 
 

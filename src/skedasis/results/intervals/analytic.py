@@ -52,11 +52,11 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats
-from skedasis.errors import DataError, UnsupportedError, explained
-from skedasis.results.build.linear_form import LOCAL, Linear, bulge, linear
-from skedasis.results.build.step_functions import rise_forms
-from skedasis.results.build.steps import Scatter, Steps, coefficients
-from skedasis.results.display import given_level, no_score
+from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form, quadratic_term
+from skedasis.results.build.step_functions import step_forms
+from skedasis.results.build.steps import Steps, StepScatter, coefficients
+from skedasis.results.display import check_confidence_level, no_score_error
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.bootstrap import (
     ConstantEffect,
@@ -66,19 +66,20 @@ from skedasis.results.intervals.bootstrap import (
     MeanOfCurves,
     StatisticName,
     bin_codes,
+    bootstrap_with_rebinning,
     cells_and_edges,
     correlation_factor,
     interpolation_matrix,
     linear_slope_bins,
     moments_of_bins,
-    rechosen,
+    replicate_source,
     resampler,
-    source_of,
 )
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.random_state import RandomState, as_seed
 from skedasis.stats.resampling import (
-    Blocks,
+    ErrorBlocks,
     bonferroni,
     percentiles,
     quantile_t,
@@ -97,7 +98,7 @@ MOST_POINTS = 2000
 """Largest number of grid points, or pieces of a curve, for which the covariance is computed."""
 
 
-def blocks_of(effect: Effect, of: str) -> Blocks | None:
+def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     """Return the independent parts of the errors of an effect's values or bins.
 
     Parameters
@@ -107,7 +108,7 @@ def blocks_of(effect: Effect, of: str) -> Blocks | None:
 
     Returns
     -------
-    Blocks or None
+    ErrorBlocks or None
         None if the covariance between points is not known: with fewer than 30 kept curves, or more than 2,000 points.
 
     Notes
@@ -128,7 +129,7 @@ def blocks_of(effect: Effect, of: str) -> Blocks | None:
         return None
     if effect.spec.on_cells and of == "value":
         kept = np.arange(len(cells.edges))
-    form = linear(cells, effect.moments, kept, effect.spec, linear_slope_bins(effect))
+    form = linear_form(cells, effect.moments, kept, effect.spec, linear_slope_bins(effect))
     if len(form.pieces) > MOST_POINTS:
         return None
     return _of_bins(form) if of == "bins" else _accumulated(effect, form)
@@ -147,11 +148,11 @@ def bin_freedom(effect: Effect) -> Floats:
     cells, kept = cells_and_edges(effect)
     if len(cells) == 0:
         return np.zeros(0)
-    form = linear(cells, effect.moments, kept, effect.spec, linear_slope_bins(effect))
+    form = linear_form(cells, effect.moments, kept, effect.spec, linear_slope_bins(effect))
     return form.pieces.degrees[form.pieces.starts]
 
 
-def satterthwaite(blocks: Blocks) -> Floats:
+def satterthwaite(blocks: ErrorBlocks) -> Floats:
     """Return Satterthwaite's degrees of freedom of the points' errors."""
     parts = np.zeros((len(blocks.factor), len(blocks.freedom)))
     np.add.at(parts.T, blocks.block, (blocks.factor**2).T)
@@ -161,7 +162,7 @@ def satterthwaite(blocks: Blocks) -> Floats:
     return np.where(total > 0, 1.0 / np.where(weight > 0, weight, 1.0), np.inf)
 
 
-def _accumulated(effect: Effect, form: Linear) -> Blocks:
+def _accumulated(effect: Effect, form: LinearForm) -> ErrorBlocks:
     pieces = form.pieces
     # NaN errors count only where the slope has a nonzero coefficient.
     factor = np.where(form.matrix != 0, form.matrix * np.sqrt(pieces.error2), 0.0)
@@ -171,24 +172,24 @@ def _accumulated(effect: Effect, form: Linear) -> Blocks:
         block = np.append(block, len(df))
         df = np.append(df, form.size - 1.0)
     factor[np.isnan(effect.std_error)] = 0.0
-    return Blocks(factor, block, df)
+    return ErrorBlocks(factor, block, df)
 
 
-def _of_bins(form: Linear) -> Blocks:
+def _of_bins(form: LinearForm) -> ErrorBlocks:
     """Return the errors of bins, which are independent because bins share no rows."""
     pieces, count = form.pieces, len(form.pieces.starts)
     block, size = pieces.bin, form.pieces.part * np.sqrt(pieces.error2)
     size = np.where(np.isnan(pieces.variance), 0.0, size)
     factor = np.where(block == np.arange(count)[:, None], size, 0.0)
-    return Blocks(factor, block, pieces.degrees[pieces.starts])
+    return ErrorBlocks(factor, block, pieces.degrees[pieces.starts])
 
 
-def _categorical(effect: Effect, of: str) -> Blocks:
+def _categorical(effect: Effect, of: str) -> ErrorBlocks:
     """Return the errors of a categorical effect, one part per level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), bin_codes(effect)
     size = len(effect.points)
     known = steps.pooled.weight > 0
-    start = ale_math.accumulation(np.ones(len(known)), known, np.arange(size))
+    start = ale_math.accumulation_matrix(np.ones(len(known)), known, np.arange(size))
     own = np.zeros((size, size))
     form = start
     if of == "bins":
@@ -204,25 +205,27 @@ def _categorical(effect: Effect, of: str) -> Blocks:
     down, up = coefficients(form, steps, spec)
     factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
     df = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
-    return Blocks(factor, np.repeat(np.arange(size), 3), df)
+    return ErrorBlocks(factor, np.repeat(np.arange(size), 3), df)
 
 
-def _between_values(effect: Effect, values: Floats, of: str) -> Blocks:
+def _between_values(effect: Effect, values: Floats, of: str) -> ErrorBlocks:
     """Return the errors of a curve of steps between values, or of its bins' slopes, one part per value."""
     spec, steps, stats = effect.spec, Steps.of(effect.moments, values), effect.bins
     edges = np.asarray(effect.points, dtype=float)
     if of == "bins" and stats is not None:
-        form = np.diff(rise_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
+        form = np.diff(step_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
         own = np.zeros((len(form), len(values)))
     else:
-        form = rise_forms(values, edges, steps.known)
+        form = step_forms(values, edges, steps.known)
         own = np.zeros((len(form), len(values)))
         if spec.center == "mean":
             start, total = (
                 form @ steps.mean,
                 max(float(steps.up.weight.sum()), np.finfo(float).tiny),
             )
-            at = np.interp(values, edges, start) + (0.0 if stats is None else bulge(stats, values))
+            at = np.interp(values, edges, start) + (
+                0.0 if stats is None else quadratic_term(stats, values)
+            )
             fraction = steps.up.weight / total
             own = np.broadcast_to(-(at - fraction @ at) / total, own.shape)
             form = form - fraction @ interpolation_matrix(edges, values) @ form
@@ -230,12 +233,12 @@ def _between_values(effect: Effect, values: Floats, of: str) -> Blocks:
     down, up = coefficients(form, steps, spec)
     factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
     df = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
-    return Blocks(factor, np.repeat(np.arange(len(values)), 3), df)
+    return ErrorBlocks(factor, np.repeat(np.arange(len(values)), 3), df)
 
 
 def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     """Return the factor (m, 3 L) of the errors of linear forms (m, L, 3): of a row's two steps, and of its presence."""
-    seen, up = Scatter.of(steps, kind), steps.up
+    seen, up = StepScatter.of(steps, kind), steps.up
     moment = np.empty((len(up.weight), 3, 3))
     moment[:, 0, 0], moment[:, 1, 1], moment[:, 2, 2] = seen.down, seen.up, up.weight
     moment[:, 0, 1] = moment[:, 1, 0] = seen.both
@@ -251,14 +254,14 @@ def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     return np.einsum("mli,lij->mlj", form, root).reshape(len(form), 3 * len(moment))
 
 
-def _marginal(effect: Effect, of: str) -> Blocks:
+def _marginal(effect: Effect, of: str) -> ErrorBlocks:
     """Return the errors of an M-plot's means, which are independent except for the mean that centres them."""
     spec, kind = effect.spec, effect.spec.weight_kind
     bins = moments_of_bins(effect)[LOCAL]
     variance = bins.variance(spec.ddof, kind)
     if of == "bins":
         error = np.sqrt(variance / np.where(bins.weight > 0, bins.effective(kind), 1.0))
-        return Blocks(
+        return ErrorBlocks(
             np.diag(np.nan_to_num(error)), np.arange(len(error)), bins.effective(kind) - 1.0
         )
     if effect.levels is None:
@@ -267,28 +270,28 @@ def _marginal(effect: Effect, of: str) -> Blocks:
     return _means(effect, bins, variance)
 
 
-def _means(effect: Effect, bins: Moments, variance: Floats) -> Blocks:
+def _means(effect: Effect, bins: Moments, variance: Floats) -> ErrorBlocks:
     kind, count = effect.spec.weight_kind, len(variance)
     size = np.where(bins.weight > 0, bins.effective(kind), 1.0)
-    error = np.nan_to_num(np.sqrt(ale_math.borrowed(variance) / size))
+    error = np.nan_to_num(np.sqrt(ale_math.fill_from_neighbors(variance) / size))
     fraction = bins.weight / max(float(bins.weight.sum()), np.finfo(float).tiny)
     form, block, df = np.eye(count), np.arange(count), bins.effective(kind) - 1.0
     if effect.spec.center != "mean":
-        return Blocks(form * error, block, df)
+        return ErrorBlocks(form * error, block, df)
     total = float(bins.weight.sum())
     n = total if kind == "frequency" else total**2 / float(bins.weight2.sum())
     between = float(fraction @ (bins.mean - fraction @ bins.mean) ** 2 / n)
     factor = np.hstack([(form - fraction) * error, np.full((count, 1), np.sqrt(between))])
-    return Blocks(factor, np.append(block, count), np.append(df, n - 1.0))
+    return ErrorBlocks(factor, np.append(block, count), np.append(df, n - 1.0))
 
 
-def _of_curves(effect: Effect) -> Blocks | None:
+def _of_curves(effect: Effect) -> ErrorBlocks | None:
     kept = effect.curves
     if kept is None or len(kept) < FromCurves.least or len(effect.points) > MOST_POINTS:
         return None
     factor = correlation_factor(kept) * np.nan_to_num(effect.std_error)[:, None]
     least = np.nanmin(effect.freedom, initial=np.inf)
-    return Blocks(factor, np.zeros(factor.shape[1], dtype=np.int64), np.array([least]))
+    return ErrorBlocks(factor, np.zeros(factor.shape[1], dtype=np.int64), np.array([least]))
 
 
 # ------------------------------------------------------------------------------------------
@@ -299,36 +302,42 @@ Ends = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True)
-class Asked:
+class IntervalOptions:
     """The options of `Effect.interval`, checked."""
 
-    level: float = 0.95
+    confidence_level: float = 0.95
     method: str = "analytic"
     of: StatisticName | Literal["heterogeneity_score"] = "value"
     simultaneous: bool = False
     bins: str = "fixed"
     replicates: int = 1000
-    seed: int = 0
-    threads: int = 1
+    random_state: RandomState = 0
+    n_jobs: int = 1
     source: Any = None
 
     def __post_init__(self) -> None:
-        given_level("interval(confidence_level)", self.level)
+        check_confidence_level("interval(confidence_level)", self.confidence_level)
         _check_choice("method", self.method, ("analytic", "bootstrap"))
         _check_choice("of", self.of, ("value", "bins", "importance", "heterogeneity_score"))
         _check_choice("bins", self.bins, ("fixed", "chosen"))
         _check_integer("replicates", self.replicates, 2, "Use 1000")
-        _check_integer("random_state", self.seed, 0, "Use 0")
-        _check_integer("n_jobs", self.threads, 1, "Use 1")
+        seed = as_seed("interval(random_state)", self.random_state)
+        object.__setattr__(self, "random_state", seed)
+        _check_integer("n_jobs", self.n_jobs, 1, "Use 1")
         if not isinstance(self.simultaneous, (bool, np.bool_)):
             raise DataError(
-                explained(
+                format_error(
                     "interval(simultaneous)",
                     repr(self.simultaneous),
                     "True or False",
                     "Use True or False",
                 )
             )
+
+    @property
+    def seed(self) -> int:
+        """Return the integer that keys the random draws."""
+        return as_seed("interval(random_state)", self.random_state)
 
     @property
     def drawn(self) -> StatisticName:
@@ -341,29 +350,31 @@ class Asked:
 def _check_choice(name: str, got: Any, known: tuple[str, ...]) -> None:
     if not isinstance(got, str) or got not in known:
         listed = " or ".join(repr(k) for k in known)
-        raise DataError(explained(f"interval({name})", repr(got), listed, "Use one of these"))
+        raise DataError(format_error(f"interval({name})", repr(got), listed, "Use one of these"))
 
 
 def _check_integer(name: str, got: Any, least: int, fix: str) -> None:
     if isinstance(got, (bool, np.bool_)) or not isinstance(got, Integral) or got < least:
         raise DataError(
-            explained(f"interval({name})", repr(got), f"an integer of at least {least}", fix)
+            format_error(f"interval({name})", repr(got), f"an integer of at least {least}", fix)
         )
 
 
-def interval(effect: Effect, options: Asked) -> Ends:
+def interval(effect: Effect, options: IntervalOptions) -> Ends:
     """Return the lower and upper ends of an effect's intervals; see `Effect.interval`."""
     _check_options(effect, options)
     if options.of == "heterogeneity_score":
-        return _score_interval(effect, options.level)
+        return _score_interval(effect, options.confidence_level)
     if options.method == "analytic":
         return _analytic(effect, options)
     if options.bins == "chosen":
-        return _from_draws(effect, options, rechosen(effect, options.replicates, options.seed))
+        return _from_draws(
+            effect, options, bootstrap_with_rebinning(effect, options.replicates, options.seed)
+        )
     return _bootstrap({"": effect}, options)[""]
 
 
-def intervals(effects: Mapping[str, Effect], options: Asked) -> dict[str, Ends]:
+def intervals(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
     """Return the intervals of several effects by feature. Effects of the same rows share the bootstrap draws."""
     own = options.of == "heterogeneity_score"
     if options.method == "analytic" or options.bins == "chosen" or own:
@@ -373,11 +384,11 @@ def intervals(effects: Mapping[str, Effect], options: Asked) -> dict[str, Ends]:
     return _bootstrap(effects, options)
 
 
-def _check_options(effect: Effect, options: Asked) -> None:
+def _check_options(effect: Effect, options: IntervalOptions) -> None:
     spec = effect.spec
     if spec.mean_alone:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"interval of a {spec.method} with heterogeneity=False",
                 "only the mean curve",
                 "the standard deviation between rows",
@@ -390,12 +401,12 @@ def _check_options(effect: Effect, options: Asked) -> None:
         return
     if options.of == "importance" and options.method == "analytic":
         raise UnsupportedError(
-            explained(what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'")
+            format_error(what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'")
         )
     _check_statistic(effect, options.of, what)
     if options.bins == "chosen" and (options.method == "analytic" or options.of != "value"):
         raise UnsupportedError(
-            explained(
+            format_error(
                 "interval(bins='chosen')",
                 f"method={options.method!r}, of={options.of!r}",
                 "method='bootstrap', of='value'",
@@ -404,11 +415,11 @@ def _check_options(effect: Effect, options: Asked) -> None:
         )
 
 
-def _check_score(effect: Effect, options: Asked, what: str) -> None:
+def _check_score(effect: Effect, options: IntervalOptions, what: str) -> None:
     """Raise if there is no heterogeneity score, or if a bootstrap is requested for it."""
     if options.method == "bootstrap":
         raise UnsupportedError(
-            explained(
+            format_error(
                 what,
                 "method='bootstrap', which would separate the pairs of rows that the score is computed from",
                 "method='analytic'",
@@ -416,12 +427,16 @@ def _check_score(effect: Effect, options: Asked, what: str) -> None:
             )
         )
     if effect.swap_score is None:
-        raise no_score(what, effect.spec.method)
+        raise no_score_error(what, effect.spec.method)
 
 
-def _score_interval(effect: Effect, level: float) -> Ends:
+def _score_interval(effect: Effect, confidence_level: float) -> Ends:
     """Return the interval of the heterogeneity score."""
-    ends = (np.nan, np.nan) if effect.swap_score is None else effect.swap_score.interval(level)
+    ends = (
+        (np.nan, np.nan)
+        if effect.swap_score is None
+        else effect.swap_score.interval(confidence_level)
+    )
     return np.asarray(ends[0]), np.asarray(ends[1])
 
 
@@ -429,7 +444,7 @@ def _check_statistic(effect: Effect, of: str, what: str) -> None:
     """Raise if the effect does not have the statistic."""
     if of == "bins" and effect.bins is None:
         raise UnsupportedError(
-            explained(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
+            format_error(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
         )
 
 
@@ -437,11 +452,11 @@ def _check_statistic(effect: Effect, of: str, what: str) -> None:
 # Analytic intervals.
 
 
-def _analytic(effect: Effect, options: Asked) -> Ends:
+def _analytic(effect: Effect, options: IntervalOptions) -> Ends:
     value, error, df = _estimates(effect, options.of)
     if not options.simultaneous:
-        return t_interval(value, error, df, options.level)
-    return t_band(value, error, critical_value(effect, options.of, options.level))
+        return t_interval(value, error, df, options.confidence_level)
+    return t_band(value, error, critical_value(effect, options.of, options.confidence_level))
 
 
 def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
@@ -451,7 +466,7 @@ def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
     return effect.bins.effect, effect.bins.std_error, bin_freedom(effect)
 
 
-def critical_value(effect: Effect, of: str, level: float) -> Floats | float:
+def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats | float:
     """Return the factor of the standard errors for a simultaneous band.
 
     Notes
@@ -460,13 +475,13 @@ def critical_value(effect: Effect, of: str, level: float) -> Floats | float:
     curves, it is at most Bonferroni's, and equal to that with too few curves.
     """
     _, error, df = _estimates(effect, of)
-    at_most = bonferroni(error, df, level)
+    at_most = bonferroni(error, df, confidence_level)
     blocks = blocks_of(effect, of)
     if blocks is None:
         return at_most
     # Student's quantile is a lower bound (perfectly correlation_factor points), which simulation noise must not
     # undercut.
-    critical = np.maximum(sup_t(blocks, level), quantile_t(df, level))
+    critical = np.maximum(sup_t(blocks, confidence_level), quantile_t(df, confidence_level))
     return np.minimum(critical, at_most) if effect.spec.local == "none" else critical
 
 
@@ -474,9 +489,9 @@ def critical_value(effect: Effect, of: str, level: float) -> Floats | float:
 # Bootstrap intervals.
 
 
-def _bootstrap(effects: Mapping[str, Effect], options: Asked) -> dict[str, Ends]:
+def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
     """Return bootstrap intervals. Effects of the same rows share the draws."""
-    sources = {name: source_of(e, options.source) for name, e in effects.items()}
+    sources = {name: replicate_source(e, options.source) for name, e in effects.items()}
     found: dict[str, Floats] = {}
     for name, source in sources.items():
         if isinstance(source, (FromMoments, FromCurves)):
@@ -488,7 +503,7 @@ def _bootstrap(effects: Mapping[str, Effect], options: Asked) -> dict[str, Ends]
         repeated = [rows[name].repeated(options.drawn) for name in names]
         draws = rows[names[0]].draws
         drawn = replicate(
-            draws, repeated, int(options.replicates), int(options.seed), options.threads
+            draws, repeated, int(options.replicates), int(options.seed), options.n_jobs
         )
         found |= dict(zip(names, drawn, strict=True))
     return {name: _from_draws(e, options, found[name]) for name, e in effects.items()}
@@ -509,16 +524,16 @@ def _groups_with_same_draws(
     return groups
 
 
-def _from_draws(effect: Effect, options: Asked, draws: Floats) -> Ends:
+def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> Ends:
     """Return the ends of intervals from replicates (R, m)."""
     if options.of == "importance":
-        lower, upper = percentiles(draws[:, 0], options.level)
+        lower, upper = percentiles(draws[:, 0], options.confidence_level)
         return lower, upper
     value, known, df = _known(effect, options.of)
     if options.simultaneous:
-        ends = sup_band(value, np.where(known, draws, np.nan), options.level, df)
+        ends = sup_band(value, np.where(known, draws, np.nan), options.confidence_level, df)
     else:
-        ends = percentiles(draws, options.level, df)
+        ends = percentiles(draws, options.confidence_level, df)
     return np.where(known, ends[0], np.nan), np.where(known, ends[1], np.nan)
 
 
@@ -532,7 +547,7 @@ def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
     return value, known, df
 
 
-def resampled(effect: Effect, counts: Any, of: StatisticName = "value") -> Floats:
+def reweighted_effect(effect: Effect, counts: Any, of: StatisticName = "value") -> Floats:
     """Return an effect for other row weights: one replicate of a bootstrap for each vector of weights.
 
     Parameters
@@ -591,11 +606,11 @@ def _check_counts(counts: Any, rows: int) -> Floats:
         got = f"shape {given.shape}" if number else repr(counts)[:60]
         fix = "Pass one count for each kept row, in the order of e.rows or e.curves"
         expected = f"numbers of shape (R, {rows}) or ({rows},)"
-        raise DataError(explained("resampled(counts)", got, expected, fix))
+        raise DataError(format_error("resampled(counts)", got, expected, fix))
     table = np.atleast_2d(given).astype(float)
     if not np.isfinite(table).all() or (table < 0).any() or not table.any(axis=1).all():
         raise DataError(
-            explained(
+            format_error(
                 "resampled(counts)",
                 "counts that are negative, not finite, or all zero",
                 "non-negative numbers, at least one of them positive",

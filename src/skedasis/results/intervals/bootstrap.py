@@ -8,8 +8,8 @@ obtained: `CategoricalStatistic` for categorical features, `AccumulatedStatistic
 ones, `ValueStepStatistic` for curves of steps between values, `MPlotStatistic` for M-plots. PDP and ICE are weighted
 means of curves (`MeanOfCurves`, `FromCurves`).
 
-`source_of` chooses among these for an effect, `resampler` returns the effect as a function of counts, and `rechosen`
-repeats the selection of bins in each replicate.
+`replicate_source` chooses among these for an effect, `resampler` returns the effect as a function of counts, and
+`bootstrap_with_rebinning` repeats the selection of bins in each replicate.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ import numpy as np
 from skedasis import binning
 from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import Binning
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, explained
-from skedasis.results.build.accumulated import accumulate, chosen_bins, spread_of
-from skedasis.results.build.linear_form import AXIS, LOCAL, bulge
+from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error
+from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
+from skedasis.results.build.linear_form import AXIS, LOCAL, quadratic_term
 from skedasis.results.build.rebin import fine_cells
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps
 from skedasis.results.effect import Curves, Effect, Rows
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.resampling import Draws, generator, replicate
+from skedasis.stats.resampling import BootstrapDraws, bootstrap_rng, replicate
 
 # ------------------------------------------------------------------------------------------
 # Moments of cells for many vectors of row counts.
@@ -50,13 +50,13 @@ class CellRows:
         Index of each row's cell; -1 for none.
     cells : int
     values : dict of str to ndarray of float, shape (n,)
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     place: Ints
     cells: int
     values: dict[str, Floats]
-    draws: Draws
+    draws: BootstrapDraws
 
     def summed(self, names: tuple[str, ...], *, squares: bool) -> MomentSums:
         """Return the function from counts to moments of the named values."""
@@ -153,7 +153,7 @@ class MomentSums:
 class ReweightedEffect(ABC):
     """An effect that can be computed for any counts of its rows."""
 
-    draws: Draws
+    draws: BootstrapDraws
 
     @abstractmethod
     def repeated(self, of: StatisticName) -> Any:
@@ -302,7 +302,7 @@ class ValueStepStatistic:
         bins = self.effect.bins
         if bins is None or len(bins) == 0:
             return np.zeros((len(self.values), 1))
-        return bulge(bins, self.values)[:, None]
+        return quadratic_term(bins, self.values)[:, None]
 
     def _at(self, edges: Floats) -> Any:
         """Return the matrix from the curve at the values to the curve at edges."""
@@ -645,12 +645,12 @@ class MeanOfCurves(ReweightedEffect):
     ----------
     effect : Effect
     curves : Curves
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     effect: Effect
     curves: Curves
-    draws: Draws
+    draws: BootstrapDraws
 
     def repeated(self, of: StatisticName) -> Any:
         """Return the function from counts (n, R) to the statistic (m, R)."""
@@ -685,7 +685,9 @@ class MeanOfCurves(ReweightedEffect):
         grid = np.asarray(e.points, dtype=float)
         # Beyond the grid the curve is constant: two more pieces with slope zero.
         place = np.searchsorted(grid, x[known], side="right")
-        columns = CellRows(place, len(grid) + 1, {AXIS: x[known]}, Draws(None, "frequency", len(x)))
+        columns = CellRows(
+            place, len(grid) + 1, {AXIS: x[known]}, BootstrapDraws(None, "frequency", len(x))
+        )
         axis = columns.summed((AXIS,), squares=True)(counts[known])[AXIS]
         curve = np.concatenate([mean[:1], mean, mean[-1:]])
         left = np.concatenate([grid[:1] - 1, grid])
@@ -734,7 +736,7 @@ class FromMoments:
 
     def replicates(self, of: StatisticName, replicates: int, seed: int) -> Floats:
         """Return replicates of the statistic, (R, m)."""
-        rng = generator(seed)
+        rng = bootstrap_rng(seed)
         names, squares = needed_moments(self.statistic, of)
         cells = len(self.moments[names[0]].weight)
         step = max(1, _MOST_NUMBERS // max(cells, 1))
@@ -884,14 +886,14 @@ class FromCurves:
         """Return replicates of the statistic, (R, m)."""
         if of != "value":
             raise UnsupportedError(
-                explained(
+                format_error(
                     f"bootstrap of the {of} of {self.effect.spec.method}",
                     "a result that keeps a part of the curves",
                     "all curves",
                     "Explain with a larger keep=, for PDP with ice='all'",
                 )
             )
-        e, rng = self.effect, generator(seed)
+        e, rng = self.effect, bootstrap_rng(seed)
         factor = correlation_factor(self.curves)
         z = rng.standard_normal((replicates, factor.shape[1])) @ factor.T
         shrunk = np.sqrt(e.freedom / (e.freedom + 1.0))  # a bootstrap's variance divides by n
@@ -927,12 +929,12 @@ class FromRows(ReweightedEffect):
     ----------
     statistic : MomentStatistic
     columns : CellRows
-    draws : Draws
+    draws : BootstrapDraws
     """
 
     statistic: MomentStatistic
     columns: CellRows
-    draws: Draws
+    draws: BootstrapDraws
 
     def repeated(self, of: StatisticName) -> Any:
         """Return the function from counts (n, R) to the statistic (m, R)."""
@@ -945,19 +947,19 @@ class FromRows(ReweightedEffect):
 class ConstantEffect(ReweightedEffect):
     """The effect of a feature with one value, which does not depend on the rows."""
 
-    level: Floats
-    draws: Draws
+    confidence_level: Floats
+    draws: BootstrapDraws
 
     def repeated(self, of: StatisticName) -> Any:
         """Return the function from counts (n, R) to the statistic (m, R)."""
-        value = self.level if of == "value" else np.zeros(0 if of == "bins" else 1)
+        value = self.confidence_level if of == "value" else np.zeros(0 if of == "bins" else 1)
         return lambda counts: np.repeat(value[:, None], counts.shape[1], axis=1)
 
 
 ReplicateSource = FromRows | MeanOfCurves | ConstantEffect | FromMoments | FromCurves
 
 
-def source_of(effect: Effect, wanted: SourceName | None = None) -> ReplicateSource:
+def replicate_source(effect: Effect, wanted: SourceName | None = None) -> ReplicateSource:
     """Return the source of an effect's bootstrap replicates.
 
     Parameters
@@ -975,7 +977,7 @@ def source_of(effect: Effect, wanted: SourceName | None = None) -> ReplicateSour
     """
     if wanted not in (None, "rows", "moments"):
         raise DataError(
-            explained(
+            format_error(
                 "interval(source)",
                 repr(wanted),
                 "'rows', 'moments' or None",
@@ -986,7 +988,7 @@ def source_of(effect: Effect, wanted: SourceName | None = None) -> ReplicateSour
         return _curve_source(effect, wanted)
     if _is_fixed(effect):
         rows = 1 if effect.rows is None else max(len(effect.rows), 1)
-        return ConstantEffect(effect.value, Draws(None, "frequency", rows))
+        return ConstantEffect(effect.value, BootstrapDraws(None, "frequency", rows))
     kept = effect.rows
     if kept is not None and kept.exact and wanted != "moments" and kept.effect is not None:
         return _row_source(effect, kept, kept.effect)
@@ -1025,7 +1027,7 @@ def resampler(effect: Effect) -> FromRows | MeanOfCurves | ConstantEffect:
     With few rows, bootstrap intervals are too narrow, and a bin with a single row has no variance in it. See
     `BinStats.trusted` and `LevelStats.count`.
     """
-    found = source_of(effect, None if effect.spec.local != "none" else "rows")
+    found = replicate_source(effect, None if effect.spec.local != "none" else "rows")
     if isinstance(found, (FromMoments, FromCurves)):
         raise _not_kept(effect, "use interval(method='bootstrap'), which can draw from moments")
     return found
@@ -1033,7 +1035,7 @@ def resampler(effect: Effect) -> FromRows | MeanOfCurves | ConstantEffect:
 
 def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
     return UnsupportedError(
-        explained(
+        format_error(
             f"bootstrap of {effect.spec.method}",
             "a result that keeps a part of the rows",
             "all rows",
@@ -1062,8 +1064,8 @@ def _statistic_of(effect: Effect) -> MomentStatistic:
     )
 
 
-def _draws(effect: Effect, kept: Rows | Curves) -> Draws:
-    return Draws(kept.weight, effect.spec.weight_kind, len(kept))
+def _draws(effect: Effect, kept: Rows | Curves) -> BootstrapDraws:
+    return BootstrapDraws(kept.weight, effect.spec.weight_kind, len(kept))
 
 
 def _row_source(effect: Effect, rows: Rows, local: Floats) -> FromRows:
@@ -1126,7 +1128,7 @@ def scheme_of(effect: Effect) -> Binning:
     cells = effect.cells
     if effect.spec.on_cells or effect.values is not None:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"interval(bins='chosen') of {effect.spec.method}",
                 "a curve of differences, which does not depend on the bins",
                 "an effect computed from slopes",
@@ -1140,7 +1142,7 @@ def scheme_of(effect: Effect) -> Binning:
             return kind(**settings)
     got = "levels" if effect.levels is not None else "bins that are not chosen by local effects"
     raise UnsupportedError(
-        explained(
+        format_error(
             f"interval(bins='chosen') of {effect.spec.method}",
             got,
             "a numeric feature and bins by Optimal, Greedy or AutoUniform",
@@ -1149,7 +1151,7 @@ def scheme_of(effect: Effect) -> Binning:
     )
 
 
-def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
+def bootstrap_with_rebinning(effect: Effect, replicates: int, seed: int) -> Floats:
     """Return replicates of the effect at its points, (R, m), with bins chosen separately in each replicate.
 
     Notes
@@ -1173,14 +1175,14 @@ def rechosen(effect: Effect, replicates: int, seed: int) -> Floats:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BinningWarning)
         if rows is not None and rows.exact and rows.effect is not None:
-            draws = Draws(rows.weight, effect.spec.weight_kind, len(rows))
+            draws = BootstrapDraws(rows.weight, effect.spec.weight_kind, len(rows))
             values = {LOCAL: rows.effect, AXIS: rows.x}
             columns = CellRows(cells.locate(rows.x), len(cells), values, draws)
             summed = columns.summed(names, squares=True)
             return replicate(draws, [lambda counts: read(summed(counts))], replicates, seed)[0]
         statistic = AccumulatedStatistic(effect, cells, places)
         source = FromMoments(statistic, own, effect.spec.weight_kind)
-        rng, parts_ = generator(seed), []
+        rng, parts_ = bootstrap_rng(seed), []
         for first in range(0, replicates, 100):
             drawn = source.drawn(rng, min(100, replicates - first), names, squares=True)
             parts_.append(read(drawn).T)
@@ -1208,12 +1210,14 @@ class _RebinnedEffect:
         return np.stack(columns, axis=1)
 
     def _one(self, moments: dict[str, Moments]) -> Floats:
-        e, spread = self.effect, spread_of(self.effect.spec, self.largest)
-        found = chosen_bins(self.scheme, self.cells, moments, e.spec, spread, planned=self.places)
+        e, spread = self.effect, variance_options(self.effect.spec, self.largest)
+        found = select_bins(self.scheme, self.cells, moments, e.spec, spread, planned=self.places)
         if e.spec.local == "values":
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.keep(found.kept))
-        curve = accumulate(self.cells, moments, found.kept, e.spec, e.about, None, found.trend)
+        curve = accumulated_effect(
+            self.cells, moments, found.kept, e.spec, e.about, None, found.trend
+        )
         return curve.at(e.points)
 
     def _means(self, bins: Moments, cells: Cells) -> Floats:

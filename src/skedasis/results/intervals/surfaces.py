@@ -6,8 +6,9 @@ double differences, and rational in the weights. To first order, a row i at home
 
     sum over its cells c of A[., c] (d_ic - mu_c) / n_c  +  dV/dW[., h]
 
-This depends on the row's home and its double differences only, so moments by home suffice (`Slopes`, `SecondMoments`,
-`Errors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
+This depends on the row's home and its double differences only, so moments by home suffice (`SurfaceDerivatives`,
+`SecondMoments`,
+`SurfaceErrors`). Bootstrap replicates come from the kept rows, or from draws of these moments if not all rows are kept
 (`SurfaceOfWeights`, `bootstrap_replicates`). A PDP surface is a mean of the rows' own surfaces.
 """
 
@@ -21,23 +22,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, explained
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
     JOINT,
-    lending,
+    cells_of_homes,
+    filling_matrix,
+    home_weights_in_cells,
     mean_error,
     second_order,
-    shares_of,
-    taking_part,
 )
 from skedasis.results.build.pdp import SHOWN
-from skedasis.results.display import given_level, given_seed
-from skedasis.results.effect import locked
-from skedasis.results.surface import Side
+from skedasis.results.display import check_confidence_level
+from skedasis.results.effect import make_read_only
+from skedasis.results.surface import PairAxis
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.resampling import generator, t_interval, varies
+from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.resampling import bootstrap_rng, exceeds_rounding, t_interval
 
 if TYPE_CHECKING:
     from skedasis.results.surface import PairRows, Surface
@@ -52,18 +54,18 @@ BLOCK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Slopes:
+class SurfaceDerivatives:
     """The derivatives of a surface by the double differences of cells and by the weights of homes, as factors.
 
     Parameters
     ----------
-    sides : tuple of two Side
+    sides : tuple of two PairAxis
     delta : ndarray of float, shape (K0, K1)
         Mean double differences, with empty cells filled.
     weight : ndarray of float, shape (h0, h1)
     """
 
-    sides: tuple[Side, Side]
+    sides: tuple[PairAxis, PairAxis]
     delta: Floats
     weight: Floats
 
@@ -96,7 +98,8 @@ class Slopes:
     @cached_property
     def _shares(self) -> tuple[Floats, Floats]:
         found = [
-            shares_of(w, s) for w, s in zip((self.weight, self.weight.T), self.sides, strict=True)
+            home_weights_in_cells(w, s)
+            for w, s in zip((self.weight, self.weight.T), self.sides, strict=True)
         ]
         p0, p1 = (p / p.sum(axis=1, keepdims=True) for p in found)
         return p0, p1
@@ -220,7 +223,7 @@ def second_moments(shown: Surface) -> SecondMoments:
     """Return the second moments of a surface's rows, from its moments."""
     cell, home, kind = shown.moments[CELL], shown.moments[HOME], shown.spec.weight_kind
     cell, home = cell.reshape(-1), home.reshape(-1)
-    cells = taking_part(shown.sides)
+    cells = cells_of_homes(shown.sides)
     joint = cell.reshape(1, -1) if len(cells) == 1 and JOINT not in shown.moments else None
     if joint is None and len(cells):
         joint = shown.moments[JOINT].reshape(-1, len(home.weight))
@@ -265,7 +268,7 @@ class SurfaceError:
     rounding: Floats
 
     def __post_init__(self) -> None:
-        locked(self.std_error, self.freedom, self.rounding)
+        make_read_only(self.std_error, self.freedom, self.rounding)
 
 
 def surface_error(shown: Surface) -> SurfaceError:
@@ -280,21 +283,21 @@ def surface_error(shown: Surface) -> SurfaceError:
         error = np.sqrt(moments.variance(1, kind) / size)
         return SurfaceError(error, size - 1.0, unknown.rounding)
     # Files of earlier versions lack the covariance between the double differences of a row.
-    covariance_unknown = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
+    covariance_unknown = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
     if shown.includes_main_effects or covariance_unknown:
         return unknown
-    variance, freedom, squares = Errors.of(shown).variances()
+    variance, freedom, squares = SurfaceErrors.of(shown).variances()
     rounding = float(shown.provenance.get("rounding", 0.0)) * np.sqrt(squares)
     return SurfaceError(np.sqrt(variance), freedom, rounding)
 
 
 @dataclass(frozen=True, eq=False)
-class Errors:
+class SurfaceErrors:
     """A surface's derivatives and the second moments of its rows, from which its errors follow.
 
     Parameters
     ----------
-    slopes : Slopes
+    slopes : SurfaceDerivatives
     scatter : Scatter
     fill : sparse matrix (C, C)
         From the means of cells with rows to the double differences that are accumulated (empty cells filled).
@@ -303,13 +306,13 @@ class Errors:
         a variance.
     """
 
-    slopes: Slopes
+    slopes: SurfaceDerivatives
     scatter: SecondMoments
     fill: Any
     borrow: Any
 
     @classmethod
-    def of(cls, shown: Surface) -> Errors:
+    def of(cls, shown: Surface) -> SurfaceErrors:
         """Return the errors of a surface."""
         scatter = second_moments(shown)
         from scipy.sparse import csr_array, diags_array
@@ -319,14 +322,16 @@ class Errors:
         centres = sides[0].centres(), sides[1].centres()
         fill = diags_array(np.where(empty, 0.0, 1.0).ravel(), format="csr")
         if shown.provenance.get("empty_cells") == "nearest" and not empty.all():
-            fill = lending(empty, *centres)
+            fill = filling_matrix(empty, *centres)
         delta = (fill @ np.where(empty, 0.0, cell.mean).ravel()).reshape(empty.shape)
         none = np.isnan(scatter.error2).reshape(empty.shape)
         borrow = csr_array((empty.size, empty.size)) if not (none & ~empty).any() else None
         if borrow is None and not none.all():
             lacking = diags_array((none & ~empty).ravel().astype(float), format="csr")
-            borrow = lacking @ lending(none, *centres)
-        return cls(Slopes(sides, delta, shown.moments[HOME].weight), scatter, fill, borrow)
+            borrow = lacking @ filling_matrix(none, *centres)
+        return cls(
+            SurfaceDerivatives(sides, delta, shown.moments[HOME].weight), scatter, fill, borrow
+        )
 
     def blocks(self) -> list[slice]:
         """Return blocks of nodes of the first side whose matrices have at most `BLOCK` elements."""
@@ -483,7 +488,7 @@ def exact_rows(shown: Surface) -> bool:
     rows = shown.rows
     if rows is None or not rows.exact:
         return False
-    if shown.cells is not None and len(taking_part(shown.sides)) == 0:
+    if shown.cells is not None and len(cells_of_homes(shown.sides)) == 0:
         return True
     return rows.across is not None or rows.effect is not None
 
@@ -499,7 +504,7 @@ def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
     rows = shown.rows
     if shown.cells is not None and shown.includes_main_effects:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"resampled rows of {shown.spec.method} surface",
                 "a surface that includes main effects",
                 "the second-order effect alone",
@@ -508,7 +513,7 @@ def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
         )
     if rows is None or not exact_rows(shown):
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"resampled rows of {shown.spec.method} surface",
                 "a result that keeps a part of the rows",
                 "a result that keeps all rows",
@@ -530,7 +535,7 @@ def resampled(shown: Surface, counts: Any) -> Floats:
     if not right or not (np.isfinite(given) & (given >= 0)).all() or not given.any(axis=1).all():
         got = f"an array of shape {np.shape(counts)}"
         raise DataError(
-            explained(
+            format_error(
                 "resampled(counts)",
                 got if not right else "negative or infinite counts, or only zeros",
                 f"counts of the {rows} rows",
@@ -564,7 +569,7 @@ def _surfaces_from_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], R
     inside = np.flatnonzero((first >= 0) & (second >= 0))
     home = (first * recount.homes[1] + second)[inside]
     home_sums = csr_array((np.ones(len(inside)), (home, inside)), shape=(homes, n))
-    cells = taking_part(shown.sides)[:, home]
+    cells = cells_of_homes(shown.sides)[:, home]
     middle = shown.moments[CELL].mean.ravel()
     row = np.broadcast_to(inside, cells.shape)[cells >= 0]
     place = cells[cells >= 0]
@@ -600,11 +605,11 @@ def bootstrap_replicates(shown: Surface, replicates: int, seed: int) -> Replicat
         or replicates < 2
     ):
         raise DataError(
-            explained(
+            format_error(
                 "interval(replicates)", repr(replicates), "an integer of at least 2", "Use 1000"
             )
         )
-    rng = generator(seed, 0)
+    rng = bootstrap_rng(seed, 0)
     if exact_rows(shown):
         return _resampled(shown, int(replicates), rng)
     check_moments(shown)
@@ -647,10 +652,10 @@ def check_moments(shown: Surface) -> None:
     ------
     UnsupportedError
     """
-    rows_alone = len(taking_part(shown.sides)) > 1 and JOINT not in shown.moments
+    rows_alone = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
     if rows_alone if shown.cells is not None else SHOWN not in shown.moments:
         raise UnsupportedError(
-            explained(
+            format_error(
                 f"interval of {shown.spec.method} surface",
                 "a result of an earlier version, without variances",
                 "a result with variances",
@@ -744,7 +749,7 @@ def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] 
     return drawn
 
 
-def deviations(found: Errors, draws: int, rng: np.random.Generator) -> Floats:
+def deviations(found: SurfaceErrors, draws: int, rng: np.random.Generator) -> Floats:
     """Return normal deviations of the surface with the covariance of its errors, (draws, m0, m1)."""
     s, slopes = found.scatter, found.slopes
     root = np.sqrt(s.weight * s.ratio)
@@ -790,28 +795,30 @@ Ends = tuple[Floats, Floats]
 
 def interval(
     shown: Surface,
-    level: float,
+    confidence_level: float,
     method: str,
     *,
     simultaneous: bool,
     of: str,
     replicates: int,
-    seed: int,
+    random_state: RandomState,
 ) -> Ends:
     """Return the lower and upper ends of intervals; see `Surface.interval`."""
-    level = given_level("interval(confidence_level)", level)
-    seed = given_seed("interval(random_state)", seed)
+    confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
+    seed = as_seed("interval(random_state)", random_state)
     _check_options(shown, method, of)
     if method == "bootstrap":
         values, cells = bootstrap_replicates(shown, replicates, seed)
         drawn, value = (values, shown.value) if of == "value" else (cells, _cells(shown))
         ends = (
-            _band(drawn, value, level) if simultaneous else _percentiles(drawn, value.shape, level)
+            _band(drawn, value, confidence_level)
+            if simultaneous
+            else _percentiles(drawn, value.shape, confidence_level)
         )
     elif of == "cells":
-        ends = _interval_of_cells(shown, level, simultaneous=simultaneous)
+        ends = _interval_of_cells(shown, confidence_level, simultaneous=simultaneous)
     else:
-        ends = _analytic(shown, level, simultaneous=simultaneous, seed=seed)
+        ends = _analytic(shown, confidence_level, simultaneous=simultaneous, seed=seed)
     room = shown.error.rounding if of == "value" else shown.provenance.get("rounding", 0.0)
     return ends[0] - room, ends[1] + room
 
@@ -834,7 +841,7 @@ def _check_options(shown: Surface, method: Any, of: Any) -> None:
         ),
     ):
         if not ok:
-            raise DataError(explained(f"interval({what})", got, expected, fix))
+            raise DataError(format_error(f"interval({what})", got, expected, fix))
     said = None
     if shown.cells is not None and shown.includes_main_effects and of == "value":
         said = (
@@ -851,31 +858,31 @@ def _check_options(shown: Surface, method: Any, of: Any) -> None:
             "Explain again without heterogeneity=False",
         )
     if said is not None:
-        raise UnsupportedError(explained(f"interval of {shown.spec.method} surface", *said))
+        raise UnsupportedError(format_error(f"interval of {shown.spec.method} surface", *said))
 
 
 def _cells(shown: Surface) -> Floats:
     return shown.value if shown.cells is None else shown.cells.effect
 
 
-def _analytic(shown: Surface, level: float, *, simultaneous: bool, seed: int) -> Ends:
+def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int) -> Ends:
     """Return intervals by Student's t; simultaneous ones from the quantile of the largest deviation."""
     check_moments(shown)
     error, freedom = shown.std_error, shown.freedom
     if not simultaneous:
-        return t_interval(shown.value, error, freedom, level)
+        return t_interval(shown.value, error, freedom, confidence_level)
     moving = error > 0  # excludes NaN, and points without an error
     draw = _deviation_sampler(shown)
     if draw is None or not moving.any():
-        each = _sidak(level, int(moving.sum()))
+        each = _sidak(confidence_level, int(moving.sum()))
         return t_interval(shown.value, error, freedom, each)
     draws = max(FEW, min(DRAWS, NUMBERS // error.size))
     step = max(1, NUMBERS // 5 // error.size)
     largest: list[Floats] = []
     for i, start in enumerate(range(0, draws, step)):
-        drawn = draw(min(step, draws - start), generator(seed, 1 + i))
+        drawn = draw(min(step, draws - start), bootstrap_rng(seed, 1 + i))
         largest.append(np.abs(drawn[:, moving] / error[moving]).max(axis=1))
-    quantile = float(np.quantile(np.concatenate(largest), level))
+    quantile = float(np.quantile(np.concatenate(largest), confidence_level))
     return t_interval(shown.value, error, freedom, _two_sided(quantile))
 
 
@@ -883,7 +890,7 @@ def _deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], F
     """Return a function that draws deviations with the surface's correlation, or None if that is unknown."""
     if shown.cells is None:
         return point_draws(shown)
-    found = Errors.of(shown)
+    found = SurfaceErrors.of(shown)
     return lambda draws, rng: deviations(found, draws, rng)
 
 
@@ -894,25 +901,25 @@ def _two_sided(quantile: float) -> float:
     return float(1 - 2 * ndtr(-quantile))
 
 
-def _sidak(level: float, points: int) -> float:
+def _sidak(confidence_level: float, points: int) -> float:
     """Return the level of each interval for a joint level (Šidák); conservative for dependent intervals."""
-    return float(level ** (1 / max(points, 1)))
+    return float(confidence_level ** (1 / max(points, 1)))
 
 
-def _interval_of_cells(shown: Surface, level: float, *, simultaneous: bool) -> Ends:
+def _interval_of_cells(shown: Surface, confidence_level: float, *, simultaneous: bool) -> Ends:
     """Return intervals of the cells' mean double differences."""
     cells = shown.cells
     if cells is None:
         raise TypeError("a surface of cells has cells")
     size = shown.moments[CELL].effective(shown.spec.weight_kind)
     known = int(np.count_nonzero(cells.std_error > 0))
-    each = _sidak(level, known) if simultaneous else level
+    each = _sidak(confidence_level, known) if simultaneous else confidence_level
     return t_interval(cells.effect, cells.std_error, size - 1.0, each)
 
 
-def _percentiles(drawn: Floats, shape: tuple[int, ...], level: float) -> Ends:
+def _percentiles(drawn: Floats, shape: tuple[int, ...], confidence_level: float) -> Ends:
     """Return percentiles over replicates; NaN where all replicates are NaN."""
-    tail = (1 - level) / 2
+    tail = (1 - confidence_level) / 2
     flat = drawn.reshape(len(drawn), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
     there = ~np.isnan(flat).all(axis=0)
@@ -922,7 +929,7 @@ def _percentiles(drawn: Floats, shape: tuple[int, ...], level: float) -> Ends:
     return ends[0].reshape(shape), ends[1].reshape(shape)
 
 
-def _band(drawn: Floats, value: Floats, level: float) -> Ends:
+def _band(drawn: Floats, value: Floats, confidence_level: float) -> Ends:
     """Return a band from the largest deviation of each replicate, in units of the replicates' standard deviation."""
     # A point or cell may be NaN in some or all replicates.
     count = np.count_nonzero(~np.isnan(drawn), axis=0)
@@ -930,9 +937,9 @@ def _band(drawn: Floats, value: Floats, level: float) -> Ends:
     mean = np.nansum(drawn, axis=0) / some
     std = np.sqrt(np.nansum((drawn - mean) ** 2, axis=0) / np.maximum(count - 1, 1))
     std = np.where(count > 1, std, np.nan)
-    moving = varies(std, value)
+    moving = exceeds_rounding(std, value)
     half = std * 0.0
     if moving.any():
         off = np.abs(drawn[:, moving] - value[moving]) / std[moving]
-        half = std * float(np.quantile(np.nan_to_num(off).max(axis=1), level))
+        half = std * float(np.quantile(np.nan_to_num(off).max(axis=1), confidence_level))
     return value - half, value + half

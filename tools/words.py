@@ -1,0 +1,126 @@
+"""Check that retired names and phrases do not return: `python -m tools.words`.
+
+Each concept has one name (see the table of terms in CONTRIBUTING.md), and the text is plain technical English. Names are
+read from the syntax tree of the package: functions, classes, parameters, fields and constants that are defined, and names
+of files. Phrases are searched in the package, its templates, and the documentation.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+NAMES = {
+    "Bound": "BatchEvaluator",
+    "Chance": "NullDistribution",
+    "Deal": "PermutationPlan",
+    "Flag": "Check",
+    "Kept": "RowStore",
+    "Meter": "CallStats",
+    "Pace": "ChunkedCaller",
+    "Rise": "ElevatedRegion",
+    "Source": "Dataset",
+    "Split": "VarianceDecomposition",
+    "StandIn": "TreeModelProxy",
+    "Tape": "ResponseCache",
+    "Told": "ModelSection",
+    "Traits": "DerivativeInfo",
+    "Trust": "Checks",
+    "apart": "the name of what it is",
+    "borrowed": "fill_from_neighbors",
+    "chance": "null_distribution",
+    "explained": "format_error",
+    "freedom": "df",
+    "heed": "warn_unused_arguments",
+    "lenders": "donors",
+    "redrawn": "bootstrap_from_moments",
+    "rechosen": "bootstrap_with_rebinning",
+    "rises": "elevated_regions",
+    "strewn": "jittered",
+    "told": "the name of what it is",
+    "walked": "tree evaluation",
+}
+"""Retired name → what to use."""
+
+PHRASES = {
+    r"\bheed": "warn about, regard",
+    r"\bin vain\b": "that has no effect",
+    r"\bthereof\b": "of it",
+    r"\bwhoever\b": "users who",
+    r"\bact together\b": "interact",
+    r"\bstands? high\b": "is elevated",
+    r"\bto be minded\b": "caution",
+    r"\bone by one\b": "main effects; individually",
+    r"\btaken at its word\b": "read at face value",
+    r"\bnot told from\b": "not significantly different from",
+    r"\bwhat there is to (?:object|tell|see)\b": "name the thing",
+    r"\bwhat is to be seen\b": "figure, content",
+    r"\bnobody'?s?\b": "no function, no user",
+    r"\bstray(?:s|ed|ing)?\b": "differ, outlier",
+    r"\blends? (?:its|their|values)\b": "donor row",
+    r"\bsays nothing of\b": "has no",
+    r"\btheir kin\b": "related methods",
+    r"\bact as one\b": "are replaced together",
+    r"\btwin(?:s)?\b": "counterpart",
+}
+"""Regular expression of a retired phrase → what to write."""
+
+TEXTS = ("src/**/*.py", "src/**/*.j2", "docs/**/*.md", "*.md", "tools/*.py", "benchmarks/*.md")
+EXEMPT = {"CHANGELOG.md", "tools/words.py"}
+
+
+def defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Yield the names that a module defines, with their lines.
+
+    Examples
+    --------
+    >>> list(defined(ast.parse("def told(apart): ...")))
+    [('told', 1), ('apart', 1)]
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node.lineno
+        elif isinstance(node, ast.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, node.lineno
+
+
+def faults(root: Path = ROOT) -> list[str]:
+    """Return one line for each retired name or phrase: where it is, and what to use."""
+    found: list[str] = []
+    for path in sorted((root / "src").rglob("*.py")):
+        where, tree = path.relative_to(root), ast.parse(path.read_text("utf-8"))
+        names = [(path.stem, 1), *defined(tree)]
+        found += [
+            f"{where}:{line}: {name!r} is retired: {NAMES[name]}"
+            for name, line in names
+            if name in NAMES
+        ]
+    for path in sorted({p for pattern in TEXTS for p in root.glob(pattern)}):
+        where = path.relative_to(root)
+        if str(where) in EXEMPT:
+            continue
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+            found += [
+                f"{where}:{number}: {match.group(0)!r} is retired: {PHRASES[phrase]}"
+                for phrase in PHRASES
+                for match in re.finditer(phrase, line, re.IGNORECASE)
+            ]
+    return found
+
+
+def main() -> int:
+    """Print the faults, and return the exit status."""
+    found = faults()
+    print("\n".join(found) if found else "no retired names or phrases")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
