@@ -1,8 +1,8 @@
 """Check that retired names and phrases do not return: `python -m tools.words`.
 
-Each concept has one name (see the table of terms in CONTRIBUTING.md), and the text is plain technical English. Names are
-read from the syntax tree of the package: functions, classes, parameters, fields and constants that are defined, and names
-of files. Phrases are searched in the package, its templates, and the documentation.
+Each concept has one name (see the table of terms in CONTRIBUTING.md), and the text is plain technical English. Names
+are read from the syntax tree of the package: functions, classes, parameters, fields and constants that are defined, and
+names of files. Phrases are searched in the package, its templates, and the documentation.
 """
 
 from __future__ import annotations

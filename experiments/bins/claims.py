@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from experiments.bins.fits import ERRORS, RISK
+from experiments.bins.fits import ERRORS, LIKELIHOOD
 from experiments.bins.runs import BEST, RIVALS, Outcome
 
 PAPERS = ("piecewise (papers)", "non-linear (papers)")
@@ -37,7 +37,7 @@ def _said(holds: bool, text: str) -> str:
 def _below(papers: Sequence[Outcome], error: str, rivals: Sequence[str]) -> str:
     kind, parts, holds = _BY[error], [], True
     for o in papers:
-        own = o.mean(RISK, kind)
+        own = o.mean(LIKELIHOOD, kind)
         theirs = [o.mean(r, kind) for r in rivals]
         holds &= all(o.verdict(r, kind) == "+" for r in rivals)
         listed = ", ".join(
@@ -45,7 +45,7 @@ def _below(papers: Sequence[Outcome], error: str, rivals: Sequence[str]) -> str:
         )
         parts.append(f"{o.case.name} {own:.3f} against {listed}")
     text = f"{error} lower than Eq. 13's at K_max 20, 40, 200: {'; '.join(parts)}."
-    lower = all(o.mean(RISK, kind) < o.mean(r, kind) for o in papers for r in rivals)
+    lower = all(o.mean(LIKELIHOOD, kind) < o.mean(r, kind) for o in papers for r in rivals)
     if lower and not holds:
         return f"**Not shown.** {text} Lower on average, but not everywhere significantly."
     return _said(holds, text)
@@ -54,7 +54,7 @@ def _below(papers: Sequence[Outcome], error: str, rivals: Sequence[str]) -> str:
 def _best_equal(papers: Sequence[Outcome]) -> str:
     kind, parts, holds = _BY["L_sigma"], [], True
     for o in papers:
-        ratio = o.mean(RISK, kind) / o.mean(BEST, kind)
+        ratio = o.mean(LIKELIHOOD, kind) / o.mean(BEST, kind)
         holds &= ratio <= 1.05
         parts.append(f"{o.case.name} {ratio:.2f} times that of K = {o.best(kind)}")
     return _said(
@@ -97,7 +97,7 @@ def _losses(outcomes: Sequence[Outcome]) -> list[str]:
     out: list[str] = []
     for rival in (*EQ13, "Eq. 13, default", "effector", "20 equal", BEST):
         worse = [
-            f"{o.case.name} {o.n:,} ({ERRORS[kind]} {o.mean(RISK, kind):.3f} against {o.mean(rival, kind):.3f})"
+            f"{o.case.name} {o.n:,} ({ERRORS[kind]} {o.mean(LIKELIHOOD, kind):.3f} against {o.mean(rival, kind):.3f})"
             for o in outcomes
             for kind in range(2)
             if o.verdict(rival, kind) == "-"

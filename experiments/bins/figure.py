@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.bins.fits import EFFECTOR, ERRORS, RISK
+from experiments.bins.fits import EFFECTOR, ERRORS, LIKELIHOOD
 from experiments.bins.runs import BEST, USUAL, Outcome
 
 # Distinguished by line style and marker, so that colour is not needed.
 _LOOK = {
-    RISK: ("#000000", "-", "o", 2.2),
+    LIKELIHOOD: ("#000000", "-", "o", 2.2),
     "Eq. 13, 40": ("#c8500a", "--", "s", 1.2),
     "Eq. 13, default": ("#8a6d00", ":", "^", 1.2),
     EFFECTOR: ("#1b8a6b", "-.", "D", 1.2),

@@ -14,9 +14,9 @@ import skedasis as sd
 from experiments.bins.cases import Case, Floats
 from skedasis.stats.ale_math import fill_from_neighbors
 
-RISK = "likelihood"
+LIKELIHOOD = "likelihood"
 SCHEMES: dict[str, sd.Optimal] = {
-    RISK: sd.Optimal(criterion="likelihood"),
+    LIKELIHOOD: sd.Optimal(criterion="likelihood"),
     "likelihood, constant": sd.Optimal(criterion="likelihood", slopes="constant"),
     "Eq. 13, 20": sd.Optimal(20, 0.2, 10, criterion="eq13"),
     "Eq. 13, 40": sd.Optimal(40, 0.2, 10, criterion="eq13"),
@@ -80,10 +80,10 @@ def chosen(x: Floats, d: Floats) -> dict[str, Bins]:
     """Return the bins of each scheme that chooses; x in order."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sd.BinningWarning)
-        effect = explained(x, d, SCHEMES[RISK])
-        out = {RISK: Bins.of(effect)}
+        effect = explained(x, d, SCHEMES[LIKELIHOOD])
+        out = {LIKELIHOOD: Bins.of(effect)}
         for name, scheme in SCHEMES.items():
-            if name != RISK:
+            if name != LIKELIHOOD:
                 out[name] = Bins.of(effect.rebin(scheme))
     out[EFFECTOR] = effectors(x, d)
     return out

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.bins.cases import CASE
-from experiments.bins.fits import RISK, Bins, chosen
+from experiments.bins.fits import LIKELIHOOD, Bins, chosen
 
 _HERE = Path(__file__).parents[2] / "docs" / "images"
 _SHOWN = ("piecewise (papers)", "smooth (sine)", "spike, std by region")
@@ -35,7 +35,7 @@ def main() -> int:
         ax.plot(at, case.mean(at), color="#262626", linewidth=0.9, label="their mean, the truth")
         for method, colour, stroke, width in (
             (_EQ13, "#c8500a", (0, (2.5, 1.2)), 1.4),
-            (RISK, "#0a4a7d", "-", 2.2),
+            (LIKELIHOOD, "#0a4a7d", "-", 2.2),
         ):
             what = (
                 "Optimal(40, min_points=10)"
@@ -44,7 +44,7 @@ def main() -> int:
             )
             look = {"color": colour, "linestyle": stroke, "linewidth": width, "label": what}
             _segments(ax, found[method], **look)
-        bins = f"{len(found[_EQ13])} bins by Eq. 13, {len(found[RISK])} by likelihood"
+        bins = f"{len(found[_EQ13])} bins by Eq. 13, {len(found[LIKELIHOOD])} by likelihood"
         ax.set_title(f"{name.removesuffix(' (papers)')}: {bins}", fontsize=10)
         ax.set_xlabel("feature")
     handles, labels = axes[0].get_legend_handles_labels()

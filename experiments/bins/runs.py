@@ -9,7 +9,16 @@ import numpy as np
 from scipy.special import stdtrit
 
 from experiments.bins.cases import Case, Floats
-from experiments.bins.fits import EFFECTOR, FIXED, RISK, SCHEMES, chosen, equal, errors, explained
+from experiments.bins.fits import (
+    EFFECTOR,
+    FIXED,
+    LIKELIHOOD,
+    SCHEMES,
+    chosen,
+    equal,
+    errors,
+    explained,
+)
 
 METHODS = (*SCHEMES, EFFECTOR)
 USUAL, BEST = "20 equal", "best equal"
@@ -62,7 +71,7 @@ class Outcome:
 
     def verdict(self, rival: str, kind: int) -> Verdict:
         """Return whether the error of bins by likelihood is smaller (+), larger (-) or neither: paired, at 95 %."""
-        low, high = paired(self.of(rival, kind) - self.of(RISK, kind))
+        low, high = paired(self.of(rival, kind) - self.of(LIKELIHOOD, kind))
         return "+" if low > 0 else "-" if high < 0 else "="
 
 
@@ -96,6 +105,6 @@ def counted(case: Case, n: int, runs: int) -> np.ndarray:
     """Return the number of bins by likelihood in each of further draws."""
     out: list[int] = []
     for seed in range(1000, 1000 + runs):
-        effect = explained(*case.sample(n, seed), SCHEMES[RISK])
+        effect = explained(*case.sample(n, seed), SCHEMES[LIKELIHOOD])
         out.append(0 if effect.bins is None else len(effect.bins))
     return np.array(out)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from experiments.bins.fits import ERRORS, RISK
+from experiments.bins.fits import ERRORS, LIKELIHOOD
 from experiments.bins.runs import BEST, METHODS, RIVALS, Outcome
 
 
@@ -39,12 +39,12 @@ def by_case(outcomes: Sequence[Outcome], kind: int) -> str:
     """Return one error, its mean over the runs: a row for each case and N."""
     rows: list[list[str]] = []
     for o in outcomes:
-        row = [f"{o.case.name}, {o.n:,}", f"**{number(o.mean(RISK, kind))}**"]
+        row = [f"{o.case.name}, {o.n:,}", f"**{number(o.mean(LIKELIHOOD, kind))}**"]
         for rival in RIVALS:
             also = f" ({o.best(kind)})" if rival == BEST else ""
             row.append(f"{number(o.mean(rival, kind))}{also} {o.verdict(rival, kind)}")
         rows.append(row)
-    return table(["case, rows", RISK, *RIVALS], rows)
+    return table(["case, rows", LIKELIHOOD, *RIVALS], rows)
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:

@@ -38,7 +38,7 @@ def run(_quick: bool) -> Outcome:
         ),
         _as_well(
             fifths,
-            judged.RISK,
+            judged.LIKELIHOOD,
             "as_well_risk",
             "as well as the best equal size where pieces are equal",
         ),

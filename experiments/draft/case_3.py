@@ -31,9 +31,12 @@ def run(_quick: bool) -> Outcome:
         judged.wins(
             shifted, judged.EQ13, "better_shifted", f"{says[judged.EQ13]}, breaks anywhere"
         ),
-        judged.wins(unequal, judged.RISK, "better_risk", says[judged.RISK]),
+        judged.wins(unequal, judged.LIKELIHOOD, "better_likelihood", says[judged.LIKELIHOOD]),
         judged.wins(
-            shifted, judged.RISK, "better_risk_shifted", f"{says[judged.RISK]}, breaks anywhere"
+            shifted,
+            judged.LIKELIHOOD,
+            "better_likelihood_shifted",
+            f"{says[judged.LIKELIHOOD]}, breaks anywhere",
         ),
     ]
     caption = (

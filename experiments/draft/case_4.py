@@ -16,7 +16,7 @@ SETTINGS = (
     f"draws, equal bins from 1 to {judged.MOST}, at least {judged.LEAST} rows per bin where bins are chosen. Errors "
     "are means over the axis."
 )
-SHORT = {judged.EQ13: "eq13", judged.RISK: "likelihood"}
+SHORT = {judged.EQ13: "eq13", judged.LIKELIHOOD: "likelihood"}
 
 
 def run(_quick: bool) -> Outcome:
@@ -25,7 +25,7 @@ def run(_quick: bool) -> Outcome:
     claims = []
     for one, key in zip(found, ("parabola", "wave", "uneven"), strict=True):
         claims.append(judged.good(one, f"good_{key}", f"Eq. 6 chooses K well: {one.case.name}"))
-    for name in (judged.EQ13, judged.RISK):
+    for name in (judged.EQ13, judged.LIKELIHOOD):
         better = f"variable-size bins ({judged.NAMES[name]}) estimate better than any equal bins"
         for one, key in zip(found, ("parabola", "wave", "uneven"), strict=True):
             claims.append(

@@ -27,13 +27,13 @@ from experiments.uale.drawing import Floats
 from experiments.uale.fixed import apart
 
 ROWS, LEAST, MOST, RUNS = 500, 10, 60, 60
-AUTO, EQ13, RISK = "Eq. 6", "Eq. 13", "likelihood"
+AUTO, EQ13, LIKELIHOOD = "Eq. 6", "Eq. 13", "likelihood"
 SCHEMES: dict[str, sd.AutoUniform | sd.Optimal] = {
     AUTO: sd.AutoUniform(max_bins=MOST, alpha=0.2, min_points=LEAST),
     EQ13: sd.Optimal(max_bins=40, alpha=0.2, min_points=LEAST),
-    RISK: sd.Optimal(criterion="likelihood"),
+    LIKELIHOOD: sd.Optimal(criterion="likelihood"),
 }
-NAMES = {AUTO: "equal bins, K by Eq. 6", EQ13: "bins by Eq. 13", RISK: "bins by likelihood"}
+NAMES = {AUTO: "equal bins, K by Eq. 6", EQ13: "bins by Eq. 13", LIKELIHOOD: "bins by likelihood"}
 GOOD = 1.5
 """What a good choice is taken to mean: at most so many times the error of the best K, which is known in hindsight "
 "only."""
@@ -177,7 +177,7 @@ WHY = (
 def wins(judged: Judged, name: str, key: str, says: str) -> Claim:
     """Say whether a scheme's error is below that of every number of equal bins."""
     ratio, error = judged.ratio(name)
-    other = RISK if name == EQ13 else EQ13
+    other = LIKELIHOOD if name == EQ13 else EQ13
     best = judged.equal[:, judged.best() - 1, 0].mean()
     many = round(float(judged.chosen[name][:, 2].mean()))
     same = float(judged.equal[:, many - 1, 0].mean() / best)
@@ -269,7 +269,7 @@ def _over_k(ax: Any, one: Judged) -> None:
     looks = {
         AUTO: ("#6a4fb3", "-."),
         EQ13: (drawing.TRUTH, "--"),
-        RISK: (drawing.EQ13, (0, (1, 1.2))),
+        LIKELIHOOD: (drawing.EQ13, (0, (1, 1.2))),
     }
     for name, (colour, stroke) in looks.items():
         ax.axhline(

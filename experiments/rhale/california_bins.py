@@ -18,7 +18,7 @@ from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, a
 from experiments.losses import Dense, Losses, along
 from experiments.rhale import panels
 from experiments.rhale.california import NAMES, Fitted, fitted
-from experiments.rhale.settings import RISK, Floats, pm
+from experiments.rhale.settings import LIKELIHOOD, Floats, pm
 
 EQ13_BINS = sd.Optimal(20, 0.2, 30, criterion="eq13")
 EQ13, OURS = "RHALE, Eq. 13", "RHALE, by likelihood (our default)"
@@ -78,7 +78,11 @@ def compared(network: Fitted, runs: int, seed: int) -> list[Found]:
                 network.quantity, network.X[some], method=method, heterogeneity_rows=0
             ).values()
         ):
-            ways = {EQ13: e, OURS: e.rebin(RISK), **{k: e.rebin(sd.Uniform(k)) for k in COUNTS}}
+            ways = {
+                EQ13: e,
+                OURS: e.rebin(LIKELIHOOD),
+                **{k: e.rebin(sd.Uniform(k)) for k in COUNTS},
+            }
             for name, one in ways.items():
                 rows[j].setdefault(name, []).append(_measures(one, *truths[j]))
     return [Found({name: np.array(values) for name, values in one.items()}) for one in rows]

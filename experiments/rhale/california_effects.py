@@ -17,7 +17,7 @@ import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.rhale import panels
 from experiments.rhale.california import NAMES, Fitted, fitted
-from experiments.rhale.settings import RISK, Floats
+from experiments.rhale.settings import LIKELIHOOD, Floats
 from skedasis.datasets.real import california_rhale, load
 
 EQ13 = sd.Optimal(20, 0.2, 30, criterion="eq13")
@@ -210,15 +210,17 @@ def _alike(similar: Floats) -> list[Claim]:
 
 def _widths(explained: list[list[sd.Effect]]) -> Claim:
     bins = np.array([[len(e.bins) for e in one] for one in explained]).mean(axis=0)
-    risk = np.array([[len(e.rebin(RISK).bins) for e in one] for one in explained]).mean(axis=0)
+    likelihood = np.array([[len(e.rebin(LIKELIHOOD).bins) for e in one] for one in explained]).mean(
+        axis=0
+    )
     others = [2, 3, 4, 6]
     return Claim(
         "wide_and_narrow_bins",
         "Eq. 13 makes wide bins for x3, x4, x5 and x7, where effects are piecewise linear, and narrow ones for x2",
         bool(bins[others].max() < bins[LATITUDE]),
         f"Bins of Eq. 13 (of 20 possible): {', '.join(f'{bins[j]:.1f} for {NAMES[j]}' for j in others)}, "
-        f"{bins[LATITUDE]:.1f} for latitude; by likelihood {', '.join(f'{risk[j]:.1f}' for j in others)} and "
-        f"{risk[LATITUDE]:.1f}.",
+        f"{bins[LATITUDE]:.1f} for latitude; by likelihood {', '.join(f'{likelihood[j]:.1f}' for j in others)} and "
+        f"{likelihood[LATITUDE]:.1f}.",
     )
 
 
@@ -233,7 +235,7 @@ def _table(explained: list[list[sd.Effect]], similar: Floats) -> Table:
                 f"{np.mean([s.std() for s in d]):.2f}",
                 f"{np.mean([np.mean(s > 0) for s in d]):.1%}",
                 f"{np.mean([len(e[j].bins) for e in explained]):.1f}",
-                f"{np.mean([len(e[j].rebin(RISK).bins) for e in explained]):.1f}",
+                f"{np.mean([len(e[j].rebin(LIKELIHOOD).bins) for e in explained]):.1f}",
                 f"{similar[:, j, 0].mean():.2f}",
                 f"{np.median(similar[:, j, 1]):.2f}",
             ]
@@ -266,7 +268,7 @@ def _main(explained: list[sd.Effect], pdp: list[sd.Effect]) -> Any:
     made, axes = panels.figure(2, 4, (10.5, 5.4))
     for row, j in enumerate((LATITUDE, INCOME)):
         e = explained[j]
-        ours = e.rebin(RISK)
+        ours = e.rebin(LIKELIHOOD)
         panels.effect(axes[row, 0], e)
         panels.slopes(axes[row, 1], e)
         panels.effect(axes[row, 2], ours)

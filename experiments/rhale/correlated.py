@@ -17,7 +17,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Outcome, Picture, Table
 from experiments.rhale import panels
-from experiments.rhale.settings import CORRELATED, RISK, Floats, Setting, mean_error, pm
+from experiments.rhale.settings import CORRELATED, LIKELIHOOD, Floats, Setting, mean_error, pm
 
 SETTINGS = (
     "500 rows per draw; Eq. 13 with K_max = 20, at least 10 rows per bin, alpha = 0.2 (the paper names none here); "
@@ -35,7 +35,7 @@ class Feature:
 
     Parameters
     ----------
-    curve, pdp, risk : ndarray
+    curve, pdp, likelihood : ndarray
         Mean absolute errors of the curves of RHALE in Eq. 13's bins, of PDP and of RHALE in bins by likelihood.
     inner : ndarray, shape (draws, bins)
         Standard deviation of slopes in given bins that keep clear of the breaks.
@@ -47,7 +47,7 @@ class Feature:
 
     curve: Floats
     pdp: Floats
-    risk: Floats
+    likelihood: Floats
     inner: Floats
     ice: Floats
     effects: list[sd.Effect]
@@ -68,12 +68,12 @@ def found(setting: Setting, j: int, seeds: int) -> Feature:
     for seed in range(seeds):
         X = setting.sample(seed)
         e, p = setting.explain(X, j), swept(setting, X, j)
-        errors = [_error(setting, f, j, p.x) for f in (e, p, e.rebin(RISK))]
+        errors = [_error(setting, f, j, p.x) for f in (e, p, e.rebin(LIKELIHOOD))]
         rows.append([*errors, float(np.max(p.heterogeneity))])
         inner.append(e.rebin(sd.Edges([e.x[0], *_clear(setting, j), e.x[-1]])).bins.std[::2])
         effects.append(e)
-    curve, pdp, risk, ice = np.array(rows).T
-    return Feature(curve, pdp, risk, np.array(inner), ice, effects)
+    curve, pdp, likelihood, ice = np.array(rows).T
+    return Feature(curve, pdp, likelihood, np.array(inner), ice, effects)
 
 
 def _error(setting: Setting, e: sd.Effect, j: int, x: Floats) -> float:
@@ -157,7 +157,7 @@ def pdp_fails(case: str, features: Sequence[Feature]) -> Claim:
     """Return whether PDP is wrong for x1 and x2, and RHALE is not."""
     ratio = [f.pdp.mean() / f.curve.mean() for f in features[:2]]
     parts = [
-        f"{n}: {f.pdp.mean():.3f} against {f.curve.mean():.3f} (by likelihood {f.risk.mean():.3f})"
+        f"{n}: {f.pdp.mean():.3f} against {f.curve.mean():.3f} (by likelihood {f.likelihood.mean():.3f})"
         for n, f in zip(NAMES, features[:2], strict=False)
     ]
     spread = [f"{f.ice.mean():.2f}" for f in features[:2]]
@@ -176,7 +176,7 @@ def table(features: Sequence[Feature]) -> Table:
         [
             name,
             pm(f.curve),
-            pm(f.risk),
+            pm(f.likelihood),
             pm(f.pdp),
             pm(np.array([len(e.bins) for e in f.effects]), 1),
         ]
@@ -205,7 +205,7 @@ def _drawn(setting: Setting) -> Any:
     made, axes = panels.figure(3, 4, (10.5, 7.2))
     for j, name in enumerate(NAMES):
         e, p = setting.explain(X, j), swept(setting, X, j)
-        ours = e.rebin(RISK)
+        ours = e.rebin(LIKELIHOOD)
         x = np.linspace(e.x[0], e.x[-1], 200)
         truth = np.stack([x, setting.true_rise(j, x)])
         slope = np.stack([x[:-1], np.diff(truth[1]) / np.diff(x)])

@@ -23,7 +23,7 @@ from experiments.rhale.correlated import (
     outcome,
     pdp_fails,
 )
-from experiments.rhale.settings import CORRELATED, RISK
+from experiments.rhale.settings import CORRELATED, LIKELIHOOD
 from skedasis.datasets.simulations import Correlated
 
 CASE = CORRELATED["a"]
@@ -68,7 +68,7 @@ def run(quick: bool) -> Outcome:
 def _three(feature: Feature) -> Claim:
     """Return whether the bins are three: [0, 1/4], [1/4, 1/2], [1/2, 1]."""
     bins = np.array([len(e.bins) for e in feature.effects])
-    ours = np.array([len(e.rebin(RISK).bins) for e in feature.effects])
+    ours = np.array([len(e.rebin(LIKELIHOOD).bins) for e in feature.effects])
     cell = 1 / CASE.max_bins
     near = np.mean(
         [all(np.min(np.abs(e.x - at)) <= cell for at in (0.25, 0.5)) for e in feature.effects]

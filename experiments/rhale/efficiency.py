@@ -16,7 +16,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.rhale import panels
-from experiments.rhale.settings import CORRELATED, RISK, Floats
+from experiments.rhale.settings import CORRELATED, LIKELIHOOD, Floats
 
 FEATURES = (2, 5, 10, 20)
 GRID = 50
@@ -103,7 +103,7 @@ def _once() -> Claim:
     q, X = sd.prediction(f, slope=slope), example.sample(1000, 0)
     e = sd.explain(q, X, 0, method=sd.RHALE(bins=CORRELATED["c"].bins), heterogeneity_rows=0)
     before = dict(calls)
-    for bins in (*(sd.Uniform(k) for k in range(1, 51)), RISK, sd.Optimal(100, 0.5)):
+    for bins in (*(sd.Uniform(k) for k in range(1, 51)), LIKELIHOOD, sd.Optimal(100, 0.5)):
         e.rebin(bins)
     later = calls["f"] + calls["slope"] - before["f"] - before["slope"]
     again = []

@@ -21,7 +21,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.rhale import panels
-from experiments.rhale.settings import INTRODUCTION, RISK, Floats, pm
+from experiments.rhale.settings import INTRODUCTION, LIKELIHOOD, Floats, pm
 
 SETTINGS = (
     "100 rows; equal bins: 20; Eq. 13 with K_max = 20, at least 10 rows per bin, alpha = 0.5, as in the paper; slopes "
@@ -32,7 +32,7 @@ SETTINGS = (
 WAYS = {
     "20 equal bins": sd.Uniform(20),
     "RHALE, Eq. 13": INTRODUCTION.bins,
-    "RHALE, by likelihood (our default)": RISK,
+    "RHALE, by likelihood (our default)": LIKELIHOOD,
 }
 
 
@@ -89,8 +89,8 @@ def run(quick: bool) -> Outcome:
 
 
 def _of_bins(found: dict[str, Runs]) -> list[Claim]:
-    equal, chosen, risk = found.values()
-    one, ours = np.mean(chosen.bins == 1), np.mean(risk.bins == 1)
+    equal, chosen, likelihood = found.values()
+    one, ours = np.mean(chosen.bins == 1), np.mean(likelihood.bins == 1)
     worse = [equal.mean.mean() / chosen.mean.mean(), equal.std.mean() / chosen.std.mean()]
     return [
         Claim(
@@ -107,7 +107,7 @@ def _of_bins(found: dict[str, Runs]) -> list[Claim]:
             bool(one > 0.9),
             f"Eq. 13 has one bin in {one:.0%} of {len(chosen.bins)} draws, bins by likelihood in {ours:.0%}; mean "
             f"absolute "
-            f"error of the deviation 5: {chosen.std.mean():.3f} and {risk.std.mean():.3f}.",
+            f"error of the deviation 5: {chosen.std.mean():.3f} and {likelihood.std.mean():.3f}.",
         ),
     ]
 

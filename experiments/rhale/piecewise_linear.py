@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from experiments.experiment import Claim, Experiment, Outcome, Picture, alone
-from experiments.rhale.settings import PIECEWISE, RISK, Floats, mean_error
+from experiments.rhale.settings import LIKELIHOOD, PIECEWISE, Floats, mean_error
 from experiments.rhale.sweep import (
     COLUMNS,
     EQ13,
@@ -67,8 +67,8 @@ def _fine_bins(sweep: Sweep) -> Claim:
     edges = np.array([[np.min(np.abs(e.x - at)) for at in inner] for e in sweep.effects])
     wide = np.array([np.max(e.bins.right - e.bins.left) for e in sweep.effects])
     last = np.array([np.sum(e.bins.left > 0.5 + cell) for e in sweep.effects])
-    risk = [e.rebin(RISK) for e in sweep.effects]
-    inside = [int(np.sum(e.bins.left > 0.5 + cell)) for e in risk]
+    likelihood = [e.rebin(LIKELIHOOD) for e in sweep.effects]
+    inside = [int(np.sum(e.bins.left > 0.5 + cell)) for e in likelihood]
     return Claim(
         "fine_and_wide_bins",
         "Eq. 13 puts fine bins on [0.4, 0.45] and [0.45, 0.5] and merges most of each region with one slope",

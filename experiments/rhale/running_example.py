@@ -17,7 +17,7 @@ import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.losses import Dense, Losses, along
 from experiments.rhale import panels
-from experiments.rhale.settings import RISK, RUNNING, Floats, curve_error, mean_error, pm
+from experiments.rhale.settings import LIKELIHOOD, RUNNING, Floats, curve_error, mean_error, pm
 
 COUNTS = tuple(range(1, 51))
 EQ13, OURS = "RHALE, Eq. 13", "RHALE, by likelihood (our default)"
@@ -46,7 +46,7 @@ def run(quick: bool) -> Outcome:
     dense = Dense.of(RUNNING.explain(RUNNING.example.sample(n, 10**6), 0, sd.Uniform(k)))
     effects = [RUNNING.explain(RUNNING.sample(seed), 0) for seed in range(seeds)]
     found: dict[Any, Floats] = {EQ13: np.array([figures(e, dense) for e in effects])}
-    found[OURS] = np.array([figures(e.rebin(RISK), dense) for e in effects])
+    found[OURS] = np.array([figures(e.rebin(LIKELIHOOD), dense) for e in effects])
     for count in COUNTS:
         found[count] = np.array([figures(e.rebin(sd.Uniform(count)), dense) for e in effects])
     shown = (EQ13, OURS, 3, 5, 7, 10, 20, 50)
@@ -98,14 +98,14 @@ def _fixed(found: dict[Any, Floats]) -> Claim:
                 better[which].append(count)
     best = [min(COUNTS, key=lambda c: np.nanmean(found[c][:, which])) for which in (1, 2)]
     ours = [np.nanmean(found[EQ13][:, which]) for which in (1, 2)]
-    risk = [np.nanmean(found[OURS][:, which]) for which in (1, 2)]
+    likelihood = [np.nanmean(found[OURS][:, which]) for which in (1, 2)]
     return Claim(
         "all_equal_bins_poor",
         "all numbers of equal bins estimate slope and deviation worse than the optimal bins",
         not better[0] and not better[1],
         f"Errors along the axis of slope and deviation: Eq. 13 {ours[0]:.2f} and {ours[1]:.2f}, by likelihood "
-        f"{risk[0]:.2f} "
-        f"and {risk[1]:.2f}, {best[0]} equal bins {np.nanmean(found[best[0]][:, 1]):.2f} and {best[1]} equal bins "
+        f"{likelihood[0]:.2f} and {likelihood[1]:.2f}, "
+        f"{best[0]} equal bins {np.nanmean(found[best[0]][:, 1]):.2f} and {best[1]} equal bins "
         f"{np.nanmean(found[best[1]][:, 2]):.2f}.",
         "" if not better[0] and not better[1] else _why(better),
     )
@@ -170,7 +170,7 @@ def _drawn(found: dict[Any, Floats], effects: list[sd.Effect]) -> Any:
     made, axes = panels.figure(2, 5, (11.5, 5.0))
     ways = {
         f"Eq. 13: {len(e.bins)} bins": e,
-        f"by likelihood: {len(e.rebin(RISK).bins)} bins": e.rebin(RISK),
+        f"by likelihood: {len(e.rebin(LIKELIHOOD).bins)} bins": e.rebin(LIKELIHOOD),
         "5 equal bins": e.rebin(sd.Uniform(5)),
         "50 equal bins": e.rebin(sd.Uniform(50)),
     }

@@ -16,7 +16,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.rhale import panels
-from experiments.rhale.settings import RISK, RUNNING, Floats, pm
+from experiments.rhale.settings import LIKELIHOOD, RUNNING, Floats, pm
 
 GRID = np.linspace(-0.5, 0.5, 101)
 LEFT = 5 / 6
@@ -56,7 +56,7 @@ def run(quick: bool) -> Outcome:
     many = RUNNING.example.sample(n, 10**6)
     rows = [
         ["RHALE, Eq. 13", pm(far[:, 0], 2), pm(far[:, 1], 2)],
-        ["RHALE, by likelihood (our default)", *_by_risk(draws)],
+        ["RHALE, by likelihood (our default)", *_by_likelihood(draws)],
         ["PDP", pm(far[:, 2], 2), pm(far[:, 3], 2)],
     ]
     head = ("effect of x1", "mean error of the curve", "change from 0 to 1/4 (true: 0)")
@@ -84,8 +84,8 @@ def _farness(e: sd.Effect, p: sd.Effect) -> tuple[float, float, float, float]:
     return out[0], out[1], out[2], out[3]
 
 
-def _by_risk(draws: list[Floats]) -> list[str]:
-    far = np.array([_farness(e, e) for e in (RUNNING.explain(X, 0, RISK) for X in draws)])
+def _by_likelihood(draws: list[Floats]) -> list[str]:
+    far = np.array([_farness(e, e) for e in (RUNNING.explain(X, 0, LIKELIHOOD) for X in draws)])
     return [pm(far[:, 0], 2), pm(far[:, 1], 2)]
 
 
@@ -205,7 +205,7 @@ def _drawn() -> Any:
     panels.label(axes[0, 0], "ALE, 50 equal bins", "x1", "effect, 0 at the left")
     panels.effect(axes[0, 1], e, truth)
     panels.label(axes[0, 1], f"RHALE, Eq. 13: {len(e.bins)} bins", "x1")
-    ours = e.rebin(RISK)
+    ours = e.rebin(LIKELIHOOD)
     panels.effect(axes[0, 2], ours, truth)
     panels.label(axes[0, 2], f"RHALE, by likelihood: {len(ours.bins)} bins", "x1")
     panels.ice(axes[0, 3], p, truth)

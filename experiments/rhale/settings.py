@@ -16,7 +16,7 @@ from skedasis.datasets import SYNTHETIC
 from skedasis.datasets.synthetic import Synthetic
 
 Floats = NDArray[np.float64]
-RISK = sd.Optimal(criterion="likelihood")
+LIKELIHOOD = sd.Optimal(criterion="likelihood")
 """The default bins of the library, shown with those of the paper."""
 
 

@@ -15,7 +15,7 @@ import skedasis as sd
 from experiments.experiment import Table
 from experiments.losses import Dense, Losses, along, table
 from experiments.rhale import panels
-from experiments.rhale.settings import RISK, Floats, Setting, mean_error, pm
+from experiments.rhale.settings import LIKELIHOOD, Floats, Setting, mean_error, pm
 
 COUNTS = tuple(range(1, 51))
 EQ13, OURS = "RHALE, Eq. 13", "RHALE, by likelihood (our default)"
@@ -97,7 +97,7 @@ def swept(setting: Setting, runs: int = 30, ends: bool = False) -> Sweep:
             X[:2, 0] = [0.0, 1.0]
         effects.append(setting.explain(X, 0))
     found: dict[Any, Floats] = {EQ13: _losses(effects, dense)}
-    found[OURS] = _losses([e.rebin(RISK) for e in effects], dense)
+    found[OURS] = _losses([e.rebin(LIKELIHOOD) for e in effects], dense)
     strong = replace(setting.bins, alpha=0.8)
     found[STRONG] = _losses([e.rebin(strong) for e in effects], dense)
     for count in COUNTS:
@@ -128,7 +128,7 @@ def span(counts: list[int]) -> str:
 
 
 def drawn(sweep: Sweep, slope: Floats) -> Any:
-    """Draw the paper's four panels, and Eq. 13's and the risk's slopes of one run.
+    """Draw the paper's four panels, and the slopes by Eq. 13 and by likelihood of one run.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def drawn(sweep: Sweep, slope: Floats) -> Any:
     """
     made, axes = panels.figure(2, 3, (10.0, 5.6))
     e = sweep.effects[0]
-    for k, (one, name) in enumerate(((e, "Eq. 13"), (e.rebin(RISK), "by likelihood"))):
+    for k, (one, name) in enumerate(((e, "Eq. 13"), (e.rebin(LIKELIHOOD), "by likelihood"))):
         panels.slopes(axes[k, 0], one, slope)
         many = "bin" if len(one.bins) == 1 else "bins"
         panels.label(axes[k, 0], f"slopes, {name}: {len(one.bins)} {many}", "x1", "slope")

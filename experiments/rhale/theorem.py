@@ -18,7 +18,7 @@ import numpy as np
 import skedasis as sd
 from experiments.experiment import Claim, Experiment, Outcome, Picture, Table, alone
 from experiments.rhale import panels
-from experiments.rhale.settings import RISK, Floats, mean_error, pm
+from experiments.rhale.settings import LIKELIHOOD, Floats, mean_error, pm
 
 SETTINGS = (
     "Theorem and corollary on 12 cells with random means and deviations, all partitions compared; estimates on "
@@ -187,7 +187,7 @@ SCHEMES: dict[str, sd.Optimal] = {
         f"Eq. 13, alpha = {a:g}": sd.Optimal(20, a, 10, criterion="eq13")
         for a in (0.0, 0.2, 0.5, 0.8)
     },
-    "by likelihood (our default)": RISK,
+    "by likelihood (our default)": LIKELIHOOD,
 }
 
 

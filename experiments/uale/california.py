@@ -168,7 +168,7 @@ def _one_bin(found: list[Explained], raw: Any) -> Claim:
         inside = (edges[1:] > low + cell) & (edges[:-1] < high - cell)
         counts["eq13"].append(int(inside.sum()))
         slopes.append(bins_of(paper).effect[inside])
-        other = _dollars(paper.rebin(SCHEMES[fixed.RISK]).x, raw)
+        other = _dollars(paper.rebin(SCHEMES[fixed.LIKELIHOOD]).x, raw)
         counts["likelihood"].append(
             int(np.sum((other[1:] > low + cell) & (other[:-1] < high - cell)))
         )
@@ -194,11 +194,13 @@ def _dollars(x: Floats, raw: Any) -> Floats:
 
 def _close(found: list[Explained], kind: int) -> Claim:
     ratio = np.array([[one.losses[k].ratio(fixed.PAPER, kind) for k in range(3)] for one in found])
-    risk = np.array([[one.losses[k].ratio(fixed.RISK, kind) for k in range(3)] for one in found])
+    likelihood = np.array(
+        [[one.losses[k].ratio(fixed.LIKELIHOOD, kind) for k in range(3)] for one in found]
+    )
     mean = ratio.mean(axis=0)
     shown = "; ".join(
         f"{NAMES[j]} {', '.join(f'{v:.2f}' for v in column)} (likelihood {', '.join(f'{v:.2f}' for v in other)})"
-        for j, column, other in zip(FEATURES, ratio.T, risk.T, strict=True)
+        for j, column, other in zip(FEATURES, ratio.T, likelihood.T, strict=True)
     )
     name = fixed.KINDS[kind]
     numbers = (

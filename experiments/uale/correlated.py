@@ -38,7 +38,7 @@ class Draw:
     Parameters
     ----------
     X : ndarray, shape (500, 3)
-    eq13, risk : Effect
+    eq13, likelihood : Effect
         UALE with bins by Eq. 13, and by likelihood.
     exact : Effect
         UALE with bins by Eq. 13 where the feature's range is exactly (0, 1).
@@ -48,7 +48,7 @@ class Draw:
 
     X: Floats
     eq13: sd.Effect
-    risk: sd.Effect
+    likelihood: sd.Effect
     exact: sd.Effect
     pdp: sd.Effect
 
@@ -166,12 +166,12 @@ def quiet(draws: list[Draw]) -> Claim:
     left = np.array([_bin_error(d.eq13) for d in draws])
     one = np.array([_bin_error(d.eq13.rebin(sd.Uniform(1))) for d in draws])
     ten = np.array([_bin_error(d.eq13.rebin(sd.Uniform(10))) for d in draws])
-    risk = np.array([_bin_error(d.risk) for d in draws])
+    likelihood = np.array([_bin_error(d.likelihood) for d in draws])
     share = left.mean() / one.mean()
     numbers = (
         f"There is no heterogeneity here, so all variance in bins is bin error: {share:.1%} of that of a single bin "
         f"({left.mean():.4f} of {one.mean():.3f}); ten equal bins {ten.mean() / one.mean():.1%}, bins by likelihood "
-        f"{risk.mean() / one.mean():.1%}."
+        f"{likelihood.mean() / one.mean():.1%}."
     )
     says = (
         "there is no heterogeneity, and the chosen bins show almost none (below 5 % of one bin's)"
@@ -181,13 +181,13 @@ def quiet(draws: list[Draw]) -> Claim:
 
 def three(draws: list[Draw], case: Correlated) -> Claim:
     """Say whether the bins are the three pieces."""
-    count = {name: _share(draws, name) for name in ("eq13", "exact", "risk")}
+    count = {name: _share(draws, name) for name in ("eq13", "exact", "likelihood")}
     first, second = case.breaks
-    off = [float(np.abs(d.risk.x[1:3] - case.breaks).max()) for d in draws]
+    off = [float(np.abs(d.likelihood.x[1:3] - case.breaks).max()) for d in draws]
     numbers = (
         f"Eq. 13 gives exactly three bins in {count['eq13']:.0%} of {len(draws)} draws, otherwise four or five; bins "
         f"by "
-        f"likelihood in {count['risk']:.0%}, with edges within {max(off):.3f} of the breaks."
+        f"likelihood in {count['likelihood']:.0%}, with edges within {max(off):.3f} of the breaks."
     )
     why = (
         f"Edges are multiples of the range of the rows, which is never exactly (0, 1), so each break is inside a "
@@ -220,7 +220,7 @@ def misled(draws: list[Draw], case: Correlated, feature: int) -> Claim:
 def bins_table(draws: list[Draw]) -> list[list[str]]:
     """Return for Eq. 13 and for likelihood: bins, accumulated deviation, error of the curve."""
     out = []
-    for name, label in (("eq13", "Eq. 13"), ("risk", "likelihood")):
+    for name, label in (("eq13", "Eq. 13"), ("likelihood", "likelihood")):
         effects: list[sd.Effect] = [getattr(d, name) for d in draws]
         bins = np.array([len(e.bins) for e in effects])
         sigma = [float(e.heterogeneity[-1]) for e in effects]

@@ -67,9 +67,9 @@ def _said(values: np.ndarray) -> tuple[float, float, str]:
 
 def _spread(draws: list[shared.Draw]) -> Claim:
     mean, error, shown = _said(_pooled(draws, "eq13"))
-    risk = _said(_pooled(draws, "likelihood"))[2]
+    likelihood = _said(_pooled(draws, "likelihood"))[2]
     numbers = (
-        f"The standard deviation within bins is {shown} with bins by Eq. 13, {risk} with bins by likelihood, "
+        f"The standard deviation within bins is {shown} with bins by Eq. 13, {likelihood} with bins by likelihood, "
         f"truly 0.5."
     )
     # Bins of 25 rows and a division by n make it 2 % too small; bins over a break make it larger.
@@ -107,12 +107,12 @@ def _spread_of_x3(draws: list[shared.Draw]) -> Claim:
 
 def _x2(draws: list[shared.Draw]) -> Claim:
     end = np.array([d.eq13.heterogeneity[-1] for d in draws])
-    risk = np.array([d.risk.heterogeneity[-1] for d in draws])
+    likelihood = np.array([d.likelihood.heterogeneity[-1] for d in draws])
     slopes = shared.rises(draws, CASE, 1)
     holds = bool(slopes.holds) and end.mean() < 0.1 * 0.5
     numbers = (
         f"{slopes.numbers} Its accumulated deviation at the right end is {end.mean():.3f} with bins by Eq. 13 and "
-        f"{risk.mean():.3f} with bins by likelihood; that of x1 is 0.5."
+        f"{likelihood.mean():.3f} with bins by likelihood; that of x1 is 0.5."
     )
     says = "x2 has the slopes 1, -1, 0 and no uncertainty, and UALE finds both (less than a tenth of that of x1)"
     return Claim("x2", says, bool(holds), numbers)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import skedasis as sd
 
 Floats = NDArray[np.float64]
-INK, TRUTH, EQ13, RISK, PALE = "#1a1a1a", "#b3410a", "#0a4a7d", "#1a1a1a", "#9db8cf"
+INK, TRUTH, EQ13, LIKELIHOOD, PALE = "#1a1a1a", "#b3410a", "#0a4a7d", "#1a1a1a", "#9db8cf"
 _RUG, _POINTS = 80, 151
 
 

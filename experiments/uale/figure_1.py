@@ -111,12 +111,12 @@ def _effect(curves: Floats, shown: sd.Effect) -> Claim:
     )
 
 
-def _deviation(eq13: Floats, risk: Floats) -> Claim:
+def _deviation(eq13: Floats, likelihood: Floats) -> Claim:
     error = eq13.std(ddof=1) / np.sqrt(len(eq13))
     holds = bool(abs(eq13.mean() - SPREAD) < 4 * error)
     numbers = (
         f"At the right end it should be sigma_2 = 1; with bins by Eq. 13 it is {eq13.mean():.3f} ± {error:.3f}, with "
-        f"bins by likelihood {risk.mean():.3f} ± {risk.std(ddof=1) / np.sqrt(len(risk)):.3f}."
+        f"bins by likelihood {likelihood.mean():.3f} ± {likelihood.std(ddof=1) / np.sqrt(len(likelihood)):.3f}."
     )
     why = (
         "The mean slope changes within each bin, and Eq. 11 counts that as deviation (Theorem 3.1); bins by "

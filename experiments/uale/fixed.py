@@ -21,7 +21,7 @@ from experiments.uale.drawing import Floats
 
 EQUAL = (*range(1, 21), *range(22, 51, 2), *range(55, 101, 5))
 """The numbers of equal bins."""
-PAPER, FINER, RISK, OWN = "Eq. 13", "Eq. 13, 10 rows", "likelihood", "RHALE's default"
+PAPER, FINER, LIKELIHOOD, OWN = "Eq. 13", "Eq. 13, 10 rows", "likelihood", "RHALE's default"
 KINDS = ("L^mu", "L^sigma", "L^rho")
 SYMBOLS = (r"$L^\mu$", r"$L^\sigma$", r"$L^\rho$")
 TITLE = "Mean losses, by bin and over the axis; left out: bins without rows or with one"
@@ -82,7 +82,7 @@ def schemes(max_bins: int, least: float | None = None) -> dict[str, sd.Optimal]:
     return {
         PAPER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=least),
         FINER: sd.Optimal(max_bins=max_bins, alpha=0.2, min_points=10),
-        RISK: sd.Optimal(criterion="likelihood"),
+        LIKELIHOOD: sd.Optimal(criterion="likelihood"),
     }
 
 
@@ -175,7 +175,7 @@ def panels(found: Compared, axes: Sequence[Any], *, counted: bool = True) -> Non
     looks = {
         PAPER: (drawing.TRUTH, "--"),
         FINER: ("#6a4fb3", "-."),
-        RISK: (drawing.EQ13, (0, (1, 1.2))),
+        LIKELIHOOD: (drawing.EQ13, (0, (1, 1.2))),
     }
     ks = np.array(list(found.equal))
     for kind, ax in enumerate(axes):

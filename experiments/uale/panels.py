@@ -22,7 +22,7 @@ def beside(draws: Sequence[shared.Draw], case: Correlated, features: Sequence[in
         name = f"x{feature + 1}"
         truth = _from(lambda x, j=feature: case.true_effect(j, x), draw.eq13.x[0])
         drawing.curve(left, draw.eq13, truth)
-        x, value = draw.risk.path()
+        x, value = draw.likelihood.path()
         left.plot(
             x, value, color=drawing.EQ13, linewidth=1.1, linestyle=":", label="bins by likelihood"
         )
@@ -42,7 +42,7 @@ def beside(draws: Sequence[shared.Draw], case: Correlated, features: Sequence[in
                 markerfacecolor="white",
                 label="PDP in closed form",
             )
-        bins = f"bins: {len(draw.eq13.bins)} by Eq. 13, {len(draw.risk.bins)} by likelihood"
+        bins = f"bins: {len(draw.eq13.bins)} by Eq. 13, {len(draw.likelihood.bins)} by likelihood"
         drawing.named(left, name, f"effect of {name} on f", "UALE" if row == 0 else "")
         drawing.named(middle, name, f"slope of f along {name}", bins)
         drawing.named(

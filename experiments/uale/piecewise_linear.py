@@ -98,17 +98,18 @@ def _lower(found: fixed.Compared, kind: int) -> Claim:
     best, name = found.best(kind), fixed.KINDS[kind]
     values = {n: float(v[:, kind].mean()) for n, v in found.chosen.items()}
     shown = ", ".join(f"{n} {v:.3f}" for n, v in values.items())
-    fewer = {n: len(found.not_beaten(n, kind)) for n in (fixed.FINER, fixed.RISK)}
+    fewer = {n: len(found.not_beaten(n, kind)) for n in (fixed.FINER, fixed.LIKELIHOOD)}
     numbers = (
         f"{name} is {shown}; of equal bins it is lowest with K = {best}, {found.equal[best][:, kind].mean():.3f}. Of "
         f"{len(fixed.EQUAL)} numbers of equal bins up to 100, {len(left)} are not worse by two standard errors than "
-        f"Eq. 13 with N/20 rows, {fewer[fixed.FINER]} than with 10 rows, {fewer[fixed.RISK]} than bins by likelihood."
+        f"Eq. 13 with N/20 rows, {fewer[fixed.FINER]} than with 10 rows, "
+        f"{fewer[fixed.LIKELIHOOD]} than bins by likelihood."
     )
     why = (
         "L^mu does not penalise wide bins with mixed slopes: it compares with the true mean over the same bin. Over "
         "the axis the slope "
         f"of {best} equal bins is off by {_over(found.equal[best]):.2f}, of 20 by {_over(found.equal[20]):.2f}, of "
-        f"bins by likelihood by {_over(found.chosen[fixed.RISK]):.2f}."
+        f"bins by likelihood by {_over(found.chosen[fixed.LIKELIHOOD]):.2f}."
         if kind == 0
         else "All breaks are multiples of 0.05, so 20 equal bins have edges at all of them; and with N/20 rows per "
         "bin Eq. 13 cannot separate the narrow pieces."

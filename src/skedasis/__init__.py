@@ -20,6 +20,8 @@ import importlib
 from pathlib import Path
 from typing import Any
 
+from skedasis._renamed import PUBLIC
+
 __version__ = "0.1.0"
 
 
@@ -41,7 +43,9 @@ __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportU
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562), so that `import skedasis` stays fast."""
     if name not in _MODULES:
-        raise AttributeError(f"module 'skedasis' has no attribute {name!r}")
+        new = PUBLIC.get(name)
+        hint = "" if new is None else f": it is called {new!r}"
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{hint}")
     value = (
         importlib.import_module(f"skedasis.{name}")
         if _MODULES[name] == "skedasis"

@@ -44,6 +44,7 @@ from skedasis.report.report import report as report
 from skedasis.results.ale_statistics import NullDistribution as NullDistribution
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics
+from skedasis.results.checks.check import Check as Check
 from skedasis.results.checks.check import Checks as Checks
 from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as HeterogeneityTest
 from skedasis.results.checks.variance_decomposition import (

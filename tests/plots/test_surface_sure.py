@@ -29,9 +29,9 @@ def levels() -> sd.Surface:
 @pytest.mark.parametrize("make", [numbers, levels])
 def test_dots_lie_where_the_interval_holds_zero(make):
     s = make()
-    shown = heat(s, SurfacePlotOptions(sure=0.9))
+    shown = heat(s, SurfacePlotOptions(confidence_level=0.9))
     covered = np.zeros(shown.value.shape, dtype=bool)
-    for left, right, low, high in shown.unsure:
+    for left, right, low, high in shown.unclear:
         inside = (shown.x.centres > left) & (shown.x.centres < right)
         covered |= inside & ((shown.y.centres > low) & (shown.y.centres < high))[:, None]
     assert 0.05 < covered.mean() < 0.95
@@ -55,17 +55,17 @@ def test_dots_lie_where_the_interval_holds_zero(make):
 
 
 def test_without_a_level_nothing_is_marked():
-    assert len(heat(numbers()).unsure) == 0
+    assert len(heat(numbers()).unclear) == 0
 
 
 def test_the_legend_says_what_dots_are():
-    figure = draw_surface(numbers(), sure=0.95, points=False)
+    figure = draw_surface(numbers(), confidence_level=0.95, points=False)
     texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     assert "interval contains zero" in texts
 
 
 def test_zero_means_nothing_with_main_effects():
-    with refused(sd.UnsupportedError, "sure", "interaction effect"):
-        heat(numbers().with_main_effects(), SurfacePlotOptions(sure=0.95))
+    with refused(sd.UnsupportedError, "plot(confidence_level)", "interaction effect"):
+        heat(numbers().with_main_effects(), SurfacePlotOptions(confidence_level=0.95))
     with refused(sd.DataError, "level"):
-        heat(numbers(), SurfacePlotOptions(sure=2))
+        heat(numbers(), SurfacePlotOptions(confidence_level=2))

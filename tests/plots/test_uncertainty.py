@@ -34,7 +34,7 @@ def e(X):
 
 class TestStrips:
     def test_they_are_the_rises(self, e):
-        strips = effect_spec(e, EffectPlotOptions(rises=True)).main.strips
+        strips = effect_spec(e, EffectPlotOptions(elevated_regions=True)).main.strips
         assert [(s.left, s.right, s.rising) for s in strips] == [
             (r.left, r.right, r.verdict) for r in e.elevated_regions()
         ]
@@ -57,16 +57,16 @@ class TestStrips:
         assert marked(sd.prediction(inside, name="Entropy of something"))
         assert marked(sd.predictive_variance(lambda X: (X[:, 0], 1 + inside(X))))
         assert not marked(sd.prediction(inside))
-        assert marked(sd.prediction(inside), rises=True)
-        assert not marked(sd.prediction(inside, name="entropy"), rises=False)
+        assert marked(sd.prediction(inside), elevated_regions=True)
+        assert not marked(sd.prediction(inside, name="entropy"), elevated_regions=False)
         # Where there are no curves over numbers, the default marks nothing and refuses nothing.
         drawn(sd.explain(sd.prediction(inside, name="entropy"), X, 0, method=sd.ALE()).plot())
         drawn(sd.explain(sd.prediction(inside, name="entropy"), X, method=sd.PDP()).plot())
 
     def test_they_hide_nothing(self, e):
         plain, main = (
-            effect_spec(e, EffectPlotOptions(rises=False)).main,
-            effect_spec(e, EffectPlotOptions(rises=True)).main,
+            effect_spec(e, EffectPlotOptions(elevated_regions=False)).main,
+            effect_spec(e, EffectPlotOptions(elevated_regions=True)).main,
         )
         low, high = main.y.limits
         assert high == plain.y.limits[1]
@@ -93,9 +93,9 @@ class TestStrips:
 
     def test_refused(self, X):
         with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
-            sd.explain(inside, X, 0, method=sd.ALE()).plot(rises=True)
+            sd.explain(inside, X, 0, method=sd.ALE()).plot(elevated_regions=True)
         with refused(sd.UnsupportedError, "elevated_regions", "slopes"):
-            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).plot(rises=True)
+            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).plot(elevated_regions=True)
 
 
 class TestGroups:
@@ -209,7 +209,7 @@ class TestGroups:
         for column in (np.round(X[:, 0]), np.full(400, 3.0), 1e12 * X[:, 0], 1e-12 * X[:, 0]):
             Z = np.column_stack([column, X[:, 1]])
             effect = sd.explain(lambda Z: Z[:, 1] + 0.0, Z, 0, method=sd.ICE())
-            figure = effect.plot(color=y, histogram=True, rises=True)
+            figure = effect.plot(color=y, histogram=True, elevated_regions=True)
             assert any(t.startswith(r"$x^2_{\frac$ = True") for t in drawn(figure))
             assert fits(figure)
 

@@ -404,7 +404,7 @@ class TestSurfaces:
 
     def test_no_row_is_in_the_figure_unless_asked_for(self):
         assert not of(parsed(surface(NUMERIC, ident="s")), "rows")
-        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(sure=0.95)))
+        asked = parsed(surface(NUMERIC, ident="s", sight=SurfacePlotOptions(confidence_level=0.95)))
         (panel,) = of(asked, "panel")
         (rows,) = of(panel, "rows")
         at = np.array(re.findall(r"M(\S+?) (\S+?)h0", rows.get("d")), dtype=float)
@@ -438,7 +438,7 @@ class TestSurfaces:
         assert inside(parsed(surface(given, ident="s")))
 
     def test_two_figures_share_no_names(self):
-        sight = SurfacePlotOptions(sure=0.9)
+        sight = SurfacePlotOptions(confidence_level=0.9)
         both = [parsed(surface(NUMERIC, ident=i, sight=sight)) for i in ("a", "b")]
         names = [{e.get("id") for e in root.iter() if e.get("id")} for root in both]
         assert not names[0] & names[1]

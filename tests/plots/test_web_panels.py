@@ -414,7 +414,7 @@ def test_stretches_on_which_curves_stand_high():
     e = sd.explain(q, X, 0, method=sd.PDP())
     found = e.elevated_regions()
     assert found
-    sheet = drawn(e, EffectPlotOptions(rises=True))
+    sheet = drawn(e, EffectPlotOptions(elevated_regions=True))
     sound(sheet, "f")
     main = sheet.panels[0]
     strips = [s for s in sheet.of("strip", main.element) if s.get("class") != "strip ground"]

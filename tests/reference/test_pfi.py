@@ -301,7 +301,9 @@ def test_whole_weights_are_repeated_rows_up_to_the_draws():
         X, rng = dependent(60, seed), np.random.default_rng(seed)
         w = rng.integers(0, 5, 60).astype(float)
         once = important(fast, X, sample_weight=w, random_state=seed, n_repeats=400)
-        often = important(fast, np.repeat(X, w.astype(int), axis=0), random_state=seed, n_repeats=400)
+        often = important(
+            fast, np.repeat(X, w.astype(int), axis=0), random_state=seed, n_repeats=400
+        )
         error = np.sqrt((once.std**2 + often.std**2) / 400)
         assert (np.abs(once.mean - often.mean) <= 4 * error).all()
         exact = [
@@ -638,7 +640,9 @@ def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n
     want = 1 - (w @ w) / w.sum() ** 2
     given = {"sample_weight": w} if weighted else {}
     assert important(missed, X, 0, exact=True, **given).mean[0] == pytest.approx(want, rel=1e-12)
-    values = np.array([important(missed, X, 0, random_state=s, **given).values[0] for s in range(20)])
+    values = np.array(
+        [important(missed, X, 0, random_state=s, **given).values[0] for s in range(20)]
+    )
     if n == 100 and weighted:  # here rows may meet themselves
         assert abs(values.mean() - want) < 4 * values.std() / np.sqrt(values.size)
     else:

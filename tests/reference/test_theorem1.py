@@ -208,7 +208,7 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, m
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
         found = sd.explain(q, X, 0, method=method).checks(X=X)
         # Of a product of 500 normal values few pairs carry the score in 98 % of the data sets, and it is said so.
-        alarms += any(f.kind != "few_pairs" for f in found)
+        alarms += any(f.code != "few_pairs" for f in found)
     # A level of 5 % allows 18 of 200 with a chance of 1 %.
     seeds = f"0 to {runs - 1}"
     measured("alarms", alarms / runs, draws=runs, rows=500, seed=seeds, high=18 / 200)

@@ -155,7 +155,7 @@ def test_importance(how: str, case: str) -> None:
     alike(about, X[:n], y=y[:n], method=sd.PFI(**SHUFFLED[how]))
 
 
-@pytest.mark.parametrize("how", ["repeats", "groups"])
+@pytest.mark.parametrize("how", ["n_repeats", "groups"])
 def test_importance_with_weights(how: str) -> None:
     model, X, y = grown("boosting")
     alike(sd.loss(model), X, y=y, method=sd.PFI(**SHUFFLED[how]), sample_weight=WEIGHTS)

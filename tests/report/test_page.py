@@ -122,7 +122,7 @@ def test_code_is_on_the_page_as_it_is(page, content):
     text = html.unescape(page.html)
     code = content.sections[0].code
     for name in content.features:
-        for kind in ("main", "compare", "pdp", "trust"):
+        for kind in ("main", "compare", "pdp", "checks"):
             assert code[kind, name] in text
     for (kind, *names), line in code.items():
         if kind == "pair":

@@ -60,7 +60,7 @@ def test_single_features(frame, rows):
             if not rows:
                 found = without_rows(found)
             same(found, getattr(section, name)[feature])
-        flags = run(section.code["trust", feature], model=f, X=frame, **given)
+        flags = run(section.code["checks", feature], model=f, X=frame, **given)
         assert [str(x) for x in flags] == [str(x) for x in section.checks[feature]]
     for surface in section.pairs:
         found = run(section.code["pair", *surface.features], model=f, X=frame, **given)
@@ -70,7 +70,7 @@ def test_single_features(frame, rows):
     ranked = run(section.code["places",], model=f, X=frame, **given)
     places = {p.feature: p for p in section.importance_points}
     assert {r.feature: r.importance for r in ranked} == {n: places[n].importance for n in every}
-    assert "weights=weights, schema=schema" in section.code["main", "b"]
+    assert "sample_weight=sample_weight, schema=schema" in section.code["main", "b"]
     assert "random_state=7" in section.code["main", "b"]
 
 
@@ -122,7 +122,7 @@ def test_trees_that_are_walked():
 @pytest.mark.parametrize("most", [pytest.param(2000, marks=pytest.mark.slow), 100])
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(uncertainty, "ROWS", most)
-    monkeypatch.setattr("skedasis.report.uncertainty.ROWS", most)
+    monkeypatch.setattr("skedasis.report.code.ROWS", most)
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)

@@ -16,9 +16,9 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from typer.testing import CliRunner
 
 import skedasis as sd
+from skedasis.cli import app as cli_app
 from skedasis.cli import explain
 from skedasis.cli.app import app
-from skedasis.cli.app import app as cli_app
 from skedasis.cli.output import jsonable
 from skedasis.quantities.base import Quantity
 from tests.unit import shop

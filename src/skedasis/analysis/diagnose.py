@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Json
 from skedasis.analysis.dependence import TREES, Dependence, check_rows, coded, dependence, nothing
 from skedasis.analysis.verdicts import same_everywhere, verdicts
@@ -40,6 +41,7 @@ _FLAT = (
 )
 
 
+@refuse_old_keywords
 def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dependence
     model: Any,
     X: Any,

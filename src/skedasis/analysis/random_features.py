@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, find_feature
@@ -131,6 +132,7 @@ FALLBACK = ALE()
 Fit = Callable[[Any, Any], Any]
 
 
+@refuse_old_keywords
 def null_distribution(
     fit: Any,
     X: Any,

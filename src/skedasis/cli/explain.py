@@ -484,7 +484,7 @@ skedasis report my:model houses.csv --features age,size,town --title "Houses"
     explain some features, in report.html
 skedasis report --model my:model --model my:other --data houses.csv age
     explain two models side by side
-skedasis report my:clf houses.feather --target sold --sample 100 --random-state 1
+skedasis report my:clf houses.csv --target sold --sample 100 --random-state 1
     explain a sample of the rows
 skedasis report model.skops houses.csv --target price --no-rows --pairs 0
     show no curves of single rows, and no pairs

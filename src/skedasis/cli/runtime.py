@@ -25,6 +25,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from skedasis._renamed import OPTIONS
 from skedasis.cli.output import say, visible
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
@@ -125,6 +126,9 @@ def _prepare_usage_error(output: ErrorOutput, error: BaseException) -> None:
     message = getattr(error, "message", None)
     if not isinstance(message, str):
         return
+    new = OPTIONS.get(getattr(error, "option_name", ""))
+    if new is not None:
+        message = f"{message.rstrip('.')}: it is called {new}."
     error.message = visible(message)  # type: ignore[attr-defined] - looked for above
     if output.json:
         _document(error, message, REFUSED)

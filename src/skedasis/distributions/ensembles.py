@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
@@ -42,6 +43,7 @@ from skedasis.stats.random_state import RandomState, as_seed
 Output = Literal["values", "logits", "probabilities"]
 
 
+@refuse_old_keywords
 def ensemble(
     model: Any,
     samples: int | None = None,

@@ -29,6 +29,7 @@ from typing import (
     overload,
 )
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import (
     SCORE_ROWS,
@@ -303,6 +304,7 @@ def explain(
 ) -> Effects: ...
 
 
+@refuse_old_keywords
 def explain(  # noqa: PLR0913 - the one entry point has all keywords
     model: Any,
     X: Any,

@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset
@@ -53,8 +54,9 @@ _SAMPLE = 4099
 """Makes the sample of rows independent of other draws with the same seed."""
 
 
+@refuse_old_keywords
 @dataclass(frozen=True)
-class PFI(Parameters):
+class PFI(RenamedAttributes, Parameters):
     """Permutation importance: the mean increase of the quantity when a feature's values come from other rows.
 
     It estimates E q(X'_s, X_c, Y) - E q(X_s, X_c, Y), where X'_s is distributed as X_s and independent of the rest

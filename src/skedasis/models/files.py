@@ -11,7 +11,6 @@ torch too, run code when they are loaded, and are read only if the user trusts t
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import json
 import os
@@ -238,7 +237,9 @@ def _check_version(file: Path) -> None:
     ------
     UnsupportedError
     """
-    version = importlib.metadata.version("skops")
+    from importlib import metadata  # costs 20 ms, which `import skedasis` need not pay
+
+    version = metadata.version("skops")
     numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
     if numbers < _FIRST_SAFE_VERSION:
         raise UnsupportedError(

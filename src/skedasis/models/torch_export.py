@@ -12,7 +12,6 @@ import ast
 import contextlib
 import io
 import json
-import logging
 import re
 import zipfile
 from collections.abc import Generator, Iterator
@@ -148,6 +147,8 @@ def program(file: Path, *, pickle: bool = False) -> Any:
 @contextlib.contextmanager
 def _silence() -> Generator[None]:
     """Keep torch from logging its own traceback in addition to the error."""
+    import logging  # NumPy and this package do without
+
     log = logging.getLogger("torch.export")
     level = log.level
     log.setLevel(logging.CRITICAL + 1)

@@ -245,7 +245,7 @@ class Strip:
     ----------
     left, right : float
     rising : {"all", "elsewhere", "unclear"}
-        Verdict, see `Effect.rises`.
+        Verdict, see `Effect.elevated_regions`.
     text : str
         Text above the strip, centred at `middle`; empty where there is no room.
     middle : float
@@ -439,7 +439,7 @@ class EffectPlotOptions:
         One value for each row of X, by which its curve is coloured.
     color_name : str, optional
         Name of these values; by default the name of the series.
-    rises : bool or None
+    elevated_regions : bool or None
         Whether elevated regions of the ICE curves are marked; None marks them if the quantity is an uncertainty.
     histogram : bool
         Whether the feature's histogram is drawn for each group that curves are coloured by.
@@ -456,7 +456,7 @@ class EffectPlotOptions:
     across: int = ACROSS
     color: Any = None
     color_name: str | None = None
-    rises: bool | None = False
+    elevated_regions: bool | None = False
     histogram: bool = False
     values: Any = None
     simultaneous: bool = False

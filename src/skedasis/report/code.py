@@ -124,7 +124,7 @@ def figure_codes(
     -------
     dict
         Code by ``("main", feature)``: RHALE, or ALE of a nominal feature; ``("ale", feature)``; ``("pdp", feature)``;
-        ``("mplot", feature)``; ``("compare", feature)``: three methods in one figure; ``("trust", feature)``;
+        ``("mplot", feature)``; ``("compare", feature)``: three methods in one figure; ``("checks", feature)``;
         ``("all",)``; ``("places",)``; ``("pair", first, second)``; ``("diagnosis",)``; ``("entropy", feature)`` and
         ``("entropy pdp", feature)``. ``("import",)`` is the code that precedes all others.
     """
@@ -171,8 +171,8 @@ def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple
         (("mplot",), f"{call.explain(where, mplot)}.plot()"),
         (("compare",), f"sd.compare([{three}])"),
         (
-            ("trust",),
-            f"{call.explain(where, main)}.trust(X=X, beside={beside}{_seed_keyword(call)})",
+            ("checks",),
+            f"{call.explain(where, main)}.checks(X=X, beside={beside}{_seed_keyword(call)})",
         ),
     ]
 

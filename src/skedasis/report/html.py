@@ -134,7 +134,7 @@ FIRST = 10
 """Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
 
 
-CODE_KINDS = ("main", "compare", "pdp", "trust")
+CODE_KINDS = ("main", "compare", "pdp", "checks")
 """Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
 
 

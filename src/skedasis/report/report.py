@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError, format_error
@@ -55,6 +56,7 @@ class Report:
         return str(tag("p", link, f": {features} in {models}"))
 
 
+@refuse_old_keywords
 def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain`
     models: Any,
     X: Any,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
+from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis.errors import DataError, UnsupportedError, format_error
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
 Line = TypeVar("Line")
 
 
-class DisplayMixin:
+class DisplayMixin(RenamedAttributes):
     """A result with a representation in notebooks."""
 
     __slots__ = ()
@@ -186,6 +187,7 @@ class EffectDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,
@@ -196,7 +198,7 @@ class EffectDisplay(DisplayMixin):
         confidence_level: float = 0.95,
         color: Any = None,
         color_name: str | None = None,
-        rises: bool | None = None,
+        elevated_regions: bool | None = None,
         histogram: bool = False,
         values: Any = None,
         simultaneous: bool = False,
@@ -208,7 +210,7 @@ class EffectDisplay(DisplayMixin):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        ice, own, curves, level, color, color_name, rises, histogram, values, simultaneous
+        ice, own, curves, confidence_level, color, color_name, elevated_regions, histogram, values, simultaneous
             As in `plot` (`skedasis.plots.mpl.effect.draw`).
         title : str, optional
             Title of the page; by default the feature name.
@@ -249,7 +251,7 @@ class EffectDisplay(DisplayMixin):
             confidence_level,
             color=color,
             color_name=color_name,
-            rises=rises,
+            elevated_regions=elevated_regions,
             histogram=histogram,
             values=values,
             simultaneous=simultaneous,
@@ -262,6 +264,7 @@ class EffectsDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,
@@ -374,6 +377,7 @@ class ImportanceDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,
@@ -437,6 +441,7 @@ class DiagnosisDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,

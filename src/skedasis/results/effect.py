@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Center, Floats, Ints, Json, Side
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
@@ -637,6 +638,7 @@ class Effect(EffectDisplay):
         x, value = curve_polygon(self.bins, self.points, self.value, points)
         return x if self.time is None else self.time.times(x), value
 
+    @refuse_old_keywords
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -712,6 +714,7 @@ class Effect(EffectDisplay):
 
         return reweighted_effect(self, counts, of)
 
+    @refuse_old_keywords
     def checks(
         self,
         confidence_level: float = 0.95,
@@ -729,12 +732,14 @@ class Effect(EffectDisplay):
 
         return check_effect(self, confidence_level, X=X, beside=beside, random_state=random_state)
 
+    @refuse_old_keywords
     def variance_decomposition(self, *, random_state: RandomState = 0) -> VarianceDecomposition:
         """Decompose the variance within the bins (RHALE Theorem 1); see `results/checks/variance_decomposition.py`."""
         from skedasis.results.checks.variance_decomposition import variance_decomposition
 
         return variance_decomposition(self, random_state=random_state)
 
+    @refuse_old_keywords
     def heterogeneity_test(
         self, confidence_level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
@@ -806,6 +811,7 @@ class Effect(EffectDisplay):
 
         return rebin_effect(self, bins)
 
+    @refuse_old_keywords
     def elevated_regions(self, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
         """Return regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too.
 

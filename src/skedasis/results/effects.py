@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError, format_error
@@ -163,6 +164,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         ]
         return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
 
+    @refuse_old_keywords
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -205,6 +207,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
 
         return intervals(self.effects, IntervalOptions(confidence_level, method, **options))
 
+    @refuse_old_keywords
     def checks(
         self,
         confidence_level: float = 0.95,
@@ -213,11 +216,12 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         beside: Mapping[str, Effect] | None = None,
         random_state: RandomState = 0,
     ) -> Checks:
-        """Run the reliability checks on all effects; parameters as in `Effect.trust`, with `beside` by feature."""
+        """Run the reliability checks on all effects; parameters as in `Effect.checks`, with `beside` by feature."""
         from skedasis.results.checks.reliability import check_effects
 
         return check_effects(self, confidence_level, X=X, beside=beside, random_state=random_state)
 
+    @refuse_old_keywords
     def statistics(
         self,
         y: Any = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.display import (
@@ -240,6 +241,7 @@ class Importance(ImportanceDisplay):
         """Return the line of one feature."""
         return self._lines()[_index(self.features, feature)]
 
+    @refuse_old_keywords
     def interval(
         self,
         confidence_level: float = 0.95,

@@ -170,7 +170,7 @@ def _scalar(value: Any) -> Any:
 # --- JSON to values -------------------------------------------------------------------------------
 
 
-def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool = False) -> Any:
+def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
     """Return the value of a JSON node.
 
     Parameters
@@ -181,8 +181,6 @@ def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool 
         Returns an array by its name.
     kinds : mapping of str to type
         The dataclasses that may occur. No other class is instantiated.
-    older : bool
-        Whether the file has an older format: fields are renamed, and fields that no longer exist are dropped.
 
     Raises
     ------
@@ -190,44 +188,18 @@ def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds, *, older: bool 
         For nodes that `Packer` does not produce.
     """
     if isinstance(node, list):
-        return [unpack(v, array, kinds, older=older) for v in node]
+        return [unpack(v, array, kinds) for v in node]
     if not isinstance(node, dict):
         return node
     if MARK not in node:
-        return {k: unpack(v, array, kinds, older=older) for k, v in node.items()}
+        return {k: unpack(v, array, kinds) for k, v in node.items()}
     kind = node[MARK]
     if kind in _LEAVES:
         return _LEAVES[kind](node["of"])
     if kind == "array":
         return array(node["of"])
-    of = node["of"]
-    if older and kind in kinds:
-        of = of_today(of, kinds[kind])
-    parts = unpack(of, array, kinds, older=older)
+    parts = unpack(node["of"], array, kinds)
     return _objects(parts, node["shape"]) if kind == "objects" else _made(kind, parts, kinds)
-
-
-def of_today(parts: Mapping[str, Any], kind: type[Any]) -> dict[str, Any]:
-    """Return the fields of an older format under their present names, without those that no longer exist.
-
-    Examples
-    --------
-    >>> from dataclasses import make_dataclass
-    >>> of_today({"x": 1, "score": 2.0}, make_dataclass("Effect", ["points"]))
-    {'points': 1}
-    """
-    known = {f.name for f in fields(kind)}
-    names = _RENAMED.get(kind.__name__, {})
-    return {names.get(n, n): value for n, value in parts.items() if names.get(n, n) in known}
-
-
-_RENAMED: dict[str, dict[str, str]] = {
-    "BinStats": {"left": "low", "right": "high"},
-    "Effect": {"x": "points"},
-    "MultiModelEffect": {"x": "points"},
-    "Surface": {"x": "points"},
-}
-"""By class: former names of fields in files of earlier versions, and their present names."""
 
 
 _LEAVES: dict[str, Callable[[Any], Any]] = {
@@ -254,12 +226,8 @@ def _objects(values: Any, shape: Any) -> NDArray[Any]:
 # --- files ----------------------------------------------------------------------------------------
 
 
-FORMAT = 3
-"""The format of files that `save` writes."""
-
-
-_READABLE = (2, FORMAT)
-"""Formats that `load` reads. Format 2 has fields that no longer exist; they are dropped."""
+FORMAT = 4
+"""The format of files that `save` writes and `load` reads. It changes when the fields of results do."""
 
 
 _HEADER = "header"
@@ -380,19 +348,17 @@ def load(path: str | Path) -> Any:
             header = json.loads(str(file[_HEADER]))
             version = int(header["skedasis"])
             result = None
-            if version in _READABLE:
-                older = version < FORMAT
-                result = unpack(header["result"], _arrays(file), _KINDS, older=older)
+            if version == FORMAT:
+                result = unpack(header["result"], _arrays(file), _KINDS)
     except (FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except MemoryError as error:
         raise _load_error(path, "whose arrays do not fit into memory") from error
     except _READ_ERRORS as error:
         raise _load_error(path) from error
-    if version not in _READABLE:
+    if version != FORMAT:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
-        expected = "format " + " or ".join(map(str, _READABLE))
-        raise DataError(format_error("load", f"format {version}", expected, fix))
+        raise DataError(format_error("load", f"format {version}", f"format {FORMAT}", fix))
     if not _is_result(result):
         raise _load_error(path)
     return result

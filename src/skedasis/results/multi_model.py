@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError, format_error
@@ -40,7 +41,7 @@ IntervalTarget = Literal["learner", "bound", "models"]
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelResult:
+class MultiModelResult(RenamedAttributes):
     """Base class of the results of several models. `explain` returns them for a list of models.
 
     Attributes
@@ -95,6 +96,7 @@ class MultiModelResult:
     def _error(self, correction: float) -> Floats:
         return np.sqrt(1 / np.maximum(self.reached, 1) + correction) * self.between
 
+    @refuse_old_keywords
     def interval(
         self, confidence_level: float = 0.95, of: IntervalTarget | None = None
     ) -> tuple[Floats, Floats]:
@@ -245,6 +247,7 @@ class MultiModelEffectDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,
@@ -298,6 +301,7 @@ class MultiModelEffectsDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,
@@ -361,6 +365,7 @@ class MultiModelImportanceDisplay(DisplayMixin):
 
     __slots__ = ()
 
+    @refuse_old_keywords
     def explore(
         self,
         path: str | Path | None = None,

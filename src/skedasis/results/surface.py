@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError, format_error
@@ -526,6 +527,7 @@ class Surface(SurfaceDisplay):
         """
         return interaction_strength(self)
 
+    @refuse_old_keywords
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -698,6 +700,7 @@ class Surface(SurfaceDisplay):
 
         return rebin_surface(self, bins)
 
+    @refuse_old_keywords
     def checks(self, *, X: Any = None, random_state: RandomState = 0) -> Checks:
         """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`."""
         from skedasis.results.checks.reliability import check_surface

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from skedasis.errors import DataError, format_error
 
-RandomState = int | np.random.Generator | None
+RandomState: TypeAlias = "int | np.random.Generator | None"
 """What `random_state` may be, as in scikit-learn: an integer, a generator, or None."""
 
 

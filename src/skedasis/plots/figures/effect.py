@@ -71,7 +71,7 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
                 "Use sd.ICE(), or omit color",
             )
         )
-    if view.rises and (effect.levels is not None or effect.bins is not None):
+    if view.elevated_regions and (effect.levels is not None or effect.bins is not None):
         elevated_regions(effect)  # raises an error that names what is needed
     if effect.levels is not None:
         return categorical.picture(effect, effect.levels, view)

@@ -5,7 +5,7 @@ one standard deviation between curves, and the individual curves. Options of `Ef
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
-- `rises`: strips at the lower end of the panel that mark elevated regions (`with_elevated_regions`).
+- `elevated_regions`: strips at the lower end of the panel that mark elevated regions (`with_elevated_regions`).
 
 Curves are drawn centred by default: each minus its mean over the grid, whose weights are those of `share_of`.
 """
@@ -364,7 +364,7 @@ def is_uncertainty(effect: Effect) -> bool:
 
 def with_elevated_regions(panel: Panel, effect: Effect, view: EffectPlotOptions) -> Panel:
     """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
-    wanted = view.rises
+    wanted = view.elevated_regions
     if wanted is None:
         known = effect.curves is not None and not effect.spec.derivative and effect.levels is None
         wanted = known and is_uncertainty(effect)

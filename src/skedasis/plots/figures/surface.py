@@ -585,7 +585,7 @@ class HeatmapSpec:
         Legend entry of the dots.
     margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
         Marginal histograms: rows in equal intervals of each axis, or at each level or value.
-    unsure : ndarray of float, shape (u, 4)
+    unclear : ndarray of float, shape (u, 4)
         Left, right, lower and upper ends of rectangles in which the confidence interval of the interaction effect
         contains zero.
     """
@@ -604,7 +604,7 @@ class HeatmapSpec:
     dots: Floats
     dots_label: str
     margins: tuple[Floats, Floats] | None
-    unsure: Floats
+    unclear: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -616,7 +616,7 @@ class SurfacePlotOptions:
     empty: Empty = "hatched"
     step: bool = False
     levels: int | Sequence[float] | None = None
-    sure: float | None = None
+    confidence_level: float | None = None
 
     def __post_init__(self) -> None:
         if self.empty not in ("hatched", "filled", "blank"):
@@ -795,18 +795,18 @@ def _contains_zero(
 
     Each covers neighbouring patches of one row. Patches without a value (not `seen`) are omitted.
     """
-    if sight.sure is None:
+    if sight.confidence_level is None:
         return np.zeros((0, 4))
     if surface.includes_main_effects:
         raise UnsupportedError(
             format_error(
-                f"plot(sure) of a {surface.spec.method}'s surface",
+                f"plot(confidence_level) of a {surface.spec.method}'s surface",
                 "values that include main effects, for which zero has no special meaning",
                 "an interaction effect alone, as ALE and DALE return it",
-                "Omit sure=",
+                "Omit confidence_level=",
             )
         )
-    ends = [replace(surface, value=v) for v in surface.interval(sight.sure)]
+    ends = [replace(surface, value=v) for v in surface.interval(sight.confidence_level)]
     low, high = (e.at(*asked, step=(steps[0], steps[1])) for e in ends)
     holds = seen & ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)

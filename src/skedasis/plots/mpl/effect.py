@@ -19,6 +19,7 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis.plots.figures.compare import (
     Overlay,
     OverlayCurve,
@@ -65,6 +66,7 @@ _WIDTH, _MARGINS = 6.8, 0.8
 """Width of a figure of default size in inches, and the part of it that is outside the panels."""
 
 
+@refuse_old_keywords
 def draw(
     effect: Effect,
     ax: Axes | None = None,
@@ -75,7 +77,7 @@ def draw(
     confidence_level: float = 0.95,
     color: Any = None,
     color_name: str | None = None,
-    rises: bool | None = None,
+    elevated_regions: bool | None = None,
     histogram: bool = False,
     values: Any = None,
     simultaneous: bool = False,
@@ -104,10 +106,10 @@ def draw(
         integers with at most 8 distinct values get a colour and a line style each.
     color_name : str, optional
         Name of these values; by default the name of the series.
-    rises : bool, optional
+    elevated_regions : bool, optional
         Whether elevated regions of the curves are marked at the lower end of the panel, with the verdict whether rows
-        observed there support them (`Effect.rises`). By default only if the quantity is an entropy, a variance or
-        another uncertainty.
+        observed there support them (`Effect.elevated_regions`). By default only if the quantity is an entropy, a
+        variance or another uncertainty.
     histogram : bool
         Whether a second panel shows the histogram of the feature in each group of `color`, such as classes:
         ``plot(color=y, histogram=True)``.
@@ -152,7 +154,16 @@ def draw(
     width = _WIDTH if size is None else size[0]
     across = round(ACROSS * (width - _MARGINS) / (_WIDTH - _MARGINS))
     wanted = EffectPlotOptions(
-        ice, own, curves, confidence_level, across, color, color_name, rises, histogram, values
+        ice,
+        own,
+        curves,
+        confidence_level,
+        across,
+        color,
+        color_name,
+        elevated_regions,
+        histogram,
+        values,
     )
     wanted = replace(wanted, simultaneous=simultaneous)
     shown = effect_spec(effect, wanted)
@@ -209,6 +220,7 @@ def depth(axis: Axis) -> float:
     return 0.55 * SMALL / 72 * longest * {0: 0.0, 40: 0.64, 90: 1.0}[axis.turn]
 
 
+@refuse_old_keywords
 def draw_all(
     effects: Mapping[str, Effect],
     *,
@@ -348,6 +360,7 @@ def legend_in(ax: Axes, entries: Legend) -> None:
 # --- overlaid effects ----------------------------------------------------------------------------
 
 
+@refuse_old_keywords
 def compare(
     *effects: Effect | Sequence[Effect] | Mapping[str, Effect],
     labels: Sequence[str] | None = None,

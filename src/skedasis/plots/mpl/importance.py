@@ -18,6 +18,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
 from skedasis.errors import DataError, format_error
 from skedasis.plots.figures.diagnosis import (
@@ -65,6 +66,7 @@ THICK = 0.62
 BEFORE, BEFORE_EDGE = "#d4d4d4", "#6b6b6b"
 
 
+@refuse_old_keywords
 def draw_importance(
     importance: Importance,
     *,
@@ -314,6 +316,7 @@ LINE, LEAST = 0.22, 8
 """Height of a line of R² bars in inches, and the smallest number of lines, which limits the thickness of bars."""
 
 
+@refuse_old_keywords
 def draw_diagnosis(
     diagnosis: Diagnosis,
     *,

@@ -12,6 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis.errors import DataError, format_error
 from skedasis.plots.figures.compare import (
     EACH,
@@ -40,6 +41,7 @@ DASH = 0.035
 """Half width of a dash at a nominal level."""
 
 
+@refuse_old_keywords
 def draw_models(
     found: MultiModelEffect,
     ax: Axes | None = None,
@@ -110,6 +112,7 @@ def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
         legend_in(ax, entries)
 
 
+@refuse_old_keywords
 def draw_all_models(
     found: MultiModelEffects,
     *,
@@ -178,6 +181,7 @@ def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
     )
 
 
+@refuse_old_keywords
 def draw_importances(
     found: MultiModelImportance,
     ax: Axes | None = None,

@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
 from skedasis.plots.figures.surface import Empty, HeatmapSpec, SurfacePlotOptions, bars_of, heat
 from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
@@ -49,6 +50,7 @@ MARGIN = 0.13
 """Height of a marginal histogram as a fraction of the axes."""
 
 
+@refuse_old_keywords
 def draw_surface(
     surface: Surface,
     ax: Axes | None = None,
@@ -58,7 +60,7 @@ def draw_surface(
     empty: Empty = "hatched",
     step: bool = False,
     levels: int | Sequence[float] | None = None,
-    sure: float | None = None,
+    confidence_level: float | None = None,
     legend: bool = True,
     size: tuple[float, float] | None = None,
 ) -> Figure:
@@ -81,7 +83,7 @@ def draw_surface(
         Draw the step function of the papers (see `Surface.__call__`) instead of the bilinear interpolation.
     levels : int or sequence of float, optional
         Approximate number of contours, or their values; by default 7.
-    sure : float, optional
+    confidence_level : float, optional
         Confidence level such as 0.95: a dotted pattern marks where the pointwise interval of an interaction effect
         (`Surface.interval`), interpolated like the values, contains zero.
     legend : bool
@@ -97,9 +99,9 @@ def draw_surface(
     Raises
     ------
     DataError
-        For an unknown `empty`, invalid `levels`, or a `sure` outside (0, 1).
+        For an unknown `empty`, invalid `levels`, or a `confidence_level` outside (0, 1).
     UnsupportedError
-        For `sure` if the surface includes main effects.
+        For `confidence_level` if the surface includes main effects.
 
     Notes
     -----
@@ -117,7 +119,9 @@ def draw_surface(
     >>> [ax.get_ylabel() for ax in figure.axes]
     ['x1', 'interaction effect on prediction']
     """
-    shown = heat(surface, SurfacePlotOptions(points, density, empty, step, levels, sure))
+    shown = heat(
+        surface, SurfacePlotOptions(points, density, empty, step, levels, confidence_level)
+    )
     own = ax is None
     if ax is None:
         figure = blank_figure(size or (6.8, 5.6))
@@ -166,7 +170,7 @@ def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
     )
     _between(ax, shown)
     entries = _hatched(ax, shown.holes, "////", "no rows", GROUND)
-    entries |= _hatched(ax, shown.unsure, "...", "interval contains zero", "none")
+    entries |= _hatched(ax, shown.unclear, "...", "interval contains zero", "none")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
         look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}

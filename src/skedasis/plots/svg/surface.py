@@ -139,7 +139,7 @@ def _map(shown: HeatmapSpec, frame: Frame, defs: Defs) -> tuple[list[Markup], Ke
     entries: Keys = {}
     for where, kind, said in (
         (shown.holes, "few", "no rows"),
-        (shown.unsure, "unclear", "interval contains zero"),
+        (shown.unclear, "unclear", "interval contains zero"),
     ):
         if len(where):
             look = {"class_": "hatched", "fill": defs.pattern(kind)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,8 +47,6 @@ class Check(RenamedAttributes):
     numbers : dict
         The numbers in the message.
     """
-
-    _RENAMED: ClassVar[Mapping[str, str]] = {"kind": "code", "text": "message"}
 
     code: Code
     severity: Severity

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, format_error
 from skedasis.results.display import check_confidence_level, no_score_error
 from skedasis.results.effect import Effect
@@ -15,7 +16,7 @@ NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
-class HeterogeneityTest:
+class HeterogeneityTest(RenamedAttributes):
     """The result of `heterogeneity_test`.
 
     Parameters

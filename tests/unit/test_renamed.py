@@ -1,0 +1,186 @@
+"""Old names of keywords, attributes, public names and options: each error gives the new name."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import skedasis as sd
+from skedasis import _renamed
+from skedasis.cli.app import app
+
+X = np.random.default_rng(0).normal(size=(120, 3))
+Y = X[:, 0] * X[:, 1]
+
+
+def f(X):
+    return X[:, 0] * X[:, 1]
+
+
+def explained(feature="x0", **keywords):
+    return sd.explain(f, X, feature, progress=False, **keywords)
+
+
+CALLS = {
+    "explain(weights)": (lambda: explained(weights=np.ones(120)), "sample_weight"),
+    "explain(seed)": (lambda: explained(seed=1), "random_state"),
+    "explain(threads)": (lambda: explained(threads=2), "n_jobs"),
+    "report(seed)": (lambda: sd.report(f, X, seed=1), "random_state"),
+    "report(weights)": (lambda: sd.report(f, X, weights=None), "sample_weight"),
+    "report(threads)": (lambda: sd.report(f, X, threads=1), "n_jobs"),
+    "diagnose(repeats)": (lambda: sd.diagnose(f, X, Y, repeats=3), "n_repeats"),
+    "diagnose(level)": (lambda: sd.diagnose(f, X, Y, level=0.9), "confidence_level"),
+    "null_distribution(repeats)": (
+        lambda: sd.null_distribution(f, X, Y, repeats=3),
+        "n_repeats",
+    ),
+    "null_distribution(seed)": (lambda: sd.null_distribution(f, X, Y, seed=3), "random_state"),
+    "ensemble(seed)": (lambda: sd.ensemble([f, f], seed=1), "random_state"),
+    "PFI(repeats)": (lambda: sd.PFI(repeats=3), "n_repeats"),
+    "Effect.interval(level)": (lambda: explained().interval(level=0.9), "confidence_level"),
+    "Effect.interval(seed)": (lambda: explained().interval(seed=1), "random_state"),
+    "Effect.interval(threads)": (lambda: explained().interval(threads=1), "n_jobs"),
+    "Effect.checks(level)": (lambda: explained().checks(level=0.9), "confidence_level"),
+    "Effect.variance_decomposition(seed)": (
+        lambda: explained().variance_decomposition(seed=1),
+        "random_state",
+    ),
+    "Effect.heterogeneity_test(level)": (
+        lambda: explained().heterogeneity_test(level=0.9),
+        "confidence_level",
+    ),
+    "Effect.elevated_regions(level)": (
+        lambda: explained().elevated_regions(level=0.9),
+        "confidence_level",
+    ),
+    "Effect.plot(level)": (lambda: explained().plot(level=0.9), "confidence_level"),
+    "Effect.plot(rises)": (lambda: explained().plot(rises=True), "elevated_regions"),
+    "Effect.explore(level)": (lambda: explained().explore(level=0.9), "confidence_level"),
+    "compare(level)": (
+        lambda: sd.compare(explained(), explained(), level=0.9),
+        "confidence_level",
+    ),
+    "Effects.interval(level)": (
+        lambda: explained(["x0", "x1"]).interval(level=0.9),
+        "confidence_level",
+    ),
+    "Effects.checks(seed)": (lambda: explained(["x0", "x1"]).checks(seed=1), "random_state"),
+    "Effects.statistics(weights)": (
+        lambda: explained(["x0", "x1"]).statistics(weights=None),
+        "sample_weight",
+    ),
+    "Effects.plot(level)": (
+        lambda: explained(["x0", "x1"]).plot(level=0.9),
+        "confidence_level",
+    ),
+    "Surface.interval(level)": (
+        lambda: explained(("x0", "x1"), method=sd.ALE(bins=3)).interval(level=0.9),
+        "confidence_level",
+    ),
+    "Surface.plot(sure)": (
+        lambda: explained(("x0", "x1"), method=sd.ALE(bins=3)).plot(sure=0.9),
+        "confidence_level",
+    ),
+    "Importance.interval(level)": (
+        lambda: sd.explain(f, X, method=sd.PFI(), progress=False).interval(level=0.9),
+        "confidence_level",
+    ),
+    "MultiModelResult.interval(level)": (
+        lambda: sd.explain([f, f], X, "x0", progress=False).interval(level=0.9),
+        "confidence_level",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_old_keyword_is_a_type_error_that_names_the_new_one(name):
+    call, new = CALLS[name]
+    old = name[name.index("(") + 1 : -1]
+    with pytest.raises(
+        TypeError, match=f"unexpected keyword argument '{old}': it is called '{new}'"
+    ):
+        call()
+
+
+def test_another_unknown_keyword_gets_the_usual_error():
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'nothing'$"):
+        sd.explain(f, X, nothing=1)
+
+
+def test_every_renamed_keyword_of_a_public_function_is_refused():
+    """No public function or method has a new keyword and takes its old name without the hint."""
+    new = set(_renamed.KEYWORDS.values())
+    missing = []
+    for name in sd.__all__:
+        public = getattr(sd, name)
+        found = [(name, public)]
+        if inspect.isclass(public):
+            found = [
+                (f"{name}.{k}", v)
+                for k, v in inspect.getmembers(public, inspect.isfunction)
+                if not k.startswith("_")
+            ]
+        for where, function in found:
+            if not inspect.isfunction(function):
+                continue
+            parameters = set(inspect.signature(function).parameters)
+            if parameters & new and not hasattr(function, "__wrapped__"):
+                missing.append(where)
+    assert not missing
+
+
+def results():
+    effect, pair = explained(), explained(("x0", "x1"), method=sd.ALE(bins=3))
+    effects = explained(["x0", "x1"])
+    return {
+        "Effect": effect,
+        "Effects": effects,
+        "Surface": pair,
+        "MultiModelEffect": sd.explain([f, f], X, "x0", progress=False),
+        "HeterogeneityTest": effect.heterogeneity_test(),
+        "Check": sd.Check("few_rows", "warning", "Few rows."),
+        "PFI": sd.PFI(),
+        "Diagnosis": sd.diagnose(lambda X: (f(X), np.ones(len(X))), X, Y, progress=False),
+        "Statistics": effects.statistics(replicates=20),
+    }
+
+
+def test_an_old_attribute_is_an_attribute_error_that_names_the_new_one():
+    found = results()
+    assert set(found) == set(_renamed.ATTRIBUTES)
+    for kind, names in _renamed.ATTRIBUTES.items():
+        assert type(found[kind]).__name__ == kind
+        for old, new in names.items():
+            with pytest.raises(AttributeError, match=f"{old!r}: it is called {new!r}"):
+                getattr(found[kind], old)
+            assert not hasattr(found[kind], old)
+            assert hasattr(found[kind], new)
+        with pytest.raises(AttributeError, match=r"no attribute 'nothing'$"):
+            _ = found[kind].nothing
+
+
+def test_copies_and_pickles_are_as_before():
+    effect = explained()
+    assert copy.deepcopy(sd.PFI(n_repeats=3)) == pickle.loads(pickle.dumps(sd.PFI(n_repeats=3)))
+    assert np.array_equal(pickle.loads(pickle.dumps(effect)).value, copy.deepcopy(effect).value)
+
+
+@pytest.mark.parametrize("old", _renamed.PUBLIC)
+def test_an_old_public_name_is_an_attribute_error_that_names_the_new_one(old):
+    new = _renamed.PUBLIC[old]
+    assert new in sd.__all__
+    with pytest.raises(AttributeError, match=f"{old!r}: it is called {new!r}"):
+        getattr(sd, old)
+
+
+@pytest.mark.parametrize("command", ["report", "effect", "importance"])
+@pytest.mark.parametrize("old", _renamed.OPTIONS)
+def test_an_old_option_of_the_shell_is_an_error_that_names_the_new_one(old, command):
+    shown = CliRunner().invoke(app, [command, old, "1"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 2
+    assert f"No such option: {old}: it is called {_renamed.OPTIONS[old]}" in shown.output
