@@ -29,7 +29,7 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import check_confidence_level
 from skedasis.results.importance import Importance
 from skedasis.stats.moments import WeightKind
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 LEAST_REPEATS = 3
 """Minimum repeats for an interval; verdicts are based on intervals."""
@@ -178,7 +178,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     quantity = _both(model)
     seed = as_seed("diagnose(random_state)", random_state)
     source = as_dataset(X, y, sample_weight, schema, row_id)
-    features = apply_groups(source, groups)
+    features = source.features if groups is None else apply_groups(source, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(source, features, dependence_rows, seed) if dependence else None
     options: Json = {"y": y, "sample_weight": sample_weight, "weight_kind": weight_kind}

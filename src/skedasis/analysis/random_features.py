@@ -28,7 +28,7 @@ from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.methods.ale import ALE
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 # --- data with permuted columns -------------------------------------------------------------------
 

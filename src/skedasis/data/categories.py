@@ -430,13 +430,13 @@ _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def apply_groups(source: Dataset, groups: Mapping[str, Any] | None) -> tuple[Feature, ...]:
+def apply_groups(source: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
     ----------
     source : Dataset
-    groups : mapping of str to sequence, optional
+    groups : mapping of str to sequence
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
 
     Returns
@@ -451,8 +451,6 @@ def apply_groups(source: Dataset, groups: Mapping[str, Any] | None) -> tuple[Fea
         If `groups` is not a mapping; if a group is empty, has an unknown column, or has the name of a column outside
         it; if a column is in two groups, or twice in one.
     """
-    if groups is None:
-        return source.features
     if not isinstance(groups, Mapping):
         raise DataError(
             format_error(

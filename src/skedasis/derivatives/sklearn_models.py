@@ -52,6 +52,7 @@ from skedasis.models.introspection import (
     MULTI_TASK,
     PERCEPTRON,
     is_sklearn_class,
+    is_sklearn_or_pipeline,
     title,
     unwrap_search,
 )
@@ -84,8 +85,7 @@ def logit_derivative(model: Any, column: int | None) -> Derivative | None:
 
 def _derivative(model: Any, kind: Kind, column: int | None) -> Derivative | None:
     """Return the derivative; None if it is not known, or meaningless because all columns are encoded."""
-    # Pipelines of other libraries, such as imbalanced-learn, may hold models of scikit-learn.
-    if not (type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")):
+    if not is_sklearn_or_pipeline(model):
         return None
     try:
         head = _head_of(model, Target(kind, column))

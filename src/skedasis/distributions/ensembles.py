@@ -38,7 +38,7 @@ from skedasis.distributions.mixture_models import (
 from skedasis.distributions.registry import as_predictor, has_predictor
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.models.introspection import title, with_article
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 Output = Literal["values", "logits", "probabilities"]
 

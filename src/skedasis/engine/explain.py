@@ -50,7 +50,7 @@ from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import MultiOutput, as_quantity
 from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.stats.moments import WeightKind
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 if TYPE_CHECKING:
     from skedasis.results.effect import Effect

@@ -211,7 +211,7 @@ def _batch_size(
 def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
     """Return donor values for features with missing values."""
     donors: dict[Key, Donors] = {}
-    comparing = {t.key: t for t in tasks if t.variant.compares_missing}
+    comparing = {t.key: t for t in tasks if t.variant.compares_missing and t.column.missing}
     for (label, key), plan in plans.items():
         found = donors_of(comparing[key].column, plan) if key in comparing else None
         if found is not None:

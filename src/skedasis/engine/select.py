@@ -114,7 +114,7 @@ class FeatureSelection:
     ) -> None:
         self.source = source
         self.free = free
-        self.features = apply_groups(source, groups)
+        self.features = source.features if groups is None else apply_groups(source, groups)
         self.everything = wanted is None
         self.single = False
         self.asked: list[tuple[Feature, ...]] = []

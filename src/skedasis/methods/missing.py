@@ -53,15 +53,13 @@ class Donors:
 
 
 def donors_of(column: Any, plan: Any) -> Donors | None:
-    """Return the donor values: all observed values if that is cheap, else quantiles; None if no values are missing.
+    """Return the donor values of a column with missing values: all observed values if that is cheap, else quantiles.
 
     Notes
     -----
     Costs one model row for each row with a missing value, and one for each of its donor values: at most about 2 N
     (2,000 if X is small; 10 for each row with a missing value if these are many).
     """
-    if not column.missing:
-        return None
     if isinstance(plan, LevelPlan):
         if plan.column.outside or not plan.column.missing or plan.column.feature.kind == "nominal":
             return None  # for a nominal feature, "missing" is a level

@@ -248,6 +248,11 @@ def is_sklearn_class(model: Any, names: set[str]) -> bool:
     return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
 
 
+def is_sklearn_or_pipeline(model: Any) -> bool:
+    """Return whether the model's class is one of scikit-learn, or a pipeline of any library."""
+    return type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")
+
+
 def unwrap_search(model: Any) -> Any:
     """Return the best estimator of a parameter search, and other models unchanged."""
     is_search = type(model).__module__.startswith("sklearn.model_selection.")

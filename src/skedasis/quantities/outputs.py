@@ -31,6 +31,7 @@ from skedasis.models.introspection import (
     class_column,
     fitted_names,
     is_classifier,
+    is_sklearn_or_pipeline,
     title,
     wants_arrays,
 )
@@ -186,6 +187,8 @@ class Prediction(FromModel):
         return self.shared
 
     def _closed_form(self) -> chain_rule.Derivative | None:
+        if not is_sklearn_or_pipeline(self.model):
+            return None
         return sklearn_models.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any, y: Any = None) -> Any:

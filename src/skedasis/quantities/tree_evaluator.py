@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from inspect import isfunction
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -303,6 +304,8 @@ def _read_and_verify(
     outputs: Outputs, source: Dataset, model: Any, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
     """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
+    if isfunction(model):  # the readers need not be imported
+        raise _TreesUnavailable("it is a function", quiet=True)
     from skedasis.trees.ensemble import TreesUnreadable
     from skedasis.trees.readers import RESPONSE_METHODS, is_candidate, load
 

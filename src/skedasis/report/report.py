@@ -22,7 +22,7 @@ from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 _FIX_PATH = "Use path='report.html'"
 

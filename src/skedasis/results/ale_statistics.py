@@ -32,7 +32,7 @@ from skedasis.results.display import DisplayMixin, count
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.analytic import IntervalOptions
 from skedasis.results.intervals.bootstrap import FromMoments
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import BootstrapDraws, replicate
 
 # ------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from skedasis.results.display import EffectDisplay
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random_state import RandomState
+from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

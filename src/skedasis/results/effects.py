@@ -13,7 +13,7 @@ from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results.display import EffectsDisplay, Ranking
 from skedasis.results.effect import Effect
-from skedasis.stats.random_state import RandomState
+from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from skedasis.results.ale_statistics import NullDistribution, Statistics

@@ -25,7 +25,7 @@ from skedasis.results.display import SurfaceDisplay
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, LevelStats, Spec, make_read_only
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.stats.random_state import RandomState
+from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,7 +26,7 @@ from hashlib import blake2b
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.stats.row_hash import row_hashes, uniform_from_hash
+from skedasis.stats.random import row_hashes, uniform_from_hash
 
 COLLINEAR = 10.0
 """Above this variance inflation the other columns nearly determine a feature, and only near values are compared."""

@@ -39,7 +39,7 @@ from skedasis.results.display import check_confidence_level, count
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 from skedasis.results.surface import PairAxis, Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
 # Effects.

@@ -21,7 +21,7 @@ from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinStats, Effect, make_read_only
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
 # Arrays of one bin: test of dependence on x, and the two parts of the variance.

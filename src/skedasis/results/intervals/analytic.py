@@ -77,7 +77,7 @@ from skedasis.results.intervals.bootstrap import (
 )
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     ErrorBlocks,
     bonferroni,

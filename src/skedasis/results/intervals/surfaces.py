@@ -38,7 +38,7 @@ from skedasis.results.display import check_confidence_level
 from skedasis.results.effect import make_read_only
 from skedasis.results.surface import PairAxis
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random_state import RandomState, as_seed
+from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap_rng, exceeds_rounding, t_interval
 
 if TYPE_CHECKING:

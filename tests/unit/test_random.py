@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare, kstest
 
-from skedasis.stats.row_hash import row_hashes, uniform_from_hash
+from skedasis.stats.random import row_hashes, uniform_from_hash
 
 N = 100_000
 IDS = {
