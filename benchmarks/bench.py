@@ -36,7 +36,7 @@ class Bench:
 
     def run(self, runs: dict[str, Run], repeats: int | None = None) -> tuple[dict[str, Took], Any]:
         """Return median seconds and first answers."""
-        return medians(runs, repeats or self.settings.n_repeats)
+        return medians(runs, repeats or self.settings.repeats)
 
     def count(self, who: str, method: str, *arguments: Any, **keywords: Any) -> int:
         """Return the model rows of one call, counted by the model, not by whoever calls it."""

@@ -221,7 +221,7 @@ def levels(bench: Bench) -> Iterator[Alone]:
             "similar": lambda: p.ours(way.model, way.X),
             "given": lambda: p.ours(way.model, way.X, order=order),
         },
-        min(5, bench.settings.n_repeats),
+        min(5, bench.settings.repeats),
     )
     same = largest_difference(got["given"].value, got["similar"].value) == 0
     work = f"ALE of {p.levels:,} levels"

@@ -25,7 +25,7 @@ def intervals(bench: Bench) -> Iterator[Line]:
     work = f"{REPLICATES:,} replicates, {BINS} bins"
     for source, seconds in SECONDS.items():
         run = _bootstrap(effects, source)
-        t, got = bench.run({"ours": run}, min(3, bench.settings.n_repeats))
+        t, got = bench.run({"ours": run}, min(3, bench.settings.repeats))
         yield Alone(
             "intervals", f"{work}, from {source}", len(X), t["ours"], 0, seconds,
             "2 threads; as wide as the formula's", _as_wide(effects, got["ours"]),

@@ -117,7 +117,7 @@ def report(bench: Bench) -> Iterator[Line]:
             alone, _ = once(partial(work.model.predict, work.rows))
             pages = {"ours": work.ours, "theirs": work.theirs}
             runs = {who: partial(work.counted, page) for who, page in pages.items()}
-            t, got = bench.run(runs, min(REPEATS, bench.settings.n_repeats))
+            t, got = bench.run(runs, min(REPEATS, bench.settings.repeats))
             (rows, _), (their_rows, theirs) = got["ours"], got["theirs"]
             yield Speed(
                 "report", f"a whole report, N = {n:,}, D = {FEATURES}", "effector",

@@ -127,7 +127,7 @@ def _beside_effector(
 ) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
     run = {"theirs": lambda: peers.effector_pdp(grid, **options)}
-    t, got = bench.run(run, min(3, bench.settings.n_repeats))
+    t, got = bench.run(run, min(3, bench.settings.repeats))
     asked = POINTS * bench.problem.rows.size
     # Interpolated heterogeneity cannot be the same; where it is computed at our points, it must be.
     exact = options.get("own_grid") is False
@@ -143,9 +143,7 @@ def _beside_effector(
 
 def _with_spread(bench: Bench, found: Any, seconds: Took) -> Speed:
     grid, peers = bench.problem.grid(POINTS), bench.peers
-    t, got = bench.run(
-        {"theirs": lambda: peers.sklearn_ice(grid)}, min(3, bench.settings.n_repeats)
-    )
+    t, got = bench.run({"theirs": lambda: peers.sklearn_ice(grid)}, min(3, bench.settings.repeats))
     asked = POINTS * bench.problem.rows.size
     spread = max(
         largest_difference(found[j].heterogeneity, curve[1])

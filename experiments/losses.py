@@ -129,7 +129,7 @@ def along(effect: sd.Effect, truth: Dense, density: Floats | None = None) -> tup
     x = (truth.edges[:-1] + truth.edges[1:]) / 2
     place = np.clip(np.searchsorted(bins.right, x), 0, len(bins) - 1)
     middle = (bins.left + bins.right)[place] / 2
-    slope = bins.effect[place] + bins.trend[place] * (x - middle)
+    slope = bins.effect[place] + bins.slope_change[place] * (x - middle)
     errors = np.abs(slope - truth.effect), np.abs(bins.std[place] - truth.std)
     inside = (x >= bins.left[0]) & (x <= bins.right[-1])
     weights = np.where(inside, np.diff(truth.edges) if density is None else density, 0.0)

@@ -72,7 +72,7 @@ EFFECT: Table = {
     "value": lambda e: e.value,
     "heterogeneity": lambda e: e.heterogeneity,
     "std_error": lambda e: e.std_error,
-    "freedom": lambda e: e.freedom,
+    "freedom": lambda e: e.df,
     "importance": lambda e: e.importance,
     "score": lambda e: [e.heterogeneity_score, e.heterogeneity_score_error],
     "rows": lambda e: [e.missing, e.untrusted_rows],
@@ -87,7 +87,7 @@ BINS: Table = {
     "std_error": lambda b: b.std_error,
     "empty": lambda b: b.empty,
     "trusted": lambda b: b.trusted,
-    "trend": lambda b: b.trend,
+    "trend": lambda b: b.slope_change,
 }
 LEVELS: Table = {
     "level": lambda v: v.values,
@@ -97,7 +97,7 @@ LEVELS: Table = {
 KEPT: Table = {
     "x": lambda r: r.x,
     "effect": lambda r: r.effect,
-    "across": lambda r: r.across,
+    "across": lambda r: r.bin_slope,
     "weight": lambda r: r.weight,
     "exact": lambda r: r.exact,
 }
@@ -121,7 +121,7 @@ SURFACE: Table = {
     "value": lambda s: s.value,
     "heterogeneity": lambda s: s.heterogeneity,
     "std_error": lambda s: s.std_error,
-    "freedom": lambda s: s.freedom,
+    "freedom": lambda s: s.df,
     "strength": lambda s: s.interaction_strength(),
     "whole": lambda s: s.includes_main_effects,
 }
@@ -139,14 +139,14 @@ IMPORTANCE: Table = {
     "mean": lambda p: p.mean,
     "std": lambda p: p.std,
     "std_error": lambda p: p.std_error,
-    "freedom": lambda p: p.freedom,
+    "freedom": lambda p: p.df,
     "values": lambda p: p.values,
     "baseline": lambda p: p.baseline,
     "rows": lambda p: p.rows,
 }
 LOCAL: Table = {
     "row": lambda p: p.row,
-    "own": lambda p: p.own,
+    "own": lambda p: p.before,
     "after": lambda p: p.after,
     "difference": lambda p: p.difference,
 }
@@ -154,7 +154,7 @@ OF_MODELS: Table = {
     "value": lambda m: m.value,
     "between": lambda m: m.between,
     "std_error": lambda m: m.std_error,
-    "freedom": lambda m: m.freedom,
+    "freedom": lambda m: m.df,
     "reached": lambda m: m.reached,
     "correction": lambda m: [m.correction, m.overlap],
     "each": lambda m: m.values,

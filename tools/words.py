@@ -35,7 +35,7 @@ NAMES = {
     "borrowed": "fill_from_neighbors",
     "chance": "null_distribution",
     "explained": "format_error",
-    "freedom": "df",
+    "df": "df",
     "heed": "warn_unused_arguments",
     "lenders": "donors",
     "redrawn": "bootstrap_from_moments",

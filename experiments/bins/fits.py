@@ -61,7 +61,9 @@ class Bins:
         if bins is None:
             raise TypeError("an accumulated effect has bins")
         edges = np.append(bins.left, bins.right[-1])
-        return cls(edges, np.asarray(bins.effect), np.asarray(bins.std), np.asarray(bins.trend))
+        return cls(
+            edges, np.asarray(bins.effect), np.asarray(bins.std), np.asarray(bins.slope_change)
+        )
 
 
 def explained(x: Floats, d: Floats, scheme: sd.Optimal) -> sd.Effect:
@@ -130,7 +132,7 @@ def errors(case: Case, bins: Bins) -> tuple[Floats, int]:
     cell = np.clip(np.searchsorted(bins.edges, at, side="right") - 1, 0, len(bins) - 1)
     mean, scatter = case.mean(at), case.scatter(at)
     middle = (bins.edges[:-1] + bins.edges[1:]) / 2
-    slope = fill_from_neighbors(bins.slope)[cell] + bins.trend[cell] * (at - middle[cell])
+    slope = fill_from_neighbors(bins.slope)[cell] + bins.slope_change[cell] * (at - middle[cell])
     over = [
         share @ np.abs(slope - mean),
         share @ np.abs(np.nan_to_num(fill_from_neighbors(bins.std))[cell] - scatter),

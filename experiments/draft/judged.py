@@ -137,7 +137,7 @@ def errors(case: Case, effect: sd.Effect) -> tuple[float, float]:
     bins = drawing.bins_of(effect)
     at = bins.left[0] + (np.arange(_POINTS) + 0.5) / _POINTS * (bins.right[-1] - bins.left[0])
     place = np.clip(np.searchsorted(bins.left, at, side="right") - 1, 0, len(bins) - 1)
-    tilt = np.nan_to_num(bins.trend)[place] * (at - (bins.left + bins.right)[place] / 2)
+    tilt = np.nan_to_num(bins.slope_change)[place] * (at - (bins.left + bins.right)[place] / 2)
     # What a bin of too few rows does not know counts as the whole truth missed.
     slope, std = np.nan_to_num(bins.effect)[place], np.nan_to_num(bins.std)[place]
     return (

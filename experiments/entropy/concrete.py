@@ -131,7 +131,7 @@ def _first_dropout(found: dict[str, list[Fitted]], epochs: int) -> Claim:
     said = []
     for rate in (0.02, 0.5):
         network = dropout_network(X, y, 0, epochs, rate)
-        other = diagnosis(network.normal, X_test.to_numpy(), y_test, n_repeats=5).likelihood.mean
+        other = diagnosis(network.normal, X_test.to_numpy(), y_test, repeats=5).likelihood.mean
         said.append(f"{written(other[AGE] / np.delete(other, AGE).max(), 2)} at a rate of {rate}")
     return Claim(
         "first_dropout",

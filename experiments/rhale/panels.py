@@ -73,7 +73,7 @@ def effect(ax: Axes, e: sd.Effect, truth: Floats | None = None, band: bool = Tru
         for line in (low, high):
             ax.plot(e.x, line, color=ORANGE, linewidth=0.7, linestyle=(0, (4, 2)))
     # Between two edges the curve is a line, or a parabola where slopes change linearly.
-    x = np.union1d(e.x, np.linspace(e.x[0], e.x[-1], 101)) if np.any(e.bins.trend) else e.x
+    x = np.union1d(e.x, np.linspace(e.x[0], e.x[-1], 101)) if np.any(e.bins.slope_change) else e.x
     edges = np.searchsorted(x, e.x)
     look = {"marker": "o", "markersize": 3, "markevery": edges.tolist()}
     ax.plot(x, e(x), color=BLUE, linewidth=1.8, label="average effect", **look)

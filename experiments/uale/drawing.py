@@ -73,7 +73,7 @@ def slopes(ax: Any, effect: sd.Effect, truth: Callable[[Floats], Floats] | None 
 def segments(effect: sd.Effect) -> tuple[Floats, Floats]:
     """Return each bin's ends, and its slope there, with a gap after each bin: two arrays of shape (K, 3)."""
     bins = bins_of(effect)
-    tilt = np.nan_to_num(bins.trend) * bins.widths / 2
+    tilt = np.nan_to_num(bins.slope_change) * bins.widths / 2
     gap = np.full(len(bins), np.nan)
     x = np.stack([bins.left, bins.right, gap], axis=1)
     return x, np.stack([bins.effect - tilt, bins.effect + tilt, gap], axis=1)

@@ -131,7 +131,7 @@ def integrated(effect: sd.Effect, truth: Dense) -> Floats:
     place = np.clip(np.searchsorted(bins.left, middle, side="right") - 1, 0, len(bins) - 1)
     inside = (middle >= bins.left[0]) & (middle <= bins.right[-1])
     centre = (bins.left + bins.right) / 2
-    at = bins.effect[place] + np.nan_to_num(bins.trend)[place] * (middle - centre[place])
+    at = bins.effect[place] + np.nan_to_num(bins.slope_change)[place] * (middle - centre[place])
     errors = np.abs([at - truth.effect, bins.std[place] - truth.std])
     known = np.isfinite(errors).all(axis=0) & inside
     return np.average(errors[:, known], axis=1, weights=np.diff(truth.edges)[known])

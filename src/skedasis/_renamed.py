@@ -21,9 +21,11 @@ PUBLIC = {
 """Old name of the package → new name."""
 
 ATTRIBUTES = {
+    "BinStats": {"trend": "slope_change"},
     "Check": {"kind": "code", "text": "message"},
     "Diagnosis": {"level": "confidence_level"},
     "Effect": {
+        "freedom": "df",
         "rises": "elevated_regions",
         "score": "heterogeneity_score",
         "split": "variance_decomposition",
@@ -31,10 +33,11 @@ ATTRIBUTES = {
     },
     "Effects": {"trust": "checks"},
     "HeterogeneityTest": {"level": "confidence_level"},
-    "MultiModelEffect": {"score": "heterogeneity_score"},
+    "Importance": {"freedom": "df"},
+    "MultiModelEffect": {"freedom": "df", "score": "heterogeneity_score"},
     "PFI": {"repeats": "n_repeats"},
     "Statistics": {"level": "confidence_level"},
-    "Surface": {"strength": "interaction_strength", "trust": "checks"},
+    "Surface": {"freedom": "df", "strength": "interaction_strength", "trust": "checks"},
 }
 """Class → old attribute → new attribute."""
 

@@ -20,7 +20,6 @@ The partition algorithms themselves are in `skedasis.stats.segmentation`.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
@@ -31,7 +30,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json, Side
 from skedasis.data.column_stats import Column
 from skedasis.data.times import given_times
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error
+from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error, warn_caller
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.segmentation import (
@@ -54,7 +53,7 @@ class Binning(ABC):
     """A scheme that divides the axis of a feature into bins."""
 
     @property
-    def by_risk(self) -> bool:
+    def uses_likelihood(self) -> bool:
         """Return whether the bins minimise a penalized likelihood."""
         return False
 
@@ -84,13 +83,13 @@ class Segments:
 
     Parameters
     ----------
-    kept : ndarray of int, shape (bins + 1,)
+    edge_index : ndarray of int, shape (bins + 1,)
         Indices of the cells' edges that bound the bins.
     trend : ndarray of bool, shape (bins,), optional
         Whether slopes change linearly within each bin; None if they are constant in all bins.
     """
 
-    kept: Ints
+    edge_index: Ints
     trend: Bools | None = None
 
 
@@ -340,11 +339,10 @@ class AutomaticBinning(Binning):
     def one_bin(self, cells: Cells, criterion: Criterion, spread: VarianceOptions) -> Ints:
         """Return the edges of a single bin, and warn that no partition has enough rows."""
         of = f" of {spread.feature!r}" if spread.feature else ""
-        warnings.warn(
+        warn_caller(
             f"{type(self).__name__}{of}: got {criterion.total:g} rows, expected at least {criterion.least:g} rows in "
             "each bin. A single bin is used. Lower min_points, or use fixed bins such as Uniform(5).",
             BinningWarning,
-            stacklevel=2,
         )
         return np.array([0, len(cells)])
 
@@ -521,7 +519,7 @@ class Optimal(AutomaticBinning):
                 )
 
     @property
-    def by_risk(self) -> bool:
+    def uses_likelihood(self) -> bool:
         """Return whether the bins minimise a penalized likelihood."""
         return self.criterion == "likelihood"
 
@@ -533,7 +531,7 @@ class Optimal(AutomaticBinning):
             raise _unknown_jumps(column)
         if self.grid == "quantile":
             return Cells(distinct(column.order_statistics(self.max_bins)), "left")
-        most = max(self.max_bins, _MIN_CANDIDATES) if self.by_risk else _MAX_CANDIDATES
+        most = max(self.max_bins, _MIN_CANDIDATES) if self.uses_likelihood else _MAX_CANDIDATES
         values = column.distinct(most + 1)
         if values is None or len(values) > most:
             return Cells(distinct(column.order_statistics(most)), "left")
@@ -573,11 +571,11 @@ class Optimal(AutomaticBinning):
 
     def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return which edges stay."""
-        return self.segments(cells, moments, spread).kept
+        return self.segments(cells, moments, spread).edge_index
 
     def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
         """Return which edges stay, and in which bins slopes change linearly."""
-        if not self.by_risk:
+        if not self.uses_likelihood:
             return Segments(self.partition(optimal_partition, cells, moments, spread))
         some = np.flatnonzero(moments.weight > 0)
         # Sampling weights have no unit: only the sum of frequency weights is a number of rows.
@@ -595,7 +593,7 @@ class Optimal(AutomaticBinning):
         inner = some[found.starts[1:-1]]
         return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
-    def sharpened(
+    def refine_edges(
         self, cells: Cells, kept: Ints, rows: Any, spread: VarianceOptions
     ) -> RefinedBins | None:
         """Return the bins with their edges moved to the best position between two rows.
@@ -614,7 +612,7 @@ class Optimal(AutomaticBinning):
         RefinedBins or None
             None if there are no inner edges, or all lie between two rows already.
         """
-        if not self.by_risk or self.grid != "data" or len(kept) <= 2:
+        if not self.uses_likelihood or self.grid != "data" or len(kept) <= 2:
             return None
         likelihood = self._likelihood(spread, np.abs(rows[1]))
         return refine_edges(cells, kept, rows, likelihood, spread.kind)
@@ -699,7 +697,7 @@ def cells_for_column(
     is_auto_ale = local == "edges" and bins == "auto"
     if is_auto_ale or (local == "steps" and type(scheme) in (Optimal, Greedy)):
         scheme = scheme if is_fixed(bins) else Quantile(N_AUTO_CELLS)
-    elif local == "edges" and isinstance(scheme, Optimal) and scheme.by_risk:
+    elif local == "edges" and isinstance(scheme, Optimal) and scheme.uses_likelihood:
         return scheme.across(column)
     cells = scheme.candidates(column)
     if local == "integer_steps" and column.integer and len(cells) > 0 and not is_fixed(bins):

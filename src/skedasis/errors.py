@@ -6,6 +6,9 @@ what is valid, and what to do.
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class DataError(ValueError):
     """The data or an argument is invalid."""
@@ -55,3 +58,24 @@ def format_error(what: str, got: str, expected: str, fix: str) -> str:
     """
     end = "" if fix.endswith(("?", "!")) else "."
     return f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}"
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the line of the user's code that called the library.
+
+    Parameters
+    ----------
+    message : str
+    category : type of Warning
+
+    Notes
+    -----
+    Python filters warnings by the module that they point at, and shows each once for a line: with a line of the library
+    a second model of the same program would get none. A fixed stack level would depend on every function in between.
+    """
+    package = __name__.partition(".")[0]
+    level = 1
+    frame = sys._getframe()  # noqa: SLF001 - the documented way to the calling frames
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

@@ -52,11 +52,11 @@ def test_errors_are_those_of_a_known_partition():
 
 def test_a_scheme_wins_only_against_every_number_of_bins():
     one = judged.judge(judged.LINE, 8)
-    losing = np.zeros_like(one.chosen[judged.RISK])
+    losing = np.zeros_like(one.chosen[judged.LIKELIHOOD])
     losing[:, 0] = 10.0 + np.arange(8)
     winning = losing.copy()
     winning[:, 0] = -1.0 - np.arange(8)
     for values, verdict in ((losing, False), (winning, True), (one.equal[:, 0], None)):
-        other = judged.Judged(one.case, one.equal, {judged.RISK: values}, one.objective)
+        other = judged.Judged(one.case, one.equal, {judged.LIKELIHOOD: values}, one.objective)
         # Against itself the margin is 0: neither.
-        assert other.wins(judged.RISK) is verdict
+        assert other.wins(judged.LIKELIHOOD) is verdict

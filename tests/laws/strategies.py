@@ -297,7 +297,7 @@ def has_few_values(case):
 
 def sizes(e):
     """Return what rounding errors are proportional to: of the slopes, and of the curve."""
-    if e.spec.local == "values":  # of an M-plot the bins hold the quantity itself
+    if e.spec.local_effects == "values":  # of an M-plot the bins hold the quantity itself
         size = np.abs(e.rows.effect).max()
         return size, size
     if e.rows is not None and e.rows.local is not None and len(e.rows):
@@ -312,7 +312,7 @@ def sizes(e):
 
 def means_of_x(e):
     """Return how exactly an effect's points are known: edges and grids to the last bit, means of rows not quite."""
-    return EXACT if e.spec.local == "values" else 0.0
+    return EXACT if e.spec.local_effects == "values" else 0.0
 
 
 def near(got, want, size, what):
@@ -348,7 +348,7 @@ def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
 
 def assert_identical(got, want):
     """Assert that two effects have the same bits."""
-    for name in ("x", "value", "heterogeneity", "std_error", "freedom"):
+    for name in ("x", "value", "heterogeneity", "std_error", "df"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
     assert (got.importance, got.swap_score) == (want.importance, want.swap_score)
     if want.bins is not None:

@@ -404,7 +404,7 @@ def test_saving_and_loading_is_the_identity(way, case):
         again = sd.load(path)
     identical(again, result)
     assert json.dumps(again.provenance) == json.dumps(result.provenance)
-    if result.bins is not None and result.rows.exact and result.spec.local != "none":
+    if result.bins is not None and result.rows.exact and result.spec.local_effects != "none":
         options = {"method": "bootstrap", "replicates": 9}
         identical(again.interval(**options), result.interval(**options))
 

@@ -96,7 +96,7 @@ def test_whole_weights_are_repetitions(way, case):
         got = effects_of(case, way, method, [j])[j]
         want = effects_of(repeated, way, method, [j])[j]
         # Pairs are drawn anew, and with the score the allowance of the check of slopes.
-        assume(got.spec.local == want.spec.local)
+        assume(got.spec.local_effects == want.spec.local_effects)
         assert_same(got, want, tolerance(way), counts=False, score=False)
 
 
@@ -400,7 +400,7 @@ def assert_scaled(got, want, a, b, c, d, tol):
     slope, size = sizes(want)
     reach = np.abs(want.x).max()
     near((got.x - b) / a, want.x, 1e-12 * reach + 2 * np.spacing(abs(b)), "x")
-    raw = got.bins is None or got.spec.local == "values"
+    raw = got.bins is None or got.spec.local_effects == "values"
     derivative = bool(got.spec.parameters.get("derivative"))
     lift = d if raw and got.spec.center is None and not derivative else 0.0
     near(
@@ -417,7 +417,7 @@ def assert_scaled(got, want, a, b, c, d, tol):
     near(got.importance / c, want.importance, tol * size, "importance")
     if want.bins is not None:
         mean = got.bins.effect
-        if got.spec.local == "values":  # of an M-plot they are means of the quantity
+        if got.spec.local_effects == "values":  # of an M-plot they are means of the quantity
             a, mean = 1.0, mean - d
         near(mean * a / c, want.bins.effect, tol * slope, "effect")
         for name in ("std", "std_error"):

@@ -94,15 +94,15 @@ def assert_same(got, want, size, *, errors=True, rows=True):
     if errors:
         # A variance rounds as its squares do; its root of nearly nothing is larger than its rounding.
         near(got.std_error**2, want.std_error**2, EXACT * size**2, "std_error")
-        near(got.freedom, want.freedom, 1e-9 * want.freedom.max(), "freedom")
+        near(got.df, want.df, 1e-9 * want.df.max(), "df")
     if rows:
-        near(got.local.own, want.local.own, EXACT * size, "own")
+        near(got.local.before, want.local.before, EXACT * size, "own")
         near(got.local.after, want.local.after, EXACT * size, "after")
 
 
 def assert_identical(got, want):
     """Assert that two importances have the same bits."""
-    for name in ("values", "std_error", "freedom"):
+    for name in ("values", "std_error", "df"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
     for name in ("row", "own", "after"):
         one, two = getattr(got.local, name), getattr(want.local, name)
@@ -166,7 +166,7 @@ def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
     want = importance_of(case, form, row_id=known)
     got = importance_of(shuffled, form, row_id=known[order])
     assert_same(got, want, size_of(case, form), rows=False)
-    near(got.local.own, want.local.own[order], EXACT * size_of(case, form), "own")
+    near(got.local.before, want.local.before[order], EXACT * size_of(case, form), "own")
     near(got.local.after, want.local.after[:, order], EXACT * size_of(case, form), "after")
 
 
@@ -386,9 +386,9 @@ def test_single_rows_average_to_the_importance(form, case):
     means = np.average(pf.local.difference, axis=1, weights=case.weights)
     near(others * means, pf.mean, EXACT * size, "mean")
     if form.drawn:
-        each = (pf.local.after - pf.local.own[:, None]).mean(axis=1)
+        each = (pf.local.after - pf.local.before[:, None]).mean(axis=1)
         near(others * each, pf.values, EXACT * size, "values")
-    near(np.average(pf.local.own, weights=case.weights), pf.baseline, EXACT * size, "baseline")
+    near(np.average(pf.local.before, weights=case.weights), pf.baseline, EXACT * size, "baseline")
 
 
 @EVERY_FORM
@@ -403,7 +403,7 @@ def test_keeping_fewer_rows_changes_nothing_else(form, case, local):
         return
     rows = got.local.row
     assert len(np.unique(rows)) == local
-    np.testing.assert_array_equal(got.local.own, want.local.own[rows])
+    np.testing.assert_array_equal(got.local.before, want.local.before[rows])
     np.testing.assert_array_equal(got.local.after, want.local.after[:, rows])
     assert not got.local.exact
 

@@ -48,7 +48,7 @@ class Parts:
         (batch,) = source.batches(len(source))
         way, plan = tasks[0].variant, job.plans[None, tasks[0].key]
         found = [
-            way.local(quantity.on(batch.take(rows), job.copies, job.checked.eps), plan, None)
+            way.compute(quantity.on(batch.take(rows), job.copies, job.checked.eps), plan, None)
             for rows in cuts
         ]
         return cls(job, found)
@@ -60,7 +60,7 @@ class Parts:
         about = abouts[0] if len(abouts) == 1 else abouts
         local.kept = {}
         plan = self.job.plans[None, task.key]
-        return task.variant.read(plan, local, about, exact=True, kind="frequency")
+        return task.variant.finalize(plan, local, about, exact=True, kind="frequency")
 
 
 def in_any_order(quantity, case, wanted, method, schema, cut):

@@ -50,7 +50,7 @@ def test_bars_are_the_bins(effect):
     np.testing.assert_array_equal(panel.steps.left, effect.bins.left)
     np.testing.assert_array_equal(panel.steps.y, effect.bins.effect)
     assert len(panel.words) == BINS
-    if effect.spec.local == "steps":
+    if effect.spec.local_effects == "steps":
         assert "slopes are differences across bins" in effect_spec(effect).main.notes
 
 

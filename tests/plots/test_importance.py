@@ -99,7 +99,7 @@ class TestBars:
 
     def test_no_interval_is_told(self):
         two = importance(n_repeats=2)
-        nothing = Importance(two.features, two.values, np.full(5, np.nan), two.freedom, 0.0, 500)
+        nothing = Importance(two.features, two.values, np.full(5, np.nan), two.df, 0.0, 500)
         panel = bars(nothing)
         assert np.isnan(panel.lower).all()
         assert "no interval: too few repeats or rows" in panel.notes
@@ -159,7 +159,7 @@ class TestShifts:
         given = local()
         first, second = shifts(given)
         assert (first.name, second.name) == ("f0", "f1")
-        own, after = given.local.own, given.local.after[0].ravel()
+        own, after = given.local.before, given.local.after[0].ravel()
         for k, (a, b) in enumerate(zip(first.edges[:-1], first.edges[1:], strict=True)):
             assert first.before[k] == pytest.approx(100 * np.mean((own >= a) & (own < b)))
             assert first.after[k] == pytest.approx(100 * np.mean((after >= a) & (after < b)))
@@ -174,12 +174,12 @@ class TestShifts:
         weighted = local(weight=w)
         kept = weighted.local
         rows = np.repeat(np.arange(50), w.astype(int))
-        again = LocalImportance(kept.features, rows, kept.own[rows], kept.after[:, rows])
+        again = LocalImportance(kept.features, rows, kept.before[rows], kept.after[:, rows])
         twice = Importance(
             kept.features,
             weighted.values,
             weighted.std_error,
-            weighted.freedom,
+            weighted.df,
             0.5,
             99,
             local=again,
@@ -187,7 +187,7 @@ class TestShifts:
         a, b = shifts(weighted)[0], shifts(twice)[0]
         assert a.means == pytest.approx(b.means)
         assert a.y.name == "% of rows by weight"
-        at = kept.own
+        at = kept.before
         for k, (low, high) in enumerate(zip(a.edges[:-1], a.edges[1:], strict=True)):
             there = (at >= low) & (at < high)
             assert a.before[k] == pytest.approx(100 * w[there].sum() / w.sum())
@@ -224,9 +224,9 @@ class TestShifts:
     def test_whatever_comes(self, rows, factor):
         given = local(rows=rows)
         kept = given.local
-        scaled = LocalImportance(kept.features, kept.row, factor * kept.own, factor * kept.after)
+        scaled = LocalImportance(kept.features, kept.row, factor * kept.before, factor * kept.after)
         all_ = Importance(
-            given.features, given.values, given.std_error, given.freedom, 0.5, rows, local=scaled
+            given.features, given.values, given.std_error, given.df, 0.5, rows, local=scaled
         )
         for panel in shifts(all_):
             assert panel.before.sum() == pytest.approx(100)
@@ -273,7 +273,7 @@ class TestFigures:
         assert fits(figure)
         assert {NAMES[1], "_private_", "two lines and a tab", "(no name)"} <= set(texts)
         kept = local(features=len(NAMES)).local
-        rows = LocalImportance(tuple(NAMES), kept.row, kept.own, kept.after)
+        rows = LocalImportance(tuple(NAMES), kept.row, kept.before, kept.after)
         given = importance(np.arange(len(NAMES)), names=NAMES, local=rows)
         assert fits(draw_importance(given, kind="local", features=NAMES))
 

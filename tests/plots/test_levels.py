@@ -123,7 +123,7 @@ class TestSteps:
         assert 1 < len(e.bins) < 9  # there are runs
         panel = effect_spec(e).slopes
         np.testing.assert_allclose(panel.steps.y, e.bins.effect)
-        spans = e.levels.places(e.bins.right) - e.levels.places(e.bins.left)
+        spans = e.levels.codes(e.bins.right) - e.levels.codes(e.bins.left)
         gap = spans - (panel.steps.right - panel.steps.left)
         np.testing.assert_allclose(gap, gap[0])
         assert panel.steps.label == "mean difference within the bin"

@@ -76,7 +76,7 @@ class TestAccumulated:
         np.testing.assert_array_equal(steps.y, bins.effect)
         np.testing.assert_allclose(steps.upper - steps.lower, 2 * bins.std)
         per_sd = slopes(rhale, per_sd=True)
-        np.testing.assert_allclose(per_sd.steps.y, bins.effect * rhale.about.spread)
+        np.testing.assert_allclose(per_sd.steps.y, bins.effect * rhale.about.feature_std)
         assert per_sd.y.label == "slope per SD [EUR]"
 
     def test_constant_feature(self, X):

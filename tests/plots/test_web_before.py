@@ -43,7 +43,7 @@ def test_heights_are_the_rows_that_lie_there(sheet):
         ]
         for part in panel.parts(body):
             left, right, high = part[:, 0].min(), part[:, 0].max(), part[:, 1].max()
-            rows = np.mean((local.own >= left) & (local.own < right)) * 100
+            rows = np.mean((local.before >= left) & (local.before < right)) * 100
             # An edge is drawn to a tenth of a pixel: a row may lie between it and where it is.
             assert abs(high - rows) <= panel.fine[1] + 1.01 * 100 / len(local)
         (line,) = [
@@ -64,7 +64,7 @@ def test_means_stand_where_they_are(sheet):
     order = np.argsort(-PFI.mean, kind="stable")[:6]
     for panel, i in zip(sheet.panels, order, strict=True):
         was, becomes = (sheet.one(f"mean {k}", panel.element) for k in ("was", "becomes"))
-        assert panel.parts(was)[0][0, 0] == pytest.approx(local.own.mean(), abs=panel.fine[0])
+        assert panel.parts(was)[0][0, 0] == pytest.approx(local.before.mean(), abs=panel.fine[0])
         after = local.after[local.features.index(PFI.features[i])]
         assert panel.parts(becomes)[0][0, 0] == pytest.approx(after.mean(), abs=panel.fine[0])
 

@@ -183,7 +183,7 @@ def some(value):
         {"heterogeneity": lambda v: v * np.nan},
         {"heterogeneity": some(np.inf)},
         {"heterogeneity": lambda v: v + 1e300},
-        {"freedom": lambda v: v * 0},
+        {"df": lambda v: v * 0},
     ],
     ids=lambda c: next(iter(c)),
 )

@@ -164,7 +164,7 @@ def test_no_matplotlib_is_needed():
 
 def test_the_curve_is_the_effects_own_path():
     e = explained(sd.RHALE(), data(600))
-    assert np.any(e.bins.trend)
+    assert np.any(e.bins.slope_change)
     sheet = drawn(e)
     main = sheet.panels[0]
     (line,) = main.parts(sheet.one("line average", main.element))

@@ -142,7 +142,7 @@ class Accumulated:
             for k in range(len(self.edges))
         ]
 
-    def freedom(self):
+    def df(self):
         """Satterthwaite: (sum of variances)² / sum of variance²/df; infinite where there is no variance."""
         out = []
         for k in range(len(self.edges)):

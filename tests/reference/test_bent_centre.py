@@ -46,7 +46,7 @@ def test_an_ale_that_bends_is_centred_over_its_cells():
     X = _even(1000)
     method = sd.ALE(bins=sd.Optimal(criterion="likelihood"))
     e = sd.explain(lambda X: X[:, 0] ** 2, X, 0, method=method, progress=False)
-    assert np.any(e.bins.trend)
+    assert np.any(e.bins.slope_change)
     assert e(X[:, 0]).mean() == pytest.approx(0.0, abs=2e-3)
 
 
@@ -57,7 +57,7 @@ def test_errors_are_those_of_simulated_data():
         X = np.c_[rng.uniform(size=200), rng.normal(size=200)]
         X[:2, 0] = 0.0, 1.0  # so that all curves have the same ends
         e = sd.explain(_squares(1.0), X, 0, progress=False)
-        if len(e.bins) == 1 and e.bins.trend[0]:
+        if len(e.bins) == 1 and e.bins.slope_change[0]:
             values.append(e.value)
             errors.append(e.std_error)
     assert len(values) > 450

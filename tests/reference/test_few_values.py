@@ -106,7 +106,7 @@ def test_partial_dependence_rises_by_9_too(weighted):
 def test_slopes_that_are_given_are_taken(method):
     q = sd.prediction(square, slope=lambda X: np.c_[2 * X[:, 0], 0 * X[:, 1]])
     e = explained(q, four(), method=method(bins=1))
-    assert e.spec.local == "slopes"
+    assert e.spec.local_effects == "slopes"
     assert whole(e) == pytest.approx(3 * 2 * four()[:, 0].mean())
 
 
@@ -121,7 +121,7 @@ def test_two_copies_have_no_effect_of_their_distance(method, kind):
     }
     X = np.repeat(draws[kind][:, None], 2, axis=1).astype(float)
     e = explained(lambda X: np.abs(X[:, 0] - X[:, 1]), X, method=method)
-    assert e.spec.local == "value_steps"
+    assert e.spec.local_effects == "value_steps"
     assert not e.value.any()
     assert not np.nan_to_num(e.bins.effect).any()
     assert e.importance == 0
@@ -134,7 +134,7 @@ def test_two_copies_have_no_effect_of_their_distance(method, kind):
 def test_two_copies_of_many_whole_numbers_have_none_either(method, draw):
     X = np.repeat(draw(np.random.default_rng(3))[:, None], 2, axis=1).astype(float)
     e = explained(lambda X: np.abs(X[:, 0] - X[:, 1]), X, method=method)
-    assert e.spec.local == "integer_steps"
+    assert e.spec.local_effects == "integer_steps"
     assert not e.value.any()
     assert not e.bins.effect.any()
 
@@ -198,7 +198,7 @@ def test_mirrored_whole_numbers_mirror_the_curve():
         explained(mixed, X, 1, method),
         explained(lambda X: mixed(X * [1, -1, 1]), X * [1, -1, 1], 1, mirrored),
     )
-    assert e.spec.local == m.spec.local == "integer_steps"
+    assert e.spec.local_effects == m.spec.local_effects == "integer_steps"
     np.testing.assert_allclose(
         m.value - m.value[-1], (e.value - e.value[0])[::-1], rtol=1e-9, atol=1e-12
     )
@@ -570,7 +570,7 @@ def test_few_are_13_values_or_64_with_ten_rows_each(values, rows, few):
         e = sd.explain(
             mixed_of_two, X, 0, method=sd.ALE(), sample_weight=weights, heterogeneity_rows=0
         )
-        assert (e.spec.local == "value_steps") == few
+        assert (e.spec.local_effects == "value_steps") == few
 
 
 def mixed_of_two(X):

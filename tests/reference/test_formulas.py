@@ -148,14 +148,14 @@ def check_against(plain, e, tol):
     if e.spec.accumulate_se == "sum":
         near(e.std_error, plain.std_error_sum(), tol * size, "std_error")
         return
-    error, freedom = np.array(plain.std_error()), np.array(plain.freedom())
+    error, df = np.array(plain.std_error()), np.array(plain.df())
     near(e.std_error, error, tol * size, "std_error")
     real = (
         error > 1e-9 * size
     )  # where there is no error but rounding's, it has no degrees of freedom
-    np.testing.assert_allclose(e.freedom[real], freedom[real], rtol=1e-6)
+    np.testing.assert_allclose(e.df[real], df[real], rtol=1e-6)
     for level in (0.5, 0.95):
-        half = stats.t.ppf((1 + level) / 2, np.minimum(freedom, 1e12)) * error
+        half = stats.t.ppf((1 + level) / 2, np.minimum(df, 1e12)) * error
         low, high = e.interval(level)
         near(low, np.array(plain.value()) - half, 1e-7 * size, "lower")
         near(high, np.array(plain.value()) + half, 1e-7 * size, "upper")
@@ -181,7 +181,7 @@ SETTINGS = {
 def test_every_number_is_that_of_the_formulas(method, closed, kind, case):
     quantity = sd.prediction(case.model, slope=case.model.slope)
     e = sd.explain(quantity, case.X, 0, method=method, sample_weight=case.weights, weight_kind=kind)
-    differences = method.name == "ALE" or e.spec.local == "steps"
+    differences = method.name == "ALE" or e.spec.local_effects == "steps"
     w = np.ones(len(case.X)) if case.weights is None else case.weights
     d = plain_differences(case, e.x, closed) if differences else case.model.slope(case.X)[:, 0]
     if (e.bins.count < 3).any() or (e.bins.weight <= 1.5).any() or np.abs(d).max() == 0:

@@ -693,10 +693,10 @@ def test_degrees_of_freedom_of_all_pairs():
     """One less than there are rows: of frequencies their sum, of samples (sum w)² / sum w²."""
     X, w = dependent(50, 1), np.random.default_rng(0).uniform(0.2, 3, 50)
 
-    def freedom(**options):
-        return sd.explain(fast, X, 0, method=sd.PFI(exact=True), **options).freedom[0]
+    def df(**options):
+        return sd.explain(fast, X, 0, method=sd.PFI(exact=True), **options).df[0]
 
-    assert freedom() == pytest.approx(49)
-    assert freedom(sample_weight=w) == pytest.approx(w.sum() - 1)
+    assert df() == pytest.approx(49)
+    assert df(sample_weight=w) == pytest.approx(w.sum() - 1)
     sampled = w.sum() ** 2 / (w @ w) - 1
-    assert freedom(sample_weight=w, weight_kind="sampling") == pytest.approx(sampled)
+    assert df(sample_weight=w, weight_kind="sampling") == pytest.approx(sampled)

@@ -194,7 +194,7 @@ def test_boosted_normal_distributions(ngboost):
         sd.entropy(model).at(Z), st.norm(d.loc, d.scale).entropy(), rtol=1e-12
     )
     np.testing.assert_allclose(sd.nll(model).at(Z, Z[:, 0]), -d.logpdf(Z[:, 0]), rtol=1e-12)
-    assert sd.entropy(model).traits(None).local == "steps"
+    assert sd.entropy(model).derivative_info(None).kind == "steps"
     e = sd.ensemble([model, boosted(ngboost, minibatch_frac=0.5)])
     assert (sd.entropy(e, part="epistemic").at(Z) > 0).any()
 

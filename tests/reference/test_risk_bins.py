@@ -48,7 +48,7 @@ def same_bins(a, b, factor=1.0, offset=0.0, rtol=1e-9):
     assert len(a.bins) == len(b.bins)
     size = np.abs(b.x).max() * abs(factor) + abs(offset)
     np.testing.assert_allclose(a.x, factor * b.x + offset, rtol=rtol, atol=rtol * size)
-    np.testing.assert_array_equal(a.bins.trend != 0, b.bins.trend != 0)
+    np.testing.assert_array_equal(a.bins.slope_change != 0, b.bins.slope_change != 0)
 
 
 # ---------------------------------------------------------------------------------- the optimum
@@ -70,7 +70,7 @@ def test_the_bins_of_few_values_cost_least(seed, linear):
     noise = [np.median(mirrored[i : i + 51]) for i in range(10)]
     want, lines = Rows(cells, noise, 1.0, linear=linear).cheapest()
     assert np.searchsorted(np.arange(10.0), e.x[1:-1]).tolist() == list(want[1:-1])
-    assert (e.bins.trend != 0).tolist() == lines
+    assert (e.bins.slope_change != 0).tolist() == lines
 
 
 @both
@@ -94,7 +94,7 @@ def test_pieces_without_noise_are_found_to_the_row(scheme):
         place = np.searchsorted(x, at)
         np.testing.assert_allclose(e.x[1:-1], (x[place - 1] + x[place]) / 2, rtol=1e-13)
         np.testing.assert_allclose(e.bins.effect, np.unique(d)[np.argsort(_first(d))], rtol=1e-13)
-        assert not e.bins.trend.any()
+        assert not e.bins.slope_change.any()
         assert np.abs(e.bins.std).max() <= 1e-12
 
 
@@ -111,7 +111,7 @@ def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):
     d = 2.0 - 6.0 * (x - low) / unit
     e = slopes_as_given(x, d, RISK, settings={"center": "start"})
     assert len(e.bins) == 1
-    assert e.bins.trend[0] == pytest.approx(-6.0 / unit, rel=1e-8)
+    assert e.bins.slope_change[0] == pytest.approx(-6.0 / unit, rel=1e-8)
     rough = 1e-9 + 4e-16 * abs(low) / unit  # x itself is rounded
     assert e.bins.std[0] <= 10 * rough
     at = np.linspace(x[0], x[-1], 57)
@@ -133,7 +133,7 @@ def test_the_curve_is_joined(scheme, data):
     for side in (-near, near):
         np.testing.assert_allclose(e(inner + side), e(inner), rtol=0, atol=steep + 1e-9 * scale)
     if scheme is FLAT:
-        assert (e.bins.trend == 0).all()
+        assert (e.bins.slope_change == 0).all()
 
 
 # ------------------------------------------------------------------------------ what must not matter
@@ -199,7 +199,9 @@ def test_a_mirrored_axis_has_mirrored_bins(scheme, data):
     a, b = slopes_as_given(x, d, scheme), slopes_as_given(-x, d, scheme)
     np.testing.assert_allclose(-b.x[::-1], a.x, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(b.bins.effect[::-1], a.bins.effect, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(b.bins.trend[::-1], -a.bins.trend, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        b.bins.slope_change[::-1], -a.bins.slope_change, rtol=1e-9, atol=1e-9
+    )
     np.testing.assert_allclose(b.bins.std[::-1], a.bins.std, rtol=1e-9, atol=1e-9)
 
 
@@ -230,7 +232,7 @@ def test_linear_bins_are_least_squares(n):
         here = (x >= low) & (x <= high if k else x < high)
         slope, error, std, trend = least_squares(x[here], d[here], (low + high) / 2)
         assert e.bins.effect[k] == pytest.approx(slope, rel=rough)
-        assert e.bins.trend[k] == pytest.approx(trend, rel=rough)
+        assert e.bins.slope_change[k] == pytest.approx(trend, rel=rough)
         assert e.bins.std[k] == pytest.approx(std, rel=rough * 10)
         assert e.bins.std_error[k] == pytest.approx(error, rel=rough * 10)
         rise += slope * (high - low)
@@ -289,7 +291,7 @@ def test_without_the_rows_bins_are_nearly_the_same():
     assert len(whole.bins) == 2
     assert len(gone.bins) in {2, 3}
     assert np.abs(gone.x[1:-1] - 0.4).max() < 0.01
-    assert gone.bins.trend[0] == pytest.approx(whole.bins.trend[0], rel=0.02)
+    assert gone.bins.slope_change[0] == pytest.approx(whole.bins.slope_change[0], rel=0.02)
     at = np.linspace(x.min(), x.max(), 101)
     assert np.abs(gone(at) - whole(at)).max() <= 0.02 * np.ptp(whole(at))
 
@@ -301,19 +303,19 @@ def test_other_bins_become_these(scheme):
     for first in (sd.Uniform(7), sd.Optimal(), RISK, FLAT):
         got = slopes_as_given(x, d, first).rebin(scheme)
         np.testing.assert_array_equal(got.x, want.x)
-        np.testing.assert_array_equal(got.bins.trend, want.bins.trend)
+        np.testing.assert_array_equal(got.bins.slope_change, want.bins.slope_change)
         np.testing.assert_allclose(got.value, want.value, rtol=1e-12, atol=1e-12)
     back = want.rebin(sd.Uniform(7))
-    assert not back.bins.trend.any()
+    assert not back.bins.slope_change.any()
 
 
 def test_lines_are_saved(tmp_path):
     x, d = sample()
     e = slopes_as_given(x, d, RISK)
-    assert e.bins.trend.any()
+    assert e.bins.slope_change.any()
     e.save(tmp_path / "e.npz")
     again = sd.load(tmp_path / "e.npz")
-    np.testing.assert_array_equal(again.bins.trend, e.bins.trend)
+    np.testing.assert_array_equal(again.bins.slope_change, e.bins.slope_change)
     at = np.linspace(0, 1, 33)
     np.testing.assert_array_equal(again(at), e(at))
     np.testing.assert_array_equal(again.rebin(RISK).x, e.x)
@@ -334,7 +336,7 @@ def test_files_without_lines_are_read(tmp_path):
     arrays["header"] = np.array(json.dumps(header))
     np.savez(tmp_path / "old.npz", **arrays)
     old = sd.load(tmp_path / "old.npz")
-    assert old.bins.trend.tolist() == [0.0] * 4
+    assert old.bins.slope_change.tolist() == [0.0] * 4
     np.testing.assert_array_equal(old(x), e(x))
 
 
@@ -357,7 +359,7 @@ def test_differences_across_cells_are_merged_by_risk():
     e = sd.explain(bent, X, 0, method=sd.ALE(bins=RISK))
     assert len(e.bins) <= 4  # the cell that the jump lies in belongs to neither side
     assert np.abs(e.x[1:-1] - 0.4).max() < 0.01
-    assert not e.bins.trend.any()
+    assert not e.bins.slope_change.any()
     fine = e.rebin(sd.Edges(e.cells.edges))
     inner = np.isin(fine.x, e.x)
     np.testing.assert_allclose(fine.value[inner] - fine.value[0], e.value - e.value[0], atol=1e-12)

@@ -70,7 +70,7 @@ def outcomes(case):
 
 def _of(mean, e):
     edges = np.append(e.bins.left, e.bins.right[-1])
-    return errors(mean, edges, e.bins.effect, e.bins.std, e.bins.trend)
+    return errors(mean, edges, e.bins.effect, e.bins.std, e.bins.slope_change)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -119,6 +119,6 @@ def test_a_constant_effect_is_never_worse_than_by_eq13(n):
         e = slopes_as_given(x, d, sd.Optimal(criterion="likelihood"))
         for kept, made in ((risk, e), (eq13, e.rebin(sd.Optimal(40, 0.2, 10, criterion="eq13")))):
             width = made.bins.right - made.bins.left
-            tilt = np.abs(made.bins.trend) * width / 4
+            tilt = np.abs(made.bins.slope_change) * width / 4
             kept.append(np.average(np.maximum(np.abs(made.bins.effect - 1.0), tilt), weights=width))
     assert np.mean(risk) <= 1.02 * np.mean(eq13)

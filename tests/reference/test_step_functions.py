@@ -152,7 +152,7 @@ def test_the_curve_is_that_of_the_ale(method, kind, bins, center):
 def test_bins_are_whole_rises_of_the_rows(method, kind, feature, tree):
     model, X = small(kind)
     e = explained(model, X, feature, method, tree=tree)
-    assert e.spec.local == ("value_steps" if feature == 5 else "steps")
+    assert e.spec.local_effects == ("value_steps" if feature == 5 else "steps")
     x, ddof = X[:, feature], 0 if method is sd.UALE else 1
     for k, (left, right) in enumerate(zip(e.bins.left, e.bins.right, strict=True)):
         rows = (x > left) & (x <= right) | ((k == 0) & (x == left))
@@ -360,7 +360,7 @@ def skewed_network(transformed):
 def test_slopes_that_do_not_tell_the_rise_are_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X)
-    assert e.spec.local == "steps"
+    assert e.spec.local_effects == "steps"
     assert "do not match the differences of the quantity" in e.provenance["local_effects"]
     assert e.importance == pytest.approx(explained(model, X, 0, sd.ALE).importance, rel=0.05)
     assert "slope_mismatch" not in {f.code for f in e.checks()}
@@ -376,7 +376,7 @@ def test_smooth_functions_keep_their_slopes(f, draw):
     rng = np.random.default_rng(1)
     X = rng.uniform(-2, 2, (1000, 2)) if draw == "uniform" else rng.normal(size=(1000, 2))
     e = explained(lambda X: f(X[:, 0]) * (1 + 0.3 * X[:, 1]), X)
-    assert e.spec.local == "differences"
+    assert e.spec.local_effects == "differences"
     found = e.provenance["slope_check"]
     assert found["distance"] <= found["limit"]
     assert found["rows"] <= 512
@@ -397,7 +397,7 @@ def test_given_slopes_that_are_wrong_are_kept_and_objected_to(method):
         lambda X: 3 * X[:, 0] + X[:, 1], slope=lambda X: np.c_[0 * X[:, 0] - 1, 0 * X[:, 0] + 1]
     )
     e = explained(q, X, 0, method)
-    assert e.spec.local == "slopes"
+    assert e.spec.local_effects == "slopes"
     np.testing.assert_allclose(e.bins.effect, -1)
     assert "slope_mismatch" in {f.code for f in e.checks()}
     assert "slope_mismatch" not in {f.code for f in explained(q, X, 1, method).checks()}
@@ -406,7 +406,7 @@ def test_given_slopes_that_are_wrong_are_kept_and_objected_to(method):
 def test_slopes_that_were_asked_for_are_not_replaced():
     model, X = skewed_network(transformed=True)
     e = explained(model, X, 0, sd.RHALE(local_effects="slopes"))
-    assert e.spec.local in ("slopes", "differences")
+    assert e.spec.local_effects in ("slopes", "differences")
     assert "slope_mismatch" in {f.code for f in e.checks()}
 
 
@@ -414,7 +414,7 @@ def test_slopes_of_one_of_several_models_are_replaced_for_all():
     model, X = skewed_network(transformed=True)
     smooth = lambda X: np.log1p(np.abs(X[:, 0])) + X[:, 1]  # noqa: E731
     e = explained([model.predict, smooth], X, 0)
-    assert {one.spec.local for one in e.models} == {"steps"}
+    assert {one.spec.local_effects for one in e.models} == {"steps"}
 
 
 # -------------------------------------------------------------------------------------------- bicycles

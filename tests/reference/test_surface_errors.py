@@ -51,8 +51,8 @@ def test_two_by_two_cells_of_a_square():
     squares = (off**2).sum(axis=1)
     np.testing.assert_allclose(s.std_error**2, np.outer(squares, squares) * error, rtol=1e-12)
     fourth = (off**4).sum(axis=1)
-    freedom = np.outer(squares**2, squares**2) * (n - 1) / np.outer(fourth, fourth)
-    np.testing.assert_allclose(s.freedom, freedom, rtol=1e-9)
+    df = np.outer(squares**2, squares**2) * (n - 1) / np.outer(fourth, fourth)
+    np.testing.assert_allclose(s.df, df, rtol=1e-9)
 
 
 def test_shares_of_a_product():
@@ -113,7 +113,7 @@ def test_derivatives_are_those_of_the_surface(kinds, hole):
     first, second = kinds.split()
     sides = side(first, 3, rng), side(second, 4, rng)
     delta = rng.normal(size=(3, 4))
-    weight = rng.uniform(1, 5, size=(sides[0].homes, sides[1].homes))
+    weight = rng.uniform(1, 5, size=(sides[0].n_homes, sides[1].n_homes))
     if hole:
         weight[1 : (3 if first == "level" else 2)] = 0.0
     slopes, h = SurfaceDerivatives(sides, delta, weight), 1e-6

@@ -55,14 +55,14 @@ PAIR = np.stack([NUMBERS, X[:, 0]], axis=1)
 TREE, VOTER = DecisionTreeRegressor(max_depth=3), DecisionTreeClassifier(max_depth=3)
 
 
-def traits(quantity: Any, source: Any) -> list[DerivativeInfo]:
+def derivative_info(quantity: Any, source: Any) -> list[DerivativeInfo]:
     """Return what a quantity says of every feature."""
-    return [quantity.traits(f) for f in source.features]
+    return [quantity.derivative_info(f) for f in source.features]
 
 
 def known(found: list[DerivativeInfo]) -> bool:
     """Return whether a quantity is known to be piecewise constant in all features."""
-    return all(t.local == "steps" and t.certain and not t.given for t in found)
+    return all(t.kind == "steps" and t.exact and not t.given for t in found)
 
 
 @pytest.mark.parametrize("kind", ["float", "integer"])
@@ -74,18 +74,18 @@ def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> Non
         at = at.astype(int)
     for name, quantity in quantities(case).items():
         source = quantity.prepare(as_dataset(at, labels_of(case)))
-        called = traits(quantity, source)
+        called = derivative_info(quantity, source)
         assert known(called), name
-        assert all(t.jumps is None for t in called)
+        assert all(t.breakpoints is None for t in called)
         if name == "entropy of a method":  # which is always called
             continue
         found = probe_model([quantity], source)
         stand_in = use_trees_if_exact(
             {None: quantity}, source, "force", found, means=False
         ).outputs[None]
-        walked = traits(stand_in, source)
+        walked = derivative_info(stand_in, source)
         assert known(walked), name
-        assert all(t.jumps is not None for t in walked)
+        assert all(t.breakpoints is not None for t in walked)
 
 
 @pytest.mark.parametrize("kind", ["float", "integer"])
@@ -94,7 +94,7 @@ def test_results_say_so_whatever_the_setting(kind: str) -> None:
     at = np.rint(at * [40.0, 0.01, 1.0, 3.0, 2.0]) if kind == "integer" else at
     for quantity in (sd.entropy(model), sd.nll(model), sd.prediction(model.decision_function)):
         said = {
-            sd.explain(quantity, at, 0, y=y, method="rhale", tree=tree).spec.local
+            sd.explain(quantity, at, 0, y=y, method="rhale", tree=tree).spec.local_effects
             for tree in ("auto", "off", "force")
         }
         assert said == {"steps"}
@@ -177,7 +177,7 @@ def test_so_is_every_quantity_of_a_classifier(name: str) -> None:
     mixture = sd.ensemble([model, model])
     every += [sd.entropy(mixture, part=part) for part in ("total", "aleatoric", "epistemic")]
     for quantity in every:
-        assert known(traits(quantity, source)), quantity.describe()
+        assert known(derivative_info(quantity, source)), quantity.describe()
 
 
 def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
@@ -187,7 +187,7 @@ def test_so_is_every_quantity_of_a_mixture_of_numbers() -> None:
     forest = RandomForestRegressor(3).fit(X, NUMBERS)
     every += [sd.predictive_variance(sd.ensemble(forest), part="epistemic")]
     for quantity in every:
-        assert known(traits(quantity, as_dataset(X, NUMBERS)))
+        assert known(derivative_info(quantity, as_dataset(X, NUMBERS)))
 
 
 def test_ngboost_is_what_its_base_learners_are() -> None:
@@ -195,9 +195,9 @@ def test_ngboost_is_what_its_base_learners_are() -> None:
     of_trees = ngboost.NGBRegressor(n_estimators=3, verbose=False).fit(X, NUMBERS)
     of_lines = ngboost.NGBRegressor(Base=Ridge(), n_estimators=3, verbose=False).fit(X, NUMBERS)
     for quantity in (sd.prediction, sd.entropy, sd.nll, sd.loss):
-        assert known(traits(quantity(of_trees), as_dataset(X, NUMBERS)))
-        assert not known(traits(quantity(of_lines), as_dataset(X, NUMBERS)))
-    assert known(traits(sd.prediction(of_trees.predict), as_dataset(X)))
+        assert known(derivative_info(quantity(of_trees), as_dataset(X, NUMBERS)))
+        assert not known(derivative_info(quantity(of_lines), as_dataset(X, NUMBERS)))
+    assert known(derivative_info(sd.prediction(of_trees.predict), as_dataset(X)))
 
 
 # --------------------------------------------------------------------- boosters and rankers
@@ -249,14 +249,14 @@ def test_boosters_and_rankers_are_known(name: str) -> None:
     model = boosted(name)
     for quantity in (sd.prediction(model), sd.loss(model)):
         source = quantity.prepare(as_dataset(X, NUMBERS))
-        assert known(traits(quantity, source))
+        assert known(derivative_info(quantity, source))
         found = probe_model([quantity], source)
         walked = use_trees_if_exact({None: quantity}, source, "force", found, means=False).outputs[
             None
         ]
-        assert known(traits(walked, source))
+        assert known(derivative_info(walked, source))
     again = pickle.loads(pickle.dumps(sd.prediction(model)))
-    assert known(traits(again, as_dataset(X)))
+    assert known(derivative_info(again, as_dataset(X)))
 
 
 def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
@@ -345,14 +345,15 @@ def test_slopes_that_were_given_are_told_from_all_others() -> None:
     every = [given, sd.loss(given), sd.loss(given, "absolute_error"), sd.loss(given, "pinball")]
     every += list((both.outputs(source) or {}).values())
     assert all(
-        q.traits(feature) == DerivativeInfo("slopes", q.traits(feature).source, given=True)
+        q.derivative_info(feature)
+        == DerivativeInfo("slopes", q.derivative_info(feature).description, given=True)
         for q in every
     )
     ridge = Ridge().fit(X, NUMBERS)
     closed = [sd.prediction(ridge), sd.loss(ridge), sd.loss(given, "zero_one"), sd.prediction(line)]
     own = sd.loss(given, lambda y, f: np.abs(y - f))  # which has no slopes to carry
-    assert not any(q.traits(feature).given for q in [*closed, own])
+    assert not any(q.derivative_info(feature).given for q in [*closed, own])
     # Slopes that were given win over what is known of the model.
     forest = RandomForestClassifier(3).fit(X, LABELS)
     surrogate = sd.prediction(lambda X: forest.predict_proba(X)[:, 1], slope=jacobian)
-    assert surrogate.traits(feature).given
+    assert surrogate.derivative_info(feature).given

@@ -101,7 +101,7 @@ def test_likelihood_pdp_ice_and_ale(process):
 def test_the_entropy_of_a_forest_is_explained_by_steps():
     forest = RandomForestClassifier(20, max_depth=3, random_state=0).fit(X, LABELS)
     effect = sd.explain(sd.entropy(forest), X, 0, method=sd.RHALE())
-    assert effect.spec.local == "steps"
+    assert effect.spec.local_effects == "steps"
     parts = {p: sd.entropy(forest, part=p).at(X) for p in ("total", "aleatoric", "epistemic")}
     np.testing.assert_allclose(parts["aleatoric"] + parts["epistemic"], parts["total"], atol=1e-12)
 

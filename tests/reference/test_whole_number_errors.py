@@ -27,7 +27,7 @@ def test_values_of_single_rows_do_not_make_errors_small(rows, kind):
     x = np.round(rng.normal(size=rows) * 60)
     weights = None if kind == "frequency" else rng.exponential(size=rows)
     found = [explained(x, s, sample_weight=weights, weight_kind=kind) for s in range(60)]
-    assert found[0].spec.local == "integer_steps"
+    assert found[0].spec.local_effects == "integer_steps"
     for error, spread in (
         ([e.std_error[1:] for e in found], np.std([e.value[1:] for e in found], axis=0)),
         ([e.bins.std_error for e in found], np.std([e.bins.effect for e in found], axis=0)),

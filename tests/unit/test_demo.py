@@ -186,7 +186,7 @@ def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
     problem = user_problem(save(frame[["size", "age", "price"]]), "price", None)
     network = list(fit(problem, 0))[1].quantity
     effect = sd.explain(network, problem.table.data, "size")
-    assert effect.spec.local == "slopes"
+    assert effect.spec.local_effects == "slopes"
     # The scale that was put into the last layer is in the slopes, too.
     assert effect.bins.effect.mean() == pytest.approx(3000, rel=0.2)
 

@@ -136,13 +136,13 @@ def test_a_wrapped_model_of_trees_is_found_out_by_whole_numbers(make):
 )
 def test_a_smooth_model_of_whole_numbers_is_not_taken_for_piecewise_constant(f):
     e = sd.explain(lambda X: f(X[:, 0]), of_many_numbers(), 0)
-    assert e.spec.local == "integer_steps"
+    assert e.spec.local_effects == "integer_steps"
 
 
 @pytest.mark.parametrize("levels", [range(2), range(3), range(12)], ids=len)
 def test_few_whole_numbers_may_bend_as_they_like(levels):
     e = sd.explain(lambda X: X[:, 0] ** 2, whole(list(levels), 300), 0)
-    assert e.spec.local == "value_steps"
+    assert e.spec.local_effects == "value_steps"
     rise = levels[-1] ** 2 - levels[0] ** 2
     for method in (sd.DALE(5), sd.DALE(20), sd.RHALE(3), sd.RHALE(sd.AutoUniform()), sd.ALE(4)):
         e = sd.explain(lambda X: X[:, 0] ** 2, whole(list(levels), 300), 0, method=method)

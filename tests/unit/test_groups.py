@@ -136,7 +136,7 @@ def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
     ]
     (batch,) = source.batches(9)
     sets = np.array([[2], [3]])
-    swept = rows_of(batch.tile(2).swept(column.changes(sets), 2))
+    swept = rows_of(batch.tile(2).swept(column.replacements(sets), 2))
     assert swept == [[float(i), 0, 0, 0, 1] for i in range(7)] + [
         [float(i), 0, 0, 0, 0] for i in range(7)
     ]
@@ -224,7 +224,7 @@ def test_other_columns_have_their_combinations_for_levels(make):
     assert column.levels.find((2.0, "v")) == 3
     assert column.levels.find((True, "v")) == column.levels.find(2) == -1
     (batch,) = source.batches(n)
-    swept = rows_of(batch.tile(1).swept(column.changes(np.array([[3]])), 1))
+    swept = rows_of(batch.tile(1).swept(column.replacements(np.array([[3]])), 1))
     assert swept == [[i, 2, "v"] for i in range(n)]
 
 
@@ -265,7 +265,7 @@ def test_a_group_obeys_the_limits_of_levels():
         source.levels(group, most=3)
     column = source.levels(group, top=2)
     assert column.levels.labels == ("<b>", "c")
-    assert (column.outside, column.codes.tolist()) == (2, [1, 0, -1, 1, -1, 0, 1])
+    assert (column.n_other, column.codes.tolist()) == (2, [1, 0, -1, 1, -1, 0, 1])
     blank = framed(pd.DataFrame, np.full((7, 4), NAN))
     source, group = block_of(blank)
     with refused(DataError, "'city'", "only missing values"):
@@ -285,5 +285,5 @@ def test_levels_are_ordered_by_the_similarity_of_the_other_columns():
     feature = replace(source.features[0], kind="nominal")
     wanted = np.argsort(shift).tolist()
     for others in (None, source.features[1:2], source.features[3:]):
-        assert source.levels(feature).similar(others).tolist() in (wanted, wanted[::-1])
-    assert source.levels(feature).similar(source.features[:1]).tolist() == list(range(6))
+        assert source.levels(feature).similarity_order(others).tolist() in (wanted, wanted[::-1])
+    assert source.levels(feature).similarity_order(source.features[:1]).tolist() == list(range(6))

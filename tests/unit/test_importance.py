@@ -45,7 +45,7 @@ def made(**parts):
         "features": FEATURES,
         "values": VALUES.copy(),
         "std_error": ERROR.copy(),
-        "freedom": FREEDOM.copy(),
+        "df": FREEDOM.copy(),
         "baseline": 2.0,
         "rows": 40,
         "quantity": "entropy",
@@ -114,8 +114,8 @@ def test_the_analytic_interval_is_students():
     pf = made()
     for level in (0.5, 0.95):
         low, high = pf.interval(level)
-        freedom = np.where(np.isinf(FREEDOM), 1e9, FREEDOM)
-        half = stats.t.ppf((1 + level) / 2, freedom) * ERROR
+        df = np.where(np.isinf(FREEDOM), 1e9, FREEDOM)
+        half = stats.t.ppf((1 + level) / 2, df) * ERROR
         np.testing.assert_allclose(low, pf.mean - half)
         np.testing.assert_allclose(high, pf.mean + half)
 
@@ -285,7 +285,7 @@ def test_a_result_does_not_change():
         pf.baseline = 0.0
     with pytest.raises(FrozenInstanceError):
         pf.local.exact = True
-    for array in (pf.values, pf.std_error, pf.freedom, pf.local.own, pf.local.after, pf.local.row):
+    for array in (pf.values, pf.std_error, pf.df, pf.local.before, pf.local.after, pf.local.row):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
 
@@ -313,7 +313,7 @@ def test_a_file_gives_back_what_was_saved(tmp_path):
         result.save(tmp_path / "pf.npz")
         again = sd.load(tmp_path / "pf.npz")
         assert isinstance(again, Importance)
-        for name in ("values", "std_error", "freedom"):
+        for name in ("values", "std_error", "df"):
             np.testing.assert_array_equal(getattr(again, name), getattr(result, name))
         for name in ("features", "baseline", "rows", "quantity", "unit", "library", "method"):
             assert getattr(again, name) == getattr(result, name), name

@@ -87,7 +87,7 @@ def test_bins_have_students_interval(e):
     np.testing.assert_allclose((low + high) / 2, e.bins.effect)
     found = np.sqrt(np.diag(covariance(blocks_of(e, "bins"))))
     np.testing.assert_allclose(found, e.bins.std_error, rtol=1e-9)
-    if e.levels is None and e.spec.local != "edges" and e.rows.weight is None:
+    if e.levels is None and e.spec.local_effects != "edges" and e.rows.weight is None:
         np.testing.assert_allclose(
             high - low, 2 * quantile_t(e.bins.count - 1.0, 0.9) * e.bins.std_error
         )
@@ -142,7 +142,7 @@ def test_a_band_of_curves_that_are_not_kept_is_bonferronis():
     whole = explain(sd.PDP(grid=5, ice="all"))
     few = explain(sd.PDP(grid=5, ice=10))
     low, high = few.interval(0.9, simultaneous=True)
-    half = quantile_t(few.freedom, 1 - 0.1 / 5) * few.std_error
+    half = quantile_t(few.df, 1 - 0.1 / 5) * few.std_error
     np.testing.assert_allclose(high - low, 2 * half)
     assert ((whole.interval(0.9, simultaneous=True)[1] - whole.value) < half).all()
     some = explain(sd.PDP(grid=5, ice=150))

@@ -147,7 +147,7 @@ def test_where_jax_finds_no_derivative_there_are_differences(kind):
     home = np.searchsorted(e.x[1:-1], X[:, 0], side="right")
     means = [np.cos(X[home == b, 0]).mean() for b in range(5)]
     np.testing.assert_allclose(e.bins.effect, means, atol=1e-5)
-    assert "no derivative was found" in q.traits(_feature()).source
+    assert "no derivative was found" in q.derivative_info(_feature()).description
 
 
 def _feature():

@@ -39,7 +39,7 @@ def test_identifiers_are_refused_unless_the_most_frequent_are_wanted():
         # Of those that occur once the first; the three are in their own order.
         assert column.levels.rows.tolist() == [0, 7, 2000]
         assert column.count.tolist() == [1, 3, 2]
-        assert column.outside == len(values) - 6
+        assert column.n_other == len(values) - 6
         assert np.flatnonzero(column.codes >= 0).tolist() == [0, 7, 2000, 2500, 2501, 2502]
 
 
@@ -57,8 +57,8 @@ def test_the_most_frequent_levels_are_those_of_the_largest_weight():
     column = source.levels(feature, top=3)
     assert column.levels.values == ("a", "b", None)
     assert column.codes.tolist() == [0, 0, 0, 1, -1, 2, -1]
-    assert (column.outside, column.missing, column.weight.tolist()) == (2, 1, [3, 4, 3.5])
-    assert source.levels(feature, top=9).outside == 0
+    assert (column.n_other, column.missing, column.weight.tolist()) == (2, 1, [3, 4, 3.5])
+    assert source.levels(feature, top=9).n_other == 0
     with refused(DataError, "top_levels", "0"):
         source.levels(feature, top=0)
 

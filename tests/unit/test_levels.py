@@ -111,7 +111,7 @@ def test_every_row_finds_its_level_in_every_container(name):
     assert column.levels.rows.tolist() == [values.index(v) for v in wanted]
     assert column.count.tolist() == [values.count(v) for v in wanted]
     assert column.weight.tolist() == column.count.tolist()
-    assert (column.missing, column.outside, column.weights) == (values.count(None), 0, None)
+    assert (column.missing, column.n_other, column.weights) == (values.count(None), 0, None)
     assert column.levels.labels[: len(there)] == tuple(str(v).removesuffix(".0") for v in there)
     assert column.levels.labels[len(there) :] == ("missing",) * (None in values)
     assert [column.levels.find(v) for v in wanted] == list(range(len(wanted)))
@@ -136,7 +136,7 @@ def test_levels_put_into_rows_are_what_x_holds(name):
     column = source.levels(feature)
     (batch,) = source.batches(100)
     sets = np.array([np.arange(len(values)) % len(column.levels), column.codes])
-    (coded,) = column.changes(sets).values()
+    (coded,) = column.replacements(sets).values()
     swept = batch.tile(3).swept({0: coded}, 2)
     wanted = [column.levels.values[k] for k in sets.ravel()]
     assert [held_in(swept, i) for i in range(len(wanted))] == [
@@ -171,7 +171,7 @@ def test_weights_of_zero_take_rows_away(name):
     np.testing.assert_array_equal(
         batch.take(some).take(np.array([1])).codes(column), column.codes[:1]
     )
-    np.testing.assert_array_equal(source.some(100).codes(column), column.codes)
+    np.testing.assert_array_equal(source.evenly_spaced_batch(100).codes(column), column.codes)
 
 
 @pytest.mark.parametrize("name", [n for n in COLUMNS if n.startswith(("pandas", "P"))])
@@ -333,4 +333,4 @@ def test_one_row_or_one_level_is_enough(X):
     column = source.levels(feature)
     assert len(column.levels) == 1
     assert column.codes.tolist() == [0] * len(X)
-    assert column.similar().tolist() == [0]
+    assert column.similarity_order().tolist() == [0]

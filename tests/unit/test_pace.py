@@ -51,7 +51,7 @@ def met(clock, seconds, model=bent):
     """Return a pace that has met a model on 64 rows, as the check does; the model; its calls from then on."""
     pace = ChunkedCaller()
     slow, sizes = timed(clock, seconds, model)
-    pace.ask(slow, X[:64], 64)
+    pace.call(slow, X[:64], 64)
     sizes.clear()
     return pace, slow, sizes
 
@@ -62,7 +62,7 @@ def met(clock, seconds, model=bent):
 @pytest.mark.parametrize("row", [1e-9, 1e-6, 6e-6])
 def test_a_fast_model_gets_all_rows_in_one_call(clock, row):
     pace, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = pace.ask(model, X, len(X))
+    answer, calls = pace.call(model, X, len(X))
     assert (sizes, calls) == ([len(X)], 1)
     np.testing.assert_array_equal(answer, bent(X))
 
@@ -70,7 +70,7 @@ def test_a_fast_model_gets_all_rows_in_one_call(clock, row):
 @pytest.mark.parametrize("row", [3e-5, 1e-4, 1e-3, 1e-2])
 def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
     pace, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = pace.ask(model, X, len(X))
+    answer, calls = pace.call(model, X, len(X))
     assert sum(sizes) == len(X)
     assert len(sizes) == calls > 1
     assert all(
@@ -81,7 +81,7 @@ def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
 
 def test_no_part_is_smaller_than_the_check(clock):
     pace, model, sizes = met(clock, lambda n: n * 1.0)
-    pace.ask(model, X[:1000], 1000)
+    pace.call(model, X[:1000], 1000)
     assert min(sizes) >= 64
     assert max(sizes) < 128
 
@@ -89,10 +89,10 @@ def test_no_part_is_smaller_than_the_check(clock):
 def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
     """20 ms a call and 0.01 ms a row: a pace that took the check at its word would ask for 3,000 rows at a time."""
     pace, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
-    pace.ask(model, X, len(X))
+    pace.call(model, X, len(X))
     assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
     sizes.clear()
-    pace.ask(model, X, len(X))
+    pace.call(model, X, len(X))
     assert sizes == [len(X)]
 
 
@@ -100,7 +100,7 @@ def test_rows_that_get_dearer_together_are_kept_apart(clock):
     """As in a Gaussian process, whose rows times training rows leave the cache."""
     pace, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
     for _ in range(2):
-        pace.ask(model, X, len(X))
+        pace.call(model, X, len(X))
     assert sizes[:2] == [16_384, 4096]  # each is tried once
     assert max(sizes[2:]) <= 1536
     assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the rest of the rows
@@ -111,7 +111,7 @@ def test_a_hiccup_does_not_last(clock):
     hiccups = iter([0.0, 0.6])
     pace, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
     for _ in range(3):
-        pace.ask(model, X, len(X))
+        pace.call(model, X, len(X))
     assert sizes[:2] == [4096, 1024]
     assert sizes[-3:-1] == [4096, 4096]
     assert sizes.count(1024) < 80
@@ -121,14 +121,14 @@ def test_parts_begin_at_multiples_of_64_and_none_is_small(clock):
     pace, model, sizes = met(clock, lambda n: n * 1e-4)
     for n in (9_217, 10_000, 12_289, 40_003):
         sizes.clear()
-        pace.ask(model, X[:n], n)
+        pace.call(model, X[:n], n)
         assert all(size % 64 == 0 for size in sizes[:-1])
         assert min(sizes) >= 512
 
 
 def test_without_a_look_at_the_model_nothing_is_cut(clock):
     model, sizes = timed(clock, lambda n: n * 1.0)
-    ChunkedCaller().ask(model, X, len(X))
+    ChunkedCaller().call(model, X, len(X))
     assert sizes == [len(X)]
 
 
@@ -147,7 +147,7 @@ def test_without_a_look_at_the_model_nothing_is_cut(clock):
 )
 def test_answers_are_put_together_as_they_came(clock, answer):
     pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, _ = pace.ask(model, X[:3000], 3000)
+    found, _ = pace.call(model, X[:3000], 3000)
     assert len(sizes) > 1
     assert type(found) is type(answer(X))
     assert np.asarray(found).dtype == np.asarray(answer(X)).dtype
@@ -157,7 +157,7 @@ def test_answers_are_put_together_as_they_came(clock, answer):
 @pytest.mark.parametrize("answer", [lambda X: pd.Series(X[:, 0]), lambda X: (X[:, 0], X[:, 1])])
 def test_other_answers_come_in_one_piece(clock, answer):
     pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, calls = pace.ask(model, X[:3000], 3000)
+    found, calls = pace.call(model, X[:3000], 3000)
     assert (sizes, calls, type(found)) == ([3000], 1, type(answer(X)))
 
 
@@ -169,12 +169,12 @@ def test_a_model_may_answer_with_the_same_array_each_time(clock):
         return memory[: len(X)]
 
     pace, model, _ = met(clock, lambda n: n * 1e-3, model)
-    np.testing.assert_array_equal(pace.ask(model, X[:3000], 3000)[0], X[:3000, 0])
+    np.testing.assert_array_equal(pace.call(model, X[:3000], 3000)[0], X[:3000, 0])
 
 
 def test_an_answer_of_the_wrong_length_is_left_to_the_checks(clock):
     pace, model, sizes = met(clock, lambda n: n * 1e-3, lambda X: X[: len(X) // 64 * 64, 0])
-    found, calls = pace.ask(model, X[:3009], 3009)
+    found, calls = pace.call(model, X[:3009], 3009)
     assert len(found) == 3008
     assert sizes[-1] == 3009
     assert calls == len(sizes)
@@ -186,14 +186,14 @@ def test_answers_that_do_not_fit_together_are_left_to_the_checks(clock):
 
     sizes = []
     pace, model, sizes = met(clock, lambda n: n * 1e-3, moody)
-    found, calls = pace.ask(model, X[:3009], 3009)
+    found, calls = pace.call(model, X[:3009], 3009)
     assert (found.shape, calls) == ((3009,), len(sizes))
     assert calls == 3
 
 
 def test_no_rows_are_one_call_of_none(clock):
     pace, model, sizes = met(clock, lambda n: n * 1e-3)
-    assert pace.ask(model, X[:0], 0)[0].shape == (0,)
+    assert pace.call(model, X[:0], 0)[0].shape == (0,)
     assert sizes == [0]
 
 
@@ -235,7 +235,7 @@ def test_a_linear_model_keeps_its_last_bit_wherever_it_is_cut(clock):
         pace, model, _ = met(clock, lambda n: n * 1e-3, fitted.predict)
         for n in (5_003, 20_001, 40_003):
             whole = fitted.predict(np.asfortranarray(X[:n]))
-            parts, calls = pace.ask(model, np.asfortranarray(X[:n]), n)
+            parts, calls = pace.call(model, np.asfortranarray(X[:n]), n)
             assert calls > 1
             np.testing.assert_array_equal(parts, whole)
 
@@ -316,8 +316,8 @@ def test_memory_bounds_these_calls_too():
 def test_the_bar_hears_of_every_part(clock):
     pace, model, sizes = met(clock, lambda n: n * 1e-3)
     heard = []
-    pace.pulse = lambda: heard.append(len(sizes))
-    pace.ask(model, X[:4000], 4000)
+    pace.heartbeat = lambda: heard.append(len(sizes))
+    pace.call(model, X[:4000], 4000)
     assert heard == list(range(1, len(sizes) + 1))
 
 

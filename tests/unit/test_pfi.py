@@ -184,8 +184,8 @@ def test_sampled_rows_keep_their_weights_and_labels():
     rows = pf.local.row
     assert len(np.unique(rows)) == 40
     np.testing.assert_array_equal(pf.local.weight, w[rows])
-    np.testing.assert_allclose(pf.local.own, (product(X) - y)[rows] ** 2)
-    assert pf.baseline == pytest.approx(np.average(pf.local.own, weights=w[rows]))
+    np.testing.assert_allclose(pf.local.before, (product(X) - y)[rows] ** 2)
+    assert pf.baseline == pytest.approx(np.average(pf.local.before, weights=w[rows]))
     exact = important(sd.loss(product), X[rows], y=y[rows], sample_weight=w[rows], exact=True)
     assert (np.abs(pf.mean - exact.mean) <= 4 * pf.std / np.sqrt(30) + 1e-12).all()
     other = important(

@@ -46,7 +46,7 @@ def test_the_area_of_each_class_is_that_of_its_own_rows(make):
     assert list(found) == ["a", "b", "c"]
     for label, pf in found.items():
         hits = label == THREE
-        assert pf.baseline == pytest.approx(roc_auc_score(hits, pf.local.own))
+        assert pf.baseline == pytest.approx(roc_auc_score(hits, pf.local.before))
         want = [pf.baseline - roc_auc_score(hits, after) for after in pf.local.after[0].T]
         np.testing.assert_allclose(pf.values[0], want, atol=1e-12)
 

@@ -138,7 +138,9 @@ def results():
     effect, pair = explained(), explained(("x0", "x1"), method=sd.ALE(bins=3))
     effects = explained(["x0", "x1"])
     return {
+        "BinStats": effect.bins,
         "Effect": effect,
+        "Importance": sd.explain(f, X, method=sd.PFI(), progress=False),
         "Effects": effects,
         "Surface": pair,
         "MultiModelEffect": sd.explain([f, f], X, "x0", progress=False),

@@ -162,7 +162,7 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     q, X = bent()
     method = sd.RHALE(bins=sd.Optimal(criterion="likelihood"), center="start")
     e = sd.explain(q, X, 0, method=method, progress=False)
-    assert np.any(e.bins.trend)
+    assert np.any(e.bins.slope_change)
     counts = np.random.default_rng(3).multinomial(900, np.full(900, 1 / 900), size=3)
     got = {of: e.resampled(counts, of) for of in ("value", "bins", "importance")}
     cell = np.searchsorted(e.cells.edges, e.rows.x, side="right") - 1
@@ -174,7 +174,7 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
             x, d, w = e.rows.x[inside], e.rows.effect[inside], count[inside].astype(float)
             mean, middle = np.average(d, weights=w), np.average(x, weights=w)
             slope = 0.0
-            if e.bins.trend[k] != 0:
+            if e.bins.slope_change[k] != 0:
                 groups = cell[inside]
                 n = np.bincount(groups, w)
                 there = n > 0

@@ -45,7 +45,7 @@ def test_all_rows_are_the_mean_of_single_explanations(method: str) -> None:
     alone = [sd.explain(m, X, "x0", method=method) for m in MODELS]
     mean, between = brute(alone)
     np.testing.assert_allclose(em.value, mean, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(em.between, between, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(em.locate, between, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(em.x, alone[0].x)
     np.testing.assert_allclose(em.heterogeneity, np.mean([e.heterogeneity for e in alone], 0))
     np.testing.assert_allclose(em.std_error, between / np.sqrt(3), rtol=1e-10, atol=1e-14)
@@ -82,7 +82,7 @@ def test_quantile_bins_are_those_of_all_rows_and_ends_beyond_a_fold_are_left_out
     beyond = ~reached
     np.testing.assert_array_equal(em.reached[beyond], 1)
     np.testing.assert_array_equal(em.value[beyond], em.models[1].value[beyond])
-    assert np.isnan(em.between[beyond]).all()
+    assert np.isnan(em.locate[beyond]).all()
     assert np.isnan(em.std_error[beyond]).all()
     assert np.isnan(em.interval(of="models")[0][beyond]).all()
     assert np.isfinite(em.value).all()
@@ -103,7 +103,7 @@ def test_copies_of_a_model_do_not_differ_and_choose_its_bins() -> None:
         em = sd.explain([MODELS[1]] * 3, X, 0, method=method)
         np.testing.assert_array_equal(em.x, alone.x)
         np.testing.assert_array_equal(em.value, alone.value)
-        np.testing.assert_array_equal(em.between, 0)
+        np.testing.assert_array_equal(em.locate, 0)
         np.testing.assert_array_equal(em.heterogeneity, alone.heterogeneity)
 
 
@@ -112,7 +112,7 @@ def test_order_of_models_does_not_matter() -> None:
     other = sd.explain(MODELS[::-1], X, 0, cv=ROWS[::-1])
     np.testing.assert_array_equal(one.x, other.x)
     np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
-    np.testing.assert_allclose(one.between, other.between, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(one.locate, other.locate, rtol=1e-9, atol=1e-15)
 
 
 def test_chosen_bins_see_the_moments_of_all_models() -> None:
@@ -164,7 +164,7 @@ def test_edges_between_two_rows_are_those_of_all_models() -> None:
     for e, rows, k in zip(em.models, parts, (1.0, 3.0), strict=True):
         x = U[rows, 0]
         for left, right, effect, count, trend in zip(
-            e.bins.left, e.bins.right, e.bins.effect, e.bins.count, e.bins.trend, strict=True
+            e.bins.left, e.bins.right, e.bins.effect, e.bins.count, e.bins.slope_change, strict=True
         ):
             last = right == e.x[-1]
             here = (x >= left) & ((x <= right) if last else (x < right))
@@ -183,15 +183,15 @@ def test_trees_of_one_kind_and_mixed_kinds() -> None:
         DecisionTreeRegressor(max_depth=4).fit(np.delete(X, r, 0), np.delete(y, r)) for r in ROWS
     ]
     em = sd.explain(trees, X, 0, cv=ROWS)
-    assert em.spec.local == "steps"
+    assert em.spec.local_effects == "steps"
     assert {len(e.x) for e in em.models} == {len(em.x)}
     mixed = sd.explain([trees[0], LinearRegression().fit(X, y), times(1.0)], X, 0)
-    assert [e.spec.local for e in mixed.models] == ["steps"] * 3
+    assert [e.spec.local_effects for e in mixed.models] == ["steps"] * 3
     alone = sd.explain(trees[0], X, 0)
     assert mixed.models[1].provenance.get("bins") == alone.provenance.get("bins")
     assert "all models" in mixed.models[1].provenance["local_effects"]
     smooth = sd.explain([LinearRegression().fit(X, y), times(1.0)], X, 0)
-    assert [e.spec.local for e in smooth.models] == ["slopes", "differences"]
+    assert [e.spec.local_effects for e in smooth.models] == ["slopes", "differences"]
     exact = sd.explain(trees[:2], X, 0, method=sd.PDP(grid="exact"))
     single = sd.explain(trees[1], X, 0, method=sd.PDP(grid=exact.x))
     np.testing.assert_allclose(exact.models[1].value, single.value)

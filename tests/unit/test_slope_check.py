@@ -18,7 +18,7 @@ def bends(X):
 @pytest.mark.parametrize("method", [sd.RHALE, sd.UALE])
 def test_slopes_are_not_blamed_for_what_bins_straighten(bins, method):
     e = sd.explain(bends, X, 0, method=method(bins=bins))
-    assert e.spec.local == "differences"
+    assert e.spec.local_effects == "differences"
     assert "slope_mismatch" not in {f.code for f in e.checks()}
 
 
@@ -67,7 +67,7 @@ def test_given_slopes_stay_although_those_of_another_model_do_not_match():
     quantiles = np.quantile(Z[:, 0], np.linspace(0, 1, 1000))
     ranks = sd.prediction(lambda Z: np.interp(Z[:, 0], quantiles, np.linspace(-2, 2, 1000)))
     given = sd.prediction(lambda Z: Z[:, 0], slope=lambda Z: np.eye(2)[[0] * len(Z)])
-    assert sd.explain(ranks, Z, 0).spec.local == "steps"
+    assert sd.explain(ranks, Z, 0).spec.local_effects == "steps"
     both = sd.explain([given, ranks], Z, 0)
-    assert [e.spec.local for e in both.models] == ["slopes", "differences"]
+    assert [e.spec.local_effects for e in both.models] == ["slopes", "differences"]
     assert "slope_mismatch" in {f.code for f in both.models[1].checks()}

@@ -204,14 +204,14 @@ def test_replicates_of_bent_bins_bend_anew() -> None:
         slope=lambda X: np.c_[2 * X[:, 0] + X[:, 1], X[:, 0]],
     )
     e = sd.explain(q, X, 0, method=sd.RHALE())
-    assert np.any(e.bins.trend)
+    assert np.any(e.bins.slope_change)
     counts = np.random.default_rng(4).multinomial(400, np.full(400, 1 / 400)).astype(float)
     again = replicated_statistics(e, None)(counts[:, None])
     # By hand, in each bin a line by least squares through the fine cells' means.
     edges = e.x
     curve, start = np.empty(400), 0.0
     d = e.rows.effect
-    for left, right, bends in zip(edges[:-1], edges[1:], e.bins.trend != 0, strict=True):
+    for left, right, bends in zip(edges[:-1], edges[1:], e.bins.slope_change != 0, strict=True):
         inside = (x >= left) & ((x < right) | ((right == edges[-1]) & (x == right)))
         w = counts[inside]
         if bends:

@@ -157,7 +157,7 @@ def test_frequencies_are_repetitions(kind):
     weighted = explained(kind, X, sample_weight=weights.astype(float))
     repeated = explained(kind, times(weights, X))
     np.testing.assert_allclose(weighted.std_error, repeated.std_error, rtol=1e-9)
-    np.testing.assert_allclose(weighted.freedom, repeated.freedom, rtol=1e-9)
+    np.testing.assert_allclose(weighted.df, repeated.df, rtol=1e-9)
     for one, two in zip(weighted.interval(0.9), repeated.interval(0.9), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
     if weighted.cells is not None:
@@ -170,7 +170,7 @@ def test_sampling_weights_that_are_all_alike_are_none(kind):
     plain = explained(kind, X)
     alike = explained(kind, X, sample_weight=np.full(len(X), 0.3), weight_kind="sampling")
     np.testing.assert_allclose(alike.std_error, plain.std_error, rtol=1e-9)
-    np.testing.assert_allclose(alike.freedom, plain.freedom, rtol=1e-9)
+    np.testing.assert_allclose(alike.df, plain.df, rtol=1e-9)
 
 
 @each
@@ -182,7 +182,7 @@ def test_errors_do_not_depend_on_batches_and_scale_with_the_quantity(kind):
     if kind != "slopes":
         scaled = explained(kind, X, lambda X: -7 * joint(X) + 100)
         np.testing.assert_allclose(scaled.std_error, 7 * s.std_error, rtol=1e-9)
-        np.testing.assert_allclose(scaled.freedom, s.freedom, rtol=1e-9)
+        np.testing.assert_allclose(scaled.df, s.df, rtol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["numbers", "level, number", "levels", "slopes"])
@@ -376,7 +376,7 @@ def test_a_pdp_has_the_errors_of_means():
     s = explained("pdp", X)
     own = s.rows.across.reshape(len(X), *s.value.shape)
     np.testing.assert_allclose(s.std_error, own.std(axis=0, ddof=1) / np.sqrt(len(X)), rtol=1e-10)
-    assert (s.freedom == len(X) - 1).all()
+    assert (s.df == len(X) - 1).all()
     assert s.support is None
 
 
@@ -471,7 +471,7 @@ def test_saved_and_loaded(kind, tmp_path):
     s.save(tmp_path / "s.npz")
     again = sd.load(tmp_path / "s.npz")
     np.testing.assert_array_equal(again.std_error, s.std_error)
-    np.testing.assert_array_equal(again.freedom, s.freedom)
+    np.testing.assert_array_equal(again.df, s.df)
     for method in ("analytic", "bootstrap"):
         np.testing.assert_array_equal(
             again.interval(method=method, replicates=20), s.interval(method=method, replicates=20)

@@ -184,7 +184,7 @@ def test_times_are_continuous(X):
     feature = as_dataset(X).features[0]
     assert feature.kind == "continuous"
     assert feature.time is not None
-    assert feature.per == "day"
+    assert feature.slope_denominator == "day"
 
 
 @pytest.mark.parametrize("X", FRAMES)

@@ -467,7 +467,7 @@ def test_where_torch_finds_no_derivative_there_are_differences():
     means = [np.cos(X[home == b, 0]).mean() for b in range(5)]
     np.testing.assert_allclose(e.bins.effect, means, atol=1e-6)
     feature = _source(X).features[0]
-    assert "no derivative was found (RuntimeError" in q.traits(feature).source
+    assert "no derivative was found (RuntimeError" in q.derivative_info(feature).description
 
 
 def test_slopes_that_are_not_finite_are_refused():

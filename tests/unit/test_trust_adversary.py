@@ -143,7 +143,7 @@ def test_draws_from_moments_follow_the_lines_of_bins() -> None:
     )
     e = sd.explain(q, x, 0, method=sd.RHALE(), progress=False)
     assert e.bins is not None
-    assert np.any(e.bins.trend)
+    assert np.any(e.bins.slope_change)
     widths = [
         upper - lower
         for source in ("rows", "moments")
@@ -158,7 +158,7 @@ def test_slopes_that_run_along_a_line_are_all_in_the_panel() -> None:
     x = np.random.default_rng(3).uniform(-1, 1, size=(300, 2))
     e = sd.explain(lambda t: t[:, 0] ** 2, x, 0, method="rhale", progress=False)
     assert len(e.bins) == 1
-    assert e.bins.trend[0] == pytest.approx(2.0)
+    assert e.bins.slope_change[0] == pytest.approx(2.0)
     figure = e.plot()
     low, high = figure.axes[1].get_ylim()
     plt.close(figure)
@@ -178,6 +178,6 @@ def test_the_scale_of_several_models_holds_their_parabolas() -> None:
 @pytest.mark.parametrize("size", [1e-170, 1.0, 1e170])
 def test_the_critical_value_of_a_band_has_no_units(size: float) -> None:
     factor = np.array([[1.0, 0.0], [1.0, 1.0], [0.5, 2.0]])
-    block, freedom = np.array([0, 1]), np.array([20.0, 30.0])
-    plain = sup_t(ErrorBlocks(factor, block, freedom), 0.95)
-    assert sup_t(ErrorBlocks(size * factor, block, freedom), 0.95) == pytest.approx(plain, rel=1e-9)
+    block, df = np.array([0, 1]), np.array([20.0, 30.0])
+    plain = sup_t(ErrorBlocks(factor, block, df), 0.95)
+    assert sup_t(ErrorBlocks(size * factor, block, df), 0.95) == pytest.approx(plain, rel=1e-9)

@@ -520,8 +520,8 @@ def test_trees_are_explained_by_steps():
         sd.entropy(sd.ensemble([tree, forest])),
         sd.probability(sd.ensemble(forest), "yes"),
     ):
-        assert q.traits(None).local == "steps"
-    assert sd.entropy(sd.ensemble([tree, logistic()])).traits(None).local == "differences"
+        assert q.derivative_info(None).kind == "steps"
+    assert sd.entropy(sd.ensemble([tree, logistic()])).derivative_info(None).kind == "differences"
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
@@ -538,7 +538,7 @@ def test_slopes_are_those_of_differences(model, y):
     model.fit(X, y)
     h = 1e-5
     for q in (sd.entropy(model), sd.nll(model), sd.entropy(model, base=2), sd.nll(model, base=2)):
-        assert q.traits(None).local == "slopes"
+        assert q.derivative_info(None).kind == "slopes"
         encoded = q.encoded(y) if q.labelled else None
         found = q.slopes(X, encoded)
         for j in range(3):
@@ -563,7 +563,9 @@ def test_slopes_stay_finite_and_exact_where_probabilities_saturate():
     np.testing.assert_array_equal(slopes[1], 0.0)
     np.testing.assert_allclose(slopes[2], p[2] * w, rtol=1e-12)
     assert (
-        sd.entropy(RandomForestClassifier(3).fit(X, TWO), part="epistemic").traits(None).local
+        sd.entropy(RandomForestClassifier(3).fit(X, TWO), part="epistemic")
+        .derivative_info(None)
+        .kind
         == "steps"
     )
 

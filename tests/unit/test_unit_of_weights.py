@@ -39,7 +39,7 @@ def explained(X, method, unit):
 def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
     X = np.random.default_rng(5).normal(size=(400, 2))
     want, got = explained(X, method, 1.0), explained(X, method, unit)
-    assert got.spec.local == want.spec.local
+    assert got.spec.local_effects == want.spec.local_effects
     np.testing.assert_array_equal(got.bins.low, want.bins.low)
     for name in ("value", "std_error", "heterogeneity"):
         np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-8, atol=1e-12)
@@ -60,7 +60,7 @@ def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
         sample_weight=WEIGHTS * unit,
         weight_kind="sampling",
     )
-    assert e.spec.local == "integer_steps"
+    assert e.spec.local_effects == "integer_steps"
     plain = sd.explain(
         lambda X: 3 * np.sin(X[:, 0] / 30) + X[:, 0] / 60 * X[:, 1], X, 0, method=sd.DALE(bins=5)
     )
@@ -69,8 +69,8 @@ def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
 
 def test_a_single_row_has_no_degrees_of_freedom_whatever_the_rounding():
     alone = Moments.of(np.ones(400), np.arange(400), 400, WEIGHTS)
-    assert (alone.degrees(1, "sampling") == 0).all()
-    np.testing.assert_array_equal(alone.degrees(0, "sampling"), WEIGHTS)
+    assert (alone.df(1, "sampling") == 0).all()
+    np.testing.assert_array_equal(alone.df(0, "sampling"), WEIGHTS)
     pair = Moments.of(np.ones(400), np.arange(400) // 2, 200, WEIGHTS)
     a, b = WEIGHTS[::2], WEIGHTS[1::2]
-    np.testing.assert_allclose(pair.degrees(1, "sampling"), 2 * a * b / (a + b), rtol=1e-12)
+    np.testing.assert_allclose(pair.df(1, "sampling"), 2 * a * b / (a + b), rtol=1e-12)

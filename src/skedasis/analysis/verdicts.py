@@ -217,7 +217,7 @@ def same_everywhere(entropy: Importance) -> bool:
     rows = entropy.local
     if rows is None:
         return True
-    largest = max(np.ptp(rows.own), np.abs(rows.after - rows.own[:, None]).max(initial=0.0))
+    largest = max(np.ptp(rows.before), np.abs(rows.after - rows.before[:, None]).max(initial=0.0))
     return bool(largest <= LEAST_NATS)
 
 
@@ -257,7 +257,7 @@ def _local_changes(entropy: Importance) -> list[float]:
     if entropy.local is None:
         return [0.0] * len(entropy)
     std = entropy.local.difference.std(axis=1)
-    least = max(_LOCAL * float(entropy.local.own.std()), LEAST_NATS)
+    least = max(_LOCAL * float(entropy.local.before.std()), LEAST_NATS)
     return [float(s) if s > least else 0.0 for s in std]
 
 

@@ -184,7 +184,7 @@ class LevelColumn:
     missing : int
         Number of rows with a missing value. They are the last level of a nominal feature, and excluded from an ordinal
         one.
-    outside : int
+    n_other : int
         Number of rows whose level is not among the `top` ones.
     source : Dataset
         The data set of the rows.
@@ -197,7 +197,7 @@ class LevelColumn:
     count: Ints
     weight: Floats
     missing: int
-    outside: int
+    n_other: int
     source: Dataset = field(repr=False)
 
     def __len__(self) -> int:
@@ -208,11 +208,11 @@ class LevelColumn:
         """Return the indices of the rows with a level."""
         return np.flatnonzero(self.codes >= 0)
 
-    def changes(self, codes: Ints) -> dict[int, Any]:
+    def replacements(self, codes: Ints) -> dict[int, Any]:
         """Return the column replacements that insert the levels of these codes, of any shape, into the feature."""
         return dict.fromkeys(self.feature.columns, LevelReplacement(codes, self.levels.rows))
 
-    def similar(self, others: Sequence[Feature] | None = None) -> Ints:
+    def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
         """Return the order of levels in which neighbours have similar values of the other features.
 
         Parameters
@@ -418,7 +418,7 @@ def _keep_top(column: LevelColumn, top: int) -> LevelColumn:
         codes=new_code[column.codes],
         count=column.count[kept],
         weight=column.weight[kept],
-        outside=int(column.count.sum() - column.count[kept].sum()),
+        n_other=int(column.count.sum() - column.count[kept].sum()),
     )
 
 

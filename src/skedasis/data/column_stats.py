@@ -31,7 +31,7 @@ class Summary:
     Parameters
     ----------
     feature : Feature
-    low, high, sd : float
+    low, high, std : float
         Smallest and largest value, and weighted standard deviation (ddof 0).
     missing : int
         Number of rows with a missing value.
@@ -44,7 +44,7 @@ class Summary:
     feature: Feature
     low: float
     high: float
-    sd: float
+    std: float
     missing: int
     integer: bool
     weighted: bool
@@ -142,7 +142,7 @@ class Column:
         return float(len(self.x)) if self.weights is None else float(self.weights.sum())
 
     @cached_property
-    def sd(self) -> float:
+    def std(self) -> float:
         """Return the weighted standard deviation (ddof 0)."""
         if self.low == self.high:
             return 0.0  # the rounded mean of equal numbers may differ from them
@@ -235,7 +235,7 @@ class Column:
             self.feature,
             self.low,
             self.high,
-            self.sd,
+            self.std,
             self.missing,
             self.integer,
             self.weighted,

@@ -195,7 +195,7 @@ class Dataset:
         """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
-    def only(self, places: Ints) -> Dataset:
+    def subset(self, places: Ints) -> Dataset:
         """Return the subset of the rows with these indices, which are ascending."""
         parts = {
             name: None if values is None else values[places]
@@ -307,7 +307,7 @@ class Dataset:
             weights = None if self.weights is None else self.weights[part]
             yield Batch(self, rows, weights, part.stop - part.start, start)
 
-    def some(self, count: int, among: Ints | None = None) -> Batch:
+    def evenly_spaced_batch(self, count: int, among: Ints | None = None) -> Batch:
         """Return a batch of up to `count` rows at even steps through all rows, or through the rows `among`."""
         size = len(self) if among is None else len(among)
         index = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))

@@ -74,7 +74,7 @@ class Feature:
         return self.kind != "nominal" and not any(isinstance(v, str) for v in self.levels or ())
 
     @property
-    def per(self) -> str:
+    def slope_denominator(self) -> str:
         """Return the denominator of slopes: "day" for times, else the unit, else the name."""
         return "day" if self.time is not None else self.unit or self.name
 

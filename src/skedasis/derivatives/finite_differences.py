@@ -35,12 +35,12 @@ _FEW_INTEGERS = 64
 """In a range of at most this many integers, the step to the next one is not small."""
 
 
-def differences(bound: BatchEvaluator, column: Summary) -> Floats:
+def differences(evaluator: BatchEvaluator, column: Summary) -> Floats:
     """Return central differences of the quantity at the batch's rows.
 
     Parameters
     ----------
-    bound : BatchEvaluator
+    evaluator : BatchEvaluator
     column : Summary
         The feature's summary; its standard deviation determines the step.
 
@@ -55,65 +55,67 @@ def differences(bound: BatchEvaluator, column: Summary) -> Floats:
     The difference is divided by the step as realised in floating-point numbers. Integers step to the next one. The cost
     is 2 n model rows, or 4 n if the offset is much larger than the standard deviation (see `_two_steps`).
     """
-    x = bound.column(column.feature.position)
-    eps = round_off(bound, column)
-    small, large = np.cbrt(eps) * column.sd, np.cbrt(eps) * np.maximum(column.sd, np.abs(x))
-    if column.sd == 0:
+    x = evaluator.column(column.feature.position)
+    eps = round_off(evaluator, column)
+    small, large = np.cbrt(eps) * column.std, np.cbrt(eps) * np.maximum(column.std, np.abs(x))
+    if column.std == 0:
         return np.where(np.isnan(x), np.nan, 0.0)
     if column.integer:
         step = float(np.rint(small))
-        return _difference(bound, column, step)[0] if step > 1 else _unit_steps(bound, column)
-    if max(abs(column.low), abs(column.high)) <= FAR * column.sd:
-        return _difference(bound, column, large)[0]
-    return _two_steps(bound, column, small, large, eps)
+        return (
+            _difference(evaluator, column, step)[0] if step > 1 else _unit_steps(evaluator, column)
+        )
+    if max(abs(column.low), abs(column.high)) <= FAR * column.std:
+        return _difference(evaluator, column, large)[0]
+    return _two_steps(evaluator, column, small, large, eps)
 
 
-def _unit_steps(bound: BatchEvaluator, column: Summary) -> Floats:
+def _unit_steps(evaluator: BatchEvaluator, column: Summary) -> Floats:
     """Return the differences to the next integer, and for the largest value from the previous one.
 
     The model is never evaluated between integers. Summed over the integers from a to b, these differences give exactly
     q(b) - q(a), which central differences do not; this fits bins with integer edges that are closed on the left.
     """
     j = column.feature.position
-    x = bound.column(j)
+    x = evaluator.column(j)
     missing = np.isnan(x)
     low = np.where(x >= column.high, x - 1, x)
     low = np.where(missing, column.low, low)
-    return np.where(missing, np.nan, bound.edge_differences(j, low, low + 1))
+    return np.where(missing, np.nan, evaluator.edge_differences(j, low, low + 1))
 
 
-def round_off(bound: BatchEvaluator, column: Summary) -> float:
+def round_off(evaluator: BatchEvaluator, column: Summary) -> float:
     """Return the larger unit round-off of the column's dtype and of the model's arithmetic."""
     own = np.finfo(column.dtype).eps if column.dtype.kind == "f" else np.finfo(float).eps
-    return float(max(own, bound.eps))
+    return float(max(own, evaluator.eps))
 
 
 def _difference(
-    bound: BatchEvaluator, column: Summary, step: Floats | float
+    evaluator: BatchEvaluator, column: Summary, step: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the slope, the realised width, and the larger absolute value of the quantity on both sides."""
     j = column.feature.position
-    x = bound.column(j)
+    x = evaluator.column(j)
     if column.missing:
         # A row without a value gets the slope NaN below; here it is evaluated at a value inside the data.
         x = np.where(np.isnan(x), column.low, x)
-        step = np.where(np.isnan(step), column.sd, step)
+        step = np.where(np.isnan(step), column.std, step)
     step = np.maximum(step, column.resolution)  # the smallest step between two times
     low, high = column.snap(x - step), column.snap(x + step)
     if column.integer:
         # A whole step may leave the data (from 0 and 1 to -1 and 2): at the ends the difference is one-sided.
         low, high = np.maximum(low, column.low), np.minimum(high, column.high)
-    both = bound.sweep(j, np.stack([low, high]).T)
+    both = evaluator.sweep(j, np.stack([low, high]).T)
     with np.errstate(invalid="ignore"):
         width = high - low
         slope = (both[:, 1] - both[:, 0]) / width
     if column.missing:
-        slope[np.isnan(bound.column(j))] = np.nan
+        slope[np.isnan(evaluator.column(j))] = np.nan
     return slope, width, np.abs(both).max(axis=1)
 
 
 def _two_steps(
-    bound: BatchEvaluator, column: Summary, small: float, large: Floats, eps: float
+    evaluator: BatchEvaluator, column: Summary, small: float, large: Floats, eps: float
 ) -> Floats:
     """Choose row by row between a step proportional to the standard deviation and one proportional to the offset.
 
@@ -123,13 +125,13 @@ def _two_steps(
     curved between the two, and the small step is right.
     """
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
-    near, width, size = _difference(bound, column, max(small, 32 * spacing))
+    near, width, size = _difference(evaluator, column, max(small, 32 * spacing))
     # Far enough to give w to 1e-9, and no further: the model may not be defined far outside the data.
-    enough = 2e9 * eps * np.abs(bound.column(column.feature.position))
+    enough = 2e9 * eps * np.abs(evaluator.column(column.feature.position))
     large = np.minimum(large, np.maximum(small, enough))
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            far, far_width, far_size = _difference(bound, column, large)
+            far, far_width, far_size = _difference(evaluator, column, large)
     except ModelOutputError:  # not finite so far outside the data: only the small step remains
         return near
     noise = 8 * eps * (size / width + far_size / far_width)
@@ -141,7 +143,7 @@ def _two_steps(
 
 
 def probe_derivatives(
-    bound: BatchEvaluator, column: Summary, values: Floats | None = None
+    evaluator: BatchEvaluator, column: Summary, values: Floats | None = None
 ) -> DerivativeInfo:
     """Return whether a quantity without slopes has meaningful differences by a feature, or is piecewise constant.
 
@@ -151,7 +153,7 @@ def probe_derivatives(
 
     Parameters
     ----------
-    bound : BatchEvaluator
+    evaluator : BatchEvaluator
     column : Summary
     values : ndarray of float, optional
         The sorted distinct values of an integer feature: the model is evaluated at these only.
@@ -163,30 +165,30 @@ def probe_derivatives(
     kind = "differences between integers" if column.integer else "central differences"
     differences_traits = DerivativeInfo("differences", kind)
     j = column.feature.position
-    x = bound.column(j)
+    x = evaluator.column(j)
     there = ~np.isnan(x)
-    if column.sd == 0 or there.sum() < 2:
+    if column.std == 0 or there.sum() < 2:
         return differences_traits
     middle = np.array([float(np.nanquantile(x, 0.5, method="lower"))])
     filled = np.where(there, x, column.snap(middle))
     donors = np.roll(np.sort(filled), len(x) // 2)
     ends = np.full(len(x), column.low), np.full(len(x), column.high)
-    responses = bound.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
+    responses = evaluator.sweep(j, np.stack([ends[0], donors, ends[1]]).T)
     change = np.ptp(responses, axis=1)
-    eps = round_off(bound, column)
+    eps = round_off(evaluator, column)
     # Forests that sum their trees in varying order return a varying last digit: that is no slope.
-    noise = 16 * eps * np.abs(responses).max(axis=1) / (np.cbrt(eps) * column.sd)
-    slope, sloped = _persistent_slopes(bound, column, noise, values)
+    noise = 16 * eps * np.abs(responses).max(axis=1) / (np.cbrt(eps) * column.std)
+    slope, sloped = _persistent_slopes(evaluator, column, noise, values)
     # Slopes below the noise may be real, and may add up to a change over the whole range.
     by_noise = 10 * (column.high - column.low) * np.abs(slope[~sloped & (np.abs(slope) <= noise)])
     if np.count_nonzero(sloped) <= len(x) // 50 and change.max() > by_noise.max(initial=0.0):
         source = "differences across bins: the model is piecewise constant (detected)"
-        return DerivativeInfo("steps", source, certain=False)
+        return DerivativeInfo("steps", source, exact=False)
     return differences_traits
 
 
 def _persistent_slopes(
-    bound: BatchEvaluator, column: Summary, noise: Floats, values: Floats | None
+    evaluator: BatchEvaluator, column: Summary, noise: Floats, values: Floats | None
 ) -> tuple[Floats, Bools]:
     """Return differences, and the rows in which they are slopes: they persist when the step is a sixteenth.
 
@@ -195,20 +197,20 @@ def _persistent_slopes(
     """
     if column.integer:
         if values is None:
-            values = np.unique(np.append(bound.column(column.feature.position), column.low))
+            values = np.unique(np.append(evaluator.column(column.feature.position), column.low))
             values = values[~np.isnan(values)]
-        return _persistent_integer_slopes(bound, column, noise, values)
-    eps = round_off(bound, column)
+        return _persistent_integer_slopes(evaluator, column, noise, values)
+    eps = round_off(evaluator, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
-    step = max(float(np.cbrt(eps)) * column.sd, 64 * spacing)
-    long, short = (np.nan_to_num(_difference(bound, column, s)[0]) for s in (step, step / 16))
+    step = max(float(np.cbrt(eps)) * column.std, 64 * spacing)
+    long, short = (np.nan_to_num(_difference(evaluator, column, s)[0]) for s in (step, step / 16))
     # The shorter step divides rounding errors of the same size by a sixteenth of the width.
     tolerance = np.maximum(np.maximum(np.abs(long), np.abs(short)) / 2, 16 * noise)
     return long, (np.abs(long) > noise) & (np.abs(long - short) <= tolerance)
 
 
 def _persistent_integer_slopes(
-    bound: BatchEvaluator, column: Summary, noise: Floats, values: Floats
+    evaluator: BatchEvaluator, column: Summary, noise: Floats, values: Floats
 ) -> tuple[Floats, Bools]:
     """Return the slopes between neighbouring observed integers, and the rows in which they resemble the next slope.
 
@@ -217,12 +219,12 @@ def _persistent_integer_slopes(
     features has where they are equal. In a range of few integers a smooth function may curve as much between two
     integers: there every change counts. Changes in at most a tenth of the rows count as jumps.
     """
-    x, last = bound.column(column.feature.position), len(values) - 1
+    x, last = evaluator.column(column.feature.position), len(values) - 1
     there = np.where(np.isnan(x), column.low, x)
     middle = np.clip(np.searchsorted(values, there), min(1, last), max(last - 1, 0))
     near = values[np.stack([middle - min(1, last), middle, np.minimum(middle + 1, last)])]
     widths = np.maximum(np.diff(near, axis=0), 1.0)
-    before, after = np.diff(bound.sweep(column.feature.position, near.T), axis=1).T / widths
+    before, after = np.diff(evaluator.sweep(column.feature.position, near.T), axis=1).T / widths
     larger = np.maximum(np.abs(before), np.abs(after))
     changes = larger > noise
     if column.high - column.low <= _FEW_INTEGERS:
@@ -244,13 +246,13 @@ Derivatives = tuple[Floats, Floats | None, Floats | None]
 
 
 def mixed_differences(
-    bound: BatchEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
+    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
 ) -> Derivatives:
     """Return the mixed second derivative by two features, and the slopes if they cost no further model rows, each (n,).
 
     Parameters
     ----------
-    bound : BatchEvaluator
+    evaluator : BatchEvaluator
     columns : tuple of Summary
     sloped : bool
         Whether the quantity has slopes of its own.
@@ -267,18 +269,18 @@ def mixed_differences(
     in the rounding of q. Then a wide step is taken as well, at twice the cost, and each row uses it if both agree
     within the rounding of the small step (as `differences` does for slopes).
     """
-    if columns[0].sd == 0 or columns[1].sd == 0:
+    if columns[0].std == 0 or columns[1].std == 0:
         # A constant feature has no mixed derivative: only the slope by the other feature is left.
-        first, second = (None if sloped else differences(bound, c) for c in columns)
-        return np.zeros(len(bound)), first, second
+        first, second = (None if sloped else differences(evaluator, c) for c in columns)
+        return np.zeros(len(evaluator)), first, second
     second_difference = _difference_of_slopes if sloped else _difference_of_values
-    near, noise = second_difference(bound, columns, None)
-    eps = max(round_off(bound, c) for c in columns)
+    near, noise = second_difference(evaluator, columns, None)
+    eps = max(round_off(evaluator, c) for c in columns)
     # In single precision smaller offsets already need the wide step.
     enough = min(FAR, eps**-0.25)
-    if not any(max(abs(c.low), abs(c.high)) > enough * c.sd for c in columns):
+    if not any(max(abs(c.low), abs(c.high)) > enough * c.std for c in columns):
         return near
-    far, _ = second_difference(bound, columns, _WIDE)
+    far, _ = second_difference(evaluator, columns, _WIDE)
     agree = np.abs(near[0] - far[0]) <= noise
     first, second = (_choose(agree, n, f) for n, f in zip(near[1:], far[1:], strict=True))
     return np.where(agree, far[0], near[0]), first, second
@@ -289,27 +291,27 @@ def _choose(agree: Bools, near: Floats | None, far: Floats | None) -> Floats | N
 
 
 def _difference_of_slopes(
-    bound: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
+    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return differences of slopes, and a bound of their rounding errors."""
     first, second = columns
-    eps = round_off(bound, second)
-    low, high, width = _around(bound, second, eps, 1 / 3, wide)
-    slopes = bound.slopes_at(first.feature.position, second.feature.position, (low, high))
+    eps = round_off(evaluator, second)
+    low, high, width = _around(evaluator, second, eps, 1 / 3, wide)
+    slopes = evaluator.slopes_at(first.feature.position, second.feature.position, (low, high))
     noise = 8 * eps * np.abs(slopes).max(axis=1) / width
     return ((slopes[:, 1] - slopes[:, 0]) / width, None, None), noise
 
 
 def _difference_of_values(
-    bound: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
+    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return second differences with both slopes, and a bound of the second differences' rounding errors."""
-    eps = max(round_off(bound, c) for c in columns)
-    low0, high0, width0 = _around(bound, columns[0], eps, 1 / 4, wide)
-    low1, high1, width1 = _around(bound, columns[1], eps, 1 / 4, wide)
+    eps = max(round_off(evaluator, c) for c in columns)
+    low0, high0, width0 = _around(evaluator, columns[0], eps, 1 / 4, wide)
+    low1, high1, width1 = _around(evaluator, columns[1], eps, 1 / 4, wide)
     j0, j1 = columns[0].feature.position, columns[1].feature.position
     corners = {j0: (low0, high0, low0, high0), j1: (low1, low1, high1, high1)}
-    q = bound.sweep_together(corners, 4)
+    q = evaluator.sweep_together(corners, 4)
     below, above = q[:, 1] - q[:, 0], q[:, 3] - q[:, 2]
     mixed = (above - below) / (width0 * width1)
     before, after = q[:, 2] - q[:, 0], q[:, 3] - q[:, 1]
@@ -318,14 +320,14 @@ def _difference_of_values(
 
 
 def _around(
-    bound: BatchEvaluator, column: Summary, eps: float, power: float, wide: float | None
+    evaluator: BatchEvaluator, column: Summary, eps: float, power: float, wide: float | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return values on both sides of the rows' values, representable in the column, and their distance.
 
     Integers step to their neighbours, and stay inside the range of the data.
     """
-    x = bound.column(column.feature.position)
-    sd = column.sd
+    x = evaluator.column(column.feature.position)
+    sd = column.std
     if column.integer:
         whole = max(1.0, np.rint((wide or eps**power) * sd))
         low, high = np.maximum(x - whole, column.low), np.minimum(x + whole, column.high)

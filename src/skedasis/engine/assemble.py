@@ -109,7 +109,7 @@ def check_heterogeneity_rows(rows: Any) -> int | None:
 def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
     """Warn about arguments that the requested method ignores, and raise if it lacks one; see `Parameters.heed`."""
     if method is not None:
-        as_method(method).heed(model, y)
+        as_method(method).warn_unused_arguments(model, y)
 
 
 def resolve_method_and_selection(
@@ -169,7 +169,7 @@ def finalize_task(
     exact, about = job.sample is None, about_of(job, label, task)
     missing = local.moments.get(MISSING)
     local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
-    result = task.variant.read(job.plans[label, task.key], local, about, exact=exact, kind=kind)
+    result = task.variant.finalize(job.plans[label, task.key], local, about, exact=exact, kind=kind)
     if "missing" in local.notes:
         # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
         result = result.with_provenance({"missing": local.notes["missing"]})
@@ -207,7 +207,7 @@ def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float)
     from skedasis import __version__
 
     weights = job.source.weights
-    requested = max(t.variant.rows_wanted(len(job.source)) for t in job.tasks)
+    requested = max(t.variant.n_rows_to_keep(len(job.source)) for t in job.tasks)
     enough = job.sample is None or int(job.sample.sum()) >= requested
     return {
         "method": job.method.name,
@@ -259,7 +259,7 @@ def _about(quantity: Quantity, source: Dataset, column: Any) -> About:
         quantity.name,
         quantity.unit,
         source.library,
-        _std_of_codes(column) if categorical else column.sd,
+        _std_of_codes(column) if categorical else column.std,
         column.missing,
         column.feature.dtype if categorical else str(column.dtype),
     )

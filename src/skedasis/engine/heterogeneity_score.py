@@ -110,7 +110,7 @@ def compute_scores(
     # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
-    part = source.only(ascending)
+    part = source.subset(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
     evaluated = _evaluated_rows(job, tasks, part, rows)
     own, changes, meter = _evaluate(job, part, swaps, evaluated, n_jobs, show)
@@ -256,7 +256,7 @@ def _evaluate(
     """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
-        part = part.only(some)
+        part = part.subset(some)
         swaps = {
             k: replace(w, donors=w.donors[some], moves=w.moves[some]) for k, w in swaps.items()
         }
@@ -270,7 +270,7 @@ def _evaluate(
     text = f"Heterogeneity scores of {job.quantity.describe()}"
     limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
     with limiter as begin, Progress(len(batches) * len(swaps), text, show) as bar:
-        pace.pulse = lambda: bar.advance(0)
+        pace.heartbeat = lambda: bar.advance(0)
 
         def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:
             return (positions[batch.places], *_batch(job, batch, swaps, bar))
@@ -289,7 +289,7 @@ def _batch(
 ) -> tuple[SwapResponses, CallStats]:
     """Evaluate one batch; see `_evaluate`."""
     evaluators = make_evaluators(job, batch, 1)
-    at: dict[Any, Floats] = {label: evaluator.at() for label, evaluator in evaluators.items()}
+    at: dict[Any, Floats] = {label: evaluator.values() for label, evaluator in evaluators.items()}
     moved: dict[Key, Floats] = {}
     for key, swap in swaps.items():
         for label, evaluator in evaluators.items():
@@ -312,10 +312,10 @@ def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:
     donors = swap.donors[positions]
     all_rows = len(moved) >= _MOST * len(batch)
     if not all_rows:
-        evaluator, donors = evaluator.some(moved), donors[moved]
+        evaluator, donors = evaluator.subset(moved), donors[moved]
     # The columns of a group have the same donors, so that their combinations stay observed ones.
     borrowed = DonorRows(donors[None])
     swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
-    difference = swapped - evaluator.at()
+    difference = swapped - evaluator.values()
     change[moved] = difference[moved] if all_rows else difference
     return change

@@ -188,7 +188,7 @@ class RowSubset:
 
 def some_rows(source: Dataset, rows: Ints) -> Dataset:
     """Return a source with the rows that one model is explained on. Unlike a sample, these are all its rows."""
-    return source if len(rows) == len(source) else replace(source.only(rows), sampled=False)
+    return source if len(rows) == len(source) else replace(source.subset(rows), sampled=False)
 
 
 def _column(column: Any, rows: Ints, some: Dataset) -> Any:
@@ -214,7 +214,7 @@ def _levels(column: LevelColumn, rows: Ints, some: Dataset) -> LevelColumn:
     left = int(np.count_nonzero(~there))
     missing_is_level = column.feature.kind == "nominal" and None in column.levels.values
     missing = int(count[column.levels.values.index(None)]) if missing_is_level else 0
-    if not missing_is_level and not column.outside:
+    if not missing_is_level and not column.n_other:
         missing = left
     return replace(
         column,
@@ -223,7 +223,7 @@ def _levels(column: LevelColumn, rows: Ints, some: Dataset) -> LevelColumn:
         count=count.astype(np.int64),
         weight=weight,
         missing=missing,
-        outside=left if column.outside else 0,
+        n_other=left if column.n_other else 0,
         source=some,
     )
 
@@ -292,19 +292,23 @@ def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, DerivativeInfo]:
         plans = [job.plans[key] for job in jobs]
         if not all(isinstance(p, Plan) for p in plans) or _same_cells(plans):
             continue
-        kinds = [_KIND_OF_QUANTITY.get(p.traits.local, p.traits.local) for p in plans]
+        kinds = [
+            _KIND_OF_QUANTITY.get(p.derivative_info.kind, p.derivative_info.kind) for p in plans
+        ]
         local: Any = max(kinds, key=_KINDS.index)
-        jumps = [p.traits.jumps for p in plans]
+        jumps = [p.derivative_info.breakpoints for p in plans]
         known = [j for j in jumps if j is not None]
         said = "differences, the kind of local effect that all models support"
         every = np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
-        agreed[key] = DerivativeInfo(local, said, all(p.traits.certain for p in plans), every)
+        agreed[key] = DerivativeInfo(
+            local, said, all(p.derivative_info.exact for p in plans), every
+        )
     return agreed
 
 
 def _same_cells(plans: Sequence[Plan]) -> bool:
     """Return whether all plans have the same kind of local effect and the same cells."""
-    steps = {p.traits.local == "steps" for p in plans}
+    steps = {p.derivative_info.kind == "steps" for p in plans}
     places = [p.bins.edges if isinstance(p.cells, Cells) else p.grid.points for p in plans]
     return len(steps) == 1 and all(np.array_equal(places[0], p) for p in places)
 
@@ -333,7 +337,7 @@ class _ChosenBins(Binning):
 
     def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
         """Return the indices of the edges of the bins."""
-        return self.segments_.kept
+        return self.segments_.edge_index
 
     def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
         """Return the bins, and in which of them the slope changes linearly."""
@@ -363,9 +367,9 @@ def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any,
         for label in job.outputs if _scheme(task.variant) is not None else ():
             key = label, task.key
             plan, pooled = _pooled(found, key)
-            if isinstance(plan, Plan) and plan.traits.on_cells:
+            if isinstance(plan, Plan) and plan.derivative_info.on_cells:
                 continue  # `run_shared_rounds` chose their bins
-            whole = task.variant.read(
+            whole = task.variant.finalize(
                 plan, pooled, about_of(job, label, task), exact=True, kind=kind
             )
             if whole.bins is None or len(whole.bins) == 0:
@@ -396,7 +400,7 @@ def run_shared_rounds(
         for label in job.outputs:
             key = label, task.key
             plan = job.plans[key]
-            if not isinstance(plan, Plan) or not plan.traits.on_cells:
+            if not isinstance(plan, Plan) or not plan.derivative_info.on_cells:
                 continue
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)
@@ -441,10 +445,10 @@ def _with_bins(variant: Any, chosen: Segments) -> Any:
 def _segments(plan: Any, whole: Any) -> Segments:
     """Return the bins of an effect as indices of the planned edges, or of levels."""
     bins = whole.bins
-    trend = bins.trend != 0 if np.any(bins.trend) else None
+    trend = bins.slope_change != 0 if np.any(bins.slope_change) else None
     if isinstance(plan, Plan):
         return Segments(np.searchsorted(plan.bins.edges, bins.edges), trend)
-    places = whole.levels.places
+    places = whole.levels.codes
     return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
@@ -472,7 +476,7 @@ def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]
     if getattr(plan, "coarse", None) is not None:
-        plan = replace(plan, cells=plan.bins.keep(plan.coarse), coarse=None)
+        plan = replace(plan, cells=plan.bins.merge(plan.coarse), coarse=None)
     rows: dict[str, Any] = {}
     if isinstance(plan, Plan) and all(model_run.job.sample is None for model_run in found):
         rows = _rows([model_run.gathered[key].kept for model_run in found], fraction)
@@ -634,7 +638,7 @@ def _replace_slopes(
     """
     failed: dict[Key, DerivativeInfo] = {}
     plans = [item for model_run in found for item in model_run.job.plans.items()]
-    given = {key for key, plan in plans if isinstance(plan, Plan) and plan.traits.given}
+    given = {key for key, plan in plans if isinstance(plan, Plan) and plan.derivative_info.given}
     for model_run in found:
         _, checks = check_slopes(
             model_run.job, model_run.gathered, model_run.scores, options.seed, options.weight_kind

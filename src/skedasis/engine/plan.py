@@ -143,10 +143,10 @@ def prepare_job(
     rows, copies = _batch_size(source, tasks, plans, evaluated, settings.memory)
     variants = {t.key: t.variant for t in tasks}
     budget = settings.keep // max(1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items()))
-    requested = max(t.variant.rows_wanted(len(source)) for t in tasks)
+    requested = max(t.variant.n_rows_to_keep(len(source)) for t in tasks)
     kept = min(requested, budget)
     if kept < requested:
-        plans = {(o, k): variants[k].refined(p) for (o, k), p in plans.items()}
+        plans = {(o, k): variants[k].with_fine_cells(p) for (o, k), p in plans.items()}
     return Job(
         quantity,
         outputs,
@@ -189,8 +189,8 @@ def _batch_size(
     """Return the number of rows of a batch, and the number of its copies in one call of the model."""
     outputs = len(evaluated.outputs)
     by_task = {t.key: [p for (_, k), p in plans.items() if k == t.key] for t in tasks}
-    sets = max(t.variant.sets(by_task[t.key]) for t in tasks)
-    held = max(t.variant.held(by_task[t.key]) for t in tasks)
+    sets = max(t.variant.points_per_call(by_task[t.key]) for t in tasks)
+    held = max(t.variant.floats_per_row(by_task[t.key]) for t in tasks)
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
     tape = outputs if outputs > 1 else 0
     row_bytes = 8 * ((len(source.features) + 8) * sets * outputs + held * (4 + tape))
@@ -235,8 +235,10 @@ def _plans(
             continue
         tape = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
-            traits = tuple(_traits(quantity, source, c, checked, tape, task) for c in task.columns)
-            known = traits[0] if len(traits) == 1 else traits
+            derivative_info = tuple(
+                _derivative_info(quantity, source, c, checked, tape, task) for c in task.columns
+            )
+            known = derivative_info[0] if len(derivative_info) == 1 else derivative_info
             common = agreed.get((label, task.key))
             plans[label, task.key] = _plan_of(task, known, common)
     return plans
@@ -251,7 +253,7 @@ def _plan_of(task: Task, known: Any, common: DerivativeInfo | None) -> Any:
     if common is None:
         return task.variant.plan(task.column, known)
     plan = task.variant.plan(task.column, common)
-    if plan.traits.local not in ("slopes", "differences"):
+    if plan.derivative_info.kind not in ("slopes", "differences"):
         return plan
     return replace(task.variant.plan(task.column, known), cells=plan.cells)
 
@@ -279,7 +281,7 @@ def _no_derivatives(task: Task) -> Any:
     return none if len(task.columns) == 1 else (none, none)
 
 
-def _traits(
+def _derivative_info(
     quantity: Quantity,
     source: Dataset,
     column: Any,
@@ -289,10 +291,14 @@ def _traits(
 ) -> DerivativeInfo:
     if not isinstance(column, Column):
         return DerivativeInfo("levels", "differences between levels")
-    traits = quantity.traits(column.feature)
+    derivative_info = quantity.derivative_info(column.feature)
     if len(task.columns) == 1 and task.variant.observed_only(column):
-        return traits  # probing derivatives would evaluate the model between observed values
-    values = column.distinct_values if column.integer and traits.local == "differences" else None
+        return (
+            derivative_info  # probing derivatives would evaluate the model between observed values
+        )
+    values = (
+        column.distinct_values if column.integer and derivative_info.kind == "differences" else None
+    )
     return derivative_info_of(quantity, source, column.summary(), checked, tape, values)
 
 

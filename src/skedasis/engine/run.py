@@ -154,7 +154,7 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
         limiter as begin,
         Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
     ):
-        pace.pulse = lambda: bar.advance(0)
+        pace.heartbeat = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
             previous: list[BatchEvaluator | None] = getattr(
@@ -197,7 +197,7 @@ def _batch(
             key = label, task.key
             if key not in job.plans:  # later rounds plan some outputs only
                 continue
-            gathered[key] = task.variant.local(evaluator, job.plans[key], keep)
+            gathered[key] = task.variant.compute(evaluator, job.plans[key], keep)
             if key in job.donors:
                 moments, refusal = missing_moments(evaluator, job.donors[key])
                 gathered[key].moments[MISSING] = moments
@@ -220,7 +220,7 @@ def make_evaluators(
     batch : Batch
     copies : int
         Copies of the batch's rows in one call of the model.
-    used : list of BatchEvaluator or None, optional
+    previous : list of BatchEvaluator or None, optional
         The same worker's evaluators of the previous batch, whose memory is reused.
     """
     tape = ResponseCache() if len(job.outputs) > 1 else None
@@ -232,7 +232,7 @@ def make_evaluators(
     for (label, quantity), previous_evaluator in zip(
         job.outputs.items(), previous_evaluators, strict=True
     ):
-        evaluator = quantity.on(batch, copies, job.checked.eps, previous_evaluator, tape)
+        evaluator = quantity.evaluator(batch, copies, job.checked.eps, previous_evaluator, tape)
         evaluator.shared, evaluator.pace = shared, job.checked.pace
         evaluators[label] = evaluator
     return evaluators

@@ -107,7 +107,7 @@ def check_slopes(
         return {}, {}
     source = job.source
     rows = score_rows(identifiers(source), source.weights, ROWS, seed)
-    part = source.only(np.sort(rows.rows))
+    part = source.subset(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
     by_feature = {t.key: t for t in job.tasks}
     results = {
@@ -152,7 +152,7 @@ def check_slopes(
 def _has_slopes(plan: object) -> bool:
     """Return whether the local effects of a plan are slopes, and the plan has bins on which to check them."""
     kinds = ("slopes", "differences")
-    return isinstance(plan, Plan) and plan.traits.local in kinds and len(plan.bins) > 0
+    return isinstance(plan, Plan) and plan.derivative_info.kind in kinds and len(plan.bins) > 0
 
 
 def _cells_of(part: Dataset, effect: Effect, *, follows_curve: bool) -> Cells:
@@ -184,22 +184,22 @@ def _differences(evaluator: BatchEvaluator, j: int, cells: Cells) -> Floats:
     out = np.full(len(cell), np.nan)
     inside = np.flatnonzero(cell >= 0)
     if len(inside):
-        part = evaluator if len(inside) == len(cell) else evaluator.some(inside)
-        out[inside] = part.across(j, cells.edges, cell[inside])
+        part = evaluator if len(inside) == len(cell) else evaluator.subset(inside)
+        out[inside] = part.cell_differences(j, cells.edges, cell[inside])
     return out
 
 
 def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
     """Return whether slopes failed the check and may be replaced (neither given nor requested by name)."""
     variant = next(t.variant for t in job.tasks if t.key == key[1])
-    return not check.passed and variant.replaces_slopes and not job.plans[key].traits.given
+    return not check.passed and variant.replaces_slopes and not job.plans[key].derivative_info.given
 
 
 def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
     """Return the description of the step function that replaces slopes which failed the check."""
     source = (
-        f"differences across bins, because the slopes ({job.plans[key].traits.source}) do not match the differences "
-        f"of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
+        f"differences across bins, because the slopes ({job.plans[key].derivative_info.description}) do not match "
+        f"the differences of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
     )
     return DerivativeInfo("steps", source)
 
@@ -213,7 +213,7 @@ def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
         column = job.source.column(feature.position)
         column.feature = feature
         plan = task.variant.plan(column, info)
-        job.plans[label, key] = plan if job.sample is None else task.variant.refined(plan)
+        job.plans[label, key] = plan if job.sample is None else task.variant.with_fine_cells(plan)
 
 
 def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:

@@ -7,7 +7,6 @@ into one `Task` for each feature or pair, which the later steps (`plan`, `run`, 
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from skedasis.data.categories import LevelColumn, TooManyLevels, apply_groups
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, OutOfRange, find_feature
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.ale_pairs import check_pair
@@ -233,11 +232,10 @@ class FeatureSelection:
         ):
             if names:
                 many = ("feature", "was") if len(names) == 1 else ("features", "were")
-                warnings.warn(
+                warn_caller(
                     f"{method.name}: {len(names)} {many[0]} with {problem} {many[1]} left out: "
                     f"{', '.join(names[:8])}{', …' if len(names) > 8 else ''}.{fix}",
                     LeftOutWarning,
-                    stacklevel=4,
                 )
         return list(found.values())
 

@@ -91,7 +91,7 @@ class Accumulated(Parameters):
     accumulate : {"variance", "std"}
         How heterogeneity is accumulated: RHALE Eq. 16 or UALE Eq. 9.
     ddof : int
-        Delta degrees of freedom: variances within bins are divided by n_k - ddof.
+        Delta degrees of df: variances within bins are divided by n_k - ddof.
     accumulate_se : {"quadrature", "sum"}
         How standard errors are accumulated; "sum" is the draft's Eq. 5, conservative.
     top_levels : int, optional
@@ -128,7 +128,7 @@ class Accumulated(Parameters):
     @property
     def follows_curve(self) -> bool:
         """Return whether bins are chosen by penalized likelihood."""
-        return self.binning().by_risk
+        return self.binning().uses_likelihood
 
     def check(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""
@@ -146,7 +146,7 @@ class Accumulated(Parameters):
             return self.for_levels(feature)
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the fine cells, which depend on the column only.
 
         The curve of a feature with few values consists of differences between adjacent values, unless slopes or
@@ -154,62 +154,68 @@ class Accumulated(Parameters):
         model without slopes, local effects are such differences, too, but the cells are those of the scheme.
         """
         scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
-        traits = self._local_effects(column, traits, fixed=is_fixed(bins), plain=bins == "auto")
-        cells = cells_for_column(bins, scheme, column, traits.local, traits.jumps)
-        by_values = traits.local in ("value_steps", "integer_steps") and len(cells) > 0
+        derivative_info = self._local_effects(
+            column, derivative_info, fixed=is_fixed(bins), plain=bins == "auto"
+        )
+        cells = cells_for_column(
+            bins, scheme, column, derivative_info.kind, derivative_info.breakpoints
+        )
+        by_values = derivative_info.kind in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
-        return Plan(column.summary(), traits, cells, values=values)
+        return Plan(column.summary(), derivative_info, cells, values=values)
 
     def observed_only(self, column: Column) -> bool:
         """Return whether the feature has few values, so that the model is evaluated at these only."""
         return column.few_values() is not None
 
     def _local_effects(
-        self, column: Column, traits: DerivativeInfo, *, fixed: bool, plain: bool
+        self, column: Column, derivative_info: DerivativeInfo, *, fixed: bool, plain: bool
     ) -> DerivativeInfo:
-        """Return how local effects of the column are computed, given the quantity's traits.
+        """Return how local effects of the column are computed, given the quantity's derivatives.
 
         `fixed` means that edges are given explicitly, `plain` that `bins` is "auto".
         """
-        if traits.given or column.low == column.high:
-            return traits
+        if derivative_info.given or column.low == column.high:
+            return derivative_info
         few = column.few_values() is not None
-        if traits.local == "edges":
-            return _VALUES if few and plain else traits
+        if derivative_info.kind == "edges":
+            return _VALUES if few and plain else derivative_info
         if few and (fixed or isinstance(self.binning(), AutoUniform)):
             # Edges need not be observed values: step functions are differenced across bins, for other quantities the
             # differences between adjacent values are interpolated.
-            return traits if traits.local == "steps" else _BETWEEN
+            return derivative_info if derivative_info.kind == "steps" else _BETWEEN
         if few:
             return _VALUES
-        if column.integer and traits.local == "differences":
+        if column.integer and derivative_info.kind == "differences":
             return _INTEGERS
-        return traits
+        return derivative_info
 
-    def sets(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[Plan]) -> int:
         """Return 2 if rows are evaluated at two edges or on either side; 1 for slopes and for adjacent values."""
         single = ("slopes", "value_steps", "integer_steps")
-        return 1 if all(p.traits.local in single for p in plans) else 2
+        return 1 if all(p.derivative_info.kind in single for p in plans) else 2
 
     def row_bytes(self, plan: Plan) -> int:
         """Return the bytes of a value, the local effects and, if the rows are weighted, a weight."""
-        n_floats = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(plan.traits.local, 2)
+        n_floats = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(
+            plan.derivative_info.kind, 2
+        )
         return 8 * (n_floats + plan.column.weighted)
 
-    def refined(self, plan: Plan) -> Plan:
+    def with_fine_cells(self, plan: Plan) -> Plan:
         """Return a plan with up to 1,024 fine cells, if local effects are evaluated at points."""
         cells, column = plan.bins, plan.column
-        pointwise = plan.traits.local in ("slopes", "differences", "integer_steps")
+        pointwise = plan.derivative_info.kind in ("slopes", "differences", "integer_steps")
         if not pointwise or not 0 < len(cells) < _FINE // 2:
             return plan
         between = uniform_edges(float(cells.edges[0]), float(cells.edges[-1]), _FINE - len(cells))
         fine = Cells(distinct(np.concatenate([cells.edges, column.snap(between)])), cells.closed)
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
-    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
-        x = bound.column(column.feature.position)
+        x = evaluator.column(column.feature.position)
         cell = cells.locate(x)
         inside = cell >= 0
         outside = len(x) - int(np.count_nonzero(inside))
@@ -218,27 +224,27 @@ class Accumulated(Parameters):
             return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
         if outside:
             rows = np.flatnonzero(inside)
-            bound, cell, x = bound.some(rows), cell[rows], x[rows]
+            evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
         if plan.rises is not None:
-            difference = bound.across(column.feature.position, cells.edges, cell)
+            difference = evaluator.cell_differences(column.feature.position, cells.edges, cell)
             effects = difference / cells.widths.take(cell)
-            moments = {RISE: Moments.of(effects, cell, len(cells), bound.weights)}
+            moments = {RISE: Moments.of(effects, cell, len(cells), evaluator.weights)}
             return BatchStats(moments, select_rows({"across": effects}, keep))
         if plan.values is not None:
-            return self._by_values(bound, plan, (x, cell), keep, beyond)
-        effects = self._effects(bound, plan, cell)
-        local = Moments.of(effects, cell, len(cells), bound.weights)
+            return self._by_values(evaluator, plan, (x, cell), keep, beyond)
+        effects = self._effects(evaluator, plan, cell)
+        local = Moments.of(effects, cell, len(cells), evaluator.weights)
         return BatchStats(
-            {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), bound.weights, like=local)},
-            select_rows({"x": x, "effect": effects, "weight": bound.weights}, keep),
+            {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), evaluator.weights, like=local)},
+            select_rows({"x": x, "effect": effects, "weight": evaluator.weights}, keep),
             _largest(effects),
             beyond,
         )
 
     def _by_values(
         self,
-        bound: Evaluator,
+        evaluator: Evaluator,
         plan: Plan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
@@ -249,11 +255,11 @@ class Accumulated(Parameters):
         if values is None:
             raise TypeError("differences between values require a plan with values")
         code = np.searchsorted(values, x)
-        size, w = len(values), bound.weights
-        down, up = adjacent_differences(bound, lambda codes: {j: values[codes]}, code, size)
+        size, w = len(values), evaluator.weights
+        down, up = adjacent_differences(evaluator, lambda codes: {j: values[codes]}, code, size)
         both = mask_missing_steps(down, up, code, size)
         widths = np.append(np.append(np.nan, np.diff(values)), np.nan)
-        if plan.traits.local == "value_steps":
+        if plan.derivative_info.kind == "value_steps":
             # Cells are closed on the right: a row's cell ends at its value; that of the first value begins there.
             effects = np.where(code > 0, down / widths[code], up / widths[code + 1])
         else:
@@ -269,11 +275,11 @@ class Accumulated(Parameters):
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
         return BatchStats(moments, select_rows(kept, keep), _largest(effects), beyond)
 
-    def _effects(self, bound: Evaluator, plan: Plan, cell: Ints) -> Floats:
+    def _effects(self, evaluator: Evaluator, plan: Plan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
         column, cells = plan.column, plan.bins
-        if plan.traits.local in ("slopes", "differences"):
-            effects = bound.local_slopes(column, plan.traits)
+        if plan.derivative_info.kind in ("slopes", "differences"):
+            effects = evaluator.local_slopes(column, plan.derivative_info)
             if not np.isfinite(effects.sum()) and not np.isfinite(effects).all():
                 bad = int((~np.isfinite(effects)).sum())
                 raise ModelOutputError(
@@ -285,23 +291,23 @@ class Accumulated(Parameters):
                     )
                 )
             return effects
-        difference = bound.across(column.feature.position, cells.edges, cell)
+        difference = evaluator.cell_differences(column.feature.position, cells.edges, cell)
         return difference / cells.widths.take(cell)
 
-    def read(
-        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
-        spec, rows = self._spec(plan, kind), rows_of(local, exact=exact)
-        effect = self._effect(plan, local, spec, about, rows)
-        notes = {"local_effects": plan.traits.source, "rows_outside": local.outside}
+        spec, rows = self._spec(plan, kind), rows_of(stats, exact=exact)
+        effect = self._effect(plan, stats, spec, about, rows)
+        notes = {"local_effects": plan.derivative_info.description, "rows_outside": stats.outside}
         return effect.with_provenance({**notes, **plan.notes})
 
     def _spec(self, plan: Plan, kind: WeightKind) -> Spec:
         return Spec(
             self.name,
             self.center,
-            plan.traits.local,
+            plan.derivative_info.kind,
             self.accumulate,
             self.ddof,
             self.accumulate_se,
@@ -315,7 +321,7 @@ class Accumulated(Parameters):
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
         cells, moments = plan.bins, local.moments
-        if plan.traits.local == "value_steps":
+        if plan.derivative_info.kind == "value_steps":
             all_edges = np.arange(len(cells.edges))
             return accumulated_effect(
                 cells, moments, all_edges, spec, about, rows, values=plan.values
@@ -324,7 +330,7 @@ class Accumulated(Parameters):
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
         spread = variance_options(spec, local.largest, plan.column.feature.name)
-        whole = plan.traits.local == "integer_steps"
+        whole = plan.derivative_info.kind == "integer_steps"
         found = select_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
         gathered = found.moments if plan.values is None else {**moments, **found.moments}
         return accumulated_effect(
@@ -351,11 +357,11 @@ def _largest(effects: Floats) -> float:
     return float(max(effects.max(), -effects.min())) if len(effects) else 0.0
 
 
-def no_derivatives(name: str, column: Column, traits: DerivativeInfo) -> str:
+def no_derivatives(name: str, column: Column, derivative_info: DerivativeInfo) -> str:
     """Return the error message for a model without derivatives."""
     return format_error(
         f"{name} of {column.feature.name!r}",
-        f"a model without derivatives ({traits.source})",
+        f"a model without derivatives ({derivative_info.description})",
         "a differentiable model",
         "Use sd.RHALE(), which uses differences across bins, or sd.ALE()",
     )
@@ -450,7 +456,7 @@ class ALE(Accumulated):
         bins = param_for_feature(self.bins, feature, "auto")
         return OwnValuesOrQuantiles() if bins == "auto" else fixed(self.scheme(bins), self.name)
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the bins. Derivatives are not used, even if the quantity has them."""
         return super().plan(column, DerivativeInfo("edges", "differences across each row's bin"))
 
@@ -518,11 +524,11 @@ class DALE(Accumulated):
         """Return the scheme for one of two features."""
         return fixed(self.scheme(param_for_feature(self.bins, feature, "auto")), self.name)
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the bins; raise for a model without derivatives."""
-        if traits.local == "steps":
-            raise UnsupportedError(no_derivatives(self.name, column, traits))
-        return super().plan(column, traits)
+        if derivative_info.kind == "steps":
+            raise UnsupportedError(no_derivatives(self.name, column, derivative_info))
+        return super().plan(column, derivative_info)
 
 
 # --- RHALE (Gkolemis et al. 2023) and UALE --------------------------------------------------------
@@ -632,15 +638,15 @@ class RHALE(Accumulated):
             return LevelSteps(self, grouped=True)
         return LevelSteps(self, instead_of=self.name)
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the fine cells; the bins are chosen from the local effects later."""
         if self.local_effects == "steps":
-            traits = DerivativeInfo("steps", "differences across bins, as requested")
-        elif self.local_effects == "slopes" and traits.local == "steps":
-            if traits.certain:
-                raise UnsupportedError(no_derivatives(self.name, column, traits))
-            traits = DerivativeInfo("differences", "central differences, as requested")
-        return super().plan(column, traits)
+            derivative_info = DerivativeInfo("steps", "differences across bins, as requested")
+        elif self.local_effects == "slopes" and derivative_info.kind == "steps":
+            if derivative_info.exact:
+                raise UnsupportedError(no_derivatives(self.name, column, derivative_info))
+            derivative_info = DerivativeInfo("differences", "central differences, as requested")
+        return super().plan(column, derivative_info)
 
     def further(
         self,
@@ -651,12 +657,12 @@ class RHALE(Accumulated):
         kind: WeightKind,
     ) -> Plan | None:
         """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
-        if plan.rises is not None or not plan.traits.on_cells or len(plan.bins) == 0:
+        if plan.rises is not None or not plan.derivative_info.on_cells or len(plan.bins) == 0:
             return None
         if is_fixed(self.bins):  # explicit edges define both the cells and the bins
             return None
         scheme, spec = self.binning(), self._spec(plan, kind)
-        if scheme.by_risk:
+        if scheme.uses_likelihood:
             centred = replace(spec, center="mean")
             curve = self._on_cells(plan, local, centred, about, None)
             kept = select_summary_bins(curve, score)
@@ -664,13 +670,13 @@ class RHALE(Accumulated):
             spread = variance_options(spec, local.largest, plan.column.feature.name)
             kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
         # If every cell is a bin, the differences are known from the first round.
-        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.keep(kept))
+        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.merge(kept))
 
     def _effect(
         self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> Effect:
         """Choose the bins and accumulate; for step functions, add the chosen bins to the ALE."""
-        if not plan.traits.on_cells or len(plan.bins) == 0:
+        if not plan.derivative_info.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
         if plan.rises is None:

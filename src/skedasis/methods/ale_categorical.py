@@ -82,13 +82,13 @@ class LevelPlan:
             self.chosen,
         )
 
-    def at(self, bound: Evaluator) -> Ints:
+    def at(self, evaluator: Evaluator) -> Ints:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
-        return self.places[bound.codes(self.column)]
+        return self.places[evaluator.codes(self.column)]
 
     def changes(self, places: Ints) -> dict[int, Any]:
         """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
-        return self.column.changes(self.order[places])
+        return self.column.replacements(self.order[places])
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,13 @@ class LevelSteps(MethodVariant):
         """Return the name of the user's method; "ALE" if this variant replaces it."""
         return self.base.name if self.grouped or not self.instead_of else "ALE"
 
-    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
         """Choose the order of the levels."""
         requested = param_for_feature(self.order, column.feature, None)
         order, chosen = ordered(column, requested, self.name)
         return LevelPlan.of(column, order, chosen)
 
-    def sets(self, plans: Sequence[LevelPlan]) -> int:
+    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
         """Return 1: each call moves a row to one level."""
         return 1
 
@@ -133,30 +133,30 @@ class LevelSteps(MethodVariant):
         """Return the bytes of a position, two differences and a weight."""
         return 32
 
-    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Move each row to the adjacent levels, and return the moments of the differences by level."""
-        position, size = plan.at(bound), len(plan)
+        position, size = plan.at(evaluator), len(plan)
         if (position < 0).any():
             rows = np.flatnonzero(position >= 0)
-            bound, position = bound.some(rows), position[rows]
+            evaluator, position = evaluator.subset(rows), position[rows]
             keep = None if keep is None else keep[rows]
-        weights = bound.weights
+        weights = evaluator.weights
         outside = 0
         if len(position) == 0 or size == 1:
             down = up = np.zeros(len(position))
         else:
-            down, up = adjacent_differences(bound, plan.changes, position, size)
+            down, up = adjacent_differences(evaluator, plan.changes, position, size)
         moments = step_moments(down, up, position, size, weights)
         both = mask_missing_steps(down, up, position, size)
         kept = {"x": position.astype(float), "effect": both, "weight": weights}
         largest = float(max(np.abs(down).max(initial=0.0), np.abs(up).max(initial=0.0)))
         return BatchStats(moments, select_rows(kept, keep), largest, outside)
 
-    def read(
-        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Accumulate the differences between adjacent levels."""
-        base, stats = self.base, plan.stats
+        base, levels = self.base, plan.stats
         spec = Spec(
             self.name,
             base.center,
@@ -167,17 +167,17 @@ class LevelSteps(MethodVariant):
             weight_kind=kind,
             parameters=self.describe(),
         )
-        runs = np.arange(len(stats))
-        if self.grouped and len(stats) > 1:
+        runs = np.arange(len(levels))
+        if self.grouped and len(levels) > 1:
             runs = group_steps(
-                base.binning(), Steps.of(local.moments).pooled, spec, local.largest, about
+                base.binning(), Steps.of(stats.moments).pooled, spec, stats.largest, about
             )
-        r = local.kept
+        r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = accumulated_categorical_effect(stats, local.moments, runs, spec, about, rows)
+        effect = accumulated_categorical_effect(levels, stats.moments, runs, spec, about, rows)
         notes: Json = {
             "local_effects": "differences between neighbouring levels",
-            "rows_outside": plan.column.outside,
+            "rows_outside": plan.column.n_other,
             **plan.notes,
         }
         if self.instead_of:
@@ -186,13 +186,13 @@ class LevelSteps(MethodVariant):
 
 
 def adjacent_differences(
-    bound: Evaluator, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
+    evaluator: Evaluator, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
     Parameters
     ----------
-    bound : Evaluator
+    evaluator : Evaluator
     changes : callable
         Returns the changes that insert the values at the given positions, (n, 1), into the feature's columns.
     position : ndarray of int, shape (n,)
@@ -205,16 +205,16 @@ def adjacent_differences(
     Costs one model row per row for all features together, and one for each adjacent value of each row.
     """
     last = size - 1
-    own = bound.at()
+    own = evaluator.values()
     # One call moves every row: up where possible, else down. A second call moves the inner rows down.
     neighbour = np.where(position < last, position + 1, position - 1)
-    moved = bound.sweep_together(changes(neighbour[:, None]), 1)[:, 0]
+    moved = evaluator.sweep_together(changes(neighbour[:, None]), 1)[:, 0]
     up = np.where(position < last, moved - own, 0.0)
     down = np.where(position < last, 0.0, own - moved)
     inner = np.flatnonzero((position > 0) & (position < last))
     if len(inner):
         below = changes((position[inner] - 1)[:, None])
-        down[inner] = own[inner] - bound.some(inner).sweep_together(below, 1)[:, 0]
+        down[inner] = own[inner] - evaluator.subset(inner).sweep_together(below, 1)[:, 0]
     return down, up
 
 
@@ -242,7 +242,7 @@ def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str
                     "Write the levels in their order: order=['low', 'high']",
                 )
             )
-        return column.similar(), "similarity of the other features"
+        return column.similarity_order(), "similarity of the other features"
     return _user_order(column, list(requested), method), "given"
 
 

@@ -104,14 +104,14 @@ def side_of(
         else PairAxis(bins=nodes, two_values=two)
     )
     summary = column.summary()
-    return SideColumn(side, summary.feature, nodes.chosen if grid else chosen, summary)
+    return SideColumn(side, summary.feature, nodes.description if grid else chosen, summary)
 
 
-def axis_values(bound: Evaluator, column: SideColumn) -> Floats:
+def axis_values(evaluator: Evaluator, column: SideColumn) -> Floats:
     """Return the rows' values, or the positions of their levels; NaN for missing values and omitted levels."""
     if column.levels is None:
-        return bound.column(column.feature.position)
-    position = column.levels.at(bound).astype(float)
+        return evaluator.column(column.feature.position)
+    position = column.levels.at(evaluator).astype(float)
     return np.where(position < 0, np.nan, position)
 
 
@@ -175,7 +175,7 @@ class Differences:
 
 
 def differences(
-    bound: Evaluator,
+    evaluator: Evaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -184,7 +184,7 @@ def differences(
 
     Parameters
     ----------
-    bound : Evaluator
+    evaluator : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
         Indices of the rows' bins or levels.
@@ -195,9 +195,9 @@ def differences(
     -------
     Differences
     """
-    if all(not s.categorical and s.side.m > 1 for s in sides):
-        return _numeric_differences(bound, sides, homes, x)
-    corners = Corners(bound, sides, homes)
+    if all(not s.categorical and s.side.n_nodes > 1 for s in sides):
+        return _numeric_differences(evaluator, sides, homes, x)
+    corners = Corners(evaluator, sides, homes)
     return Differences(corners.moments(x), corners.across(), _largest(*corners.at.values()))
 
 
@@ -206,7 +206,7 @@ def _largest(*values: Floats) -> float:
 
 
 def _numeric_differences(
-    bound: Evaluator,
+    evaluator: Evaluator,
     sides: tuple[SideColumn, SideColumn],
     homes: tuple[Ints, Ints],
     x: tuple[Floats, Floats],
@@ -223,11 +223,11 @@ def _numeric_differences(
         first: (low[0], high[0], low[0], high[0]),
         second: (low[1], low[1], high[1], high[1]),
     }
-    q = bound.sweep_together(corners, 4).T
+    q = evaluator.sweep_together(corners, 4).T
     below, before = q[1] - q[0], q[2] - q[0]
     delta = (q[3] - q[2]) - below
-    k, m = (s.side.m - 1 for s in sides)
-    cell = Moments.of(delta, homes[0] * m + homes[1], k * m, bound.weights)
+    k, m = (s.side.n_nodes - 1 for s in sides)
+    cell = Moments.of(delta, homes[0] * m + homes[1], k * m, evaluator.weights)
     home = Moments(*cell.sizes, np.zeros(k * m), np.zeros(k * m))
     across = delta[:, None]
     # Main effects: the difference is interpolated between the other feature's two edges, to the row's own value.
@@ -236,8 +236,8 @@ def _numeric_differences(
     moments = {
         CELL: cell.reshape(k, m),
         HOME: home.reshape(k, m),
-        MAIN0: Moments.of(below + fraction[1], homes[0], k, bound.weights),
-        MAIN1: Moments.of(before + fraction[0], homes[1], m, bound.weights),
+        MAIN0: Moments.of(below + fraction[1], homes[0], k, evaluator.weights),
+        MAIN1: Moments.of(before + fraction[0], homes[1], m, evaluator.weights),
     }
     return Differences(moments, across, _largest(q))
 
@@ -252,7 +252,7 @@ class Corners:
 
     Parameters
     ----------
-    bound : Evaluator
+    evaluator : Evaluator
     sides : tuple of two SideColumn
     homes : tuple of two ndarray of int, shape (n,)
 
@@ -263,9 +263,9 @@ class Corners:
     """
 
     def __init__(
-        self, bound: Evaluator, sides: tuple[SideColumn, SideColumn], homes: tuple[Ints, Ints]
+        self, evaluator: Evaluator, sides: tuple[SideColumn, SideColumn], homes: tuple[Ints, Ints]
     ) -> None:
-        self.bound, self.sides, self.homes = bound, sides, homes
+        self.evaluator, self.sides, self.homes = evaluator, sides, homes
         self.at: dict[tuple[int, int], Floats] = {}
         # A categorical feature is the outer loop: rows at its first or last level are left out once for both edges of
         # the numeric feature.
@@ -284,9 +284,9 @@ class Corners:
         if len(rows) == 0:
             self.at |= dict.fromkeys(keys, np.zeros(len(h)))
             return
-        part = self.bound if len(rows) == len(h) else self.bound.some(rows)
+        part = self.evaluator if len(rows) == len(h) else self.evaluator.subset(rows)
         if all(s.categorical for s in self.sides) and keys == [(0, 0)]:
-            self.at[0, 0] = part.at()
+            self.at[0, 0] = part.values()
             return
         nodes = np.stack([g[rows] + i for i in group], axis=1)
         outer_nodes = np.broadcast_to((h[rows] + o)[:, None], nodes.shape)
@@ -298,9 +298,9 @@ class Corners:
 
     def moments(self, x: tuple[Floats, Floats]) -> dict[str, Moments]:
         """Return the moments from which a surface is built."""
-        (h0, h1), weights = self.homes, self.bound.weights
+        (h0, h1), weights = self.homes, self.evaluator.weights
         sides = (self.sides[0].side, self.sides[1].side)
-        shape = sides[0].homes, sides[1].homes
+        shape = sides[0].n_homes, sides[1].n_homes
         home = counted(h0 * shape[1] + h1, shape[0] * shape[1], weights)
         moments = {
             CELL: self._cells(sides),
@@ -314,7 +314,7 @@ class Corners:
     def across(self) -> Floats | None:
         """Return each row's double differences, (n, q); NaN where there is no such cell."""
         sides = (self.sides[0].side, self.sides[1].side)
-        cells = cells_of_homes(sides)[:, self.homes[0] * sides[1].homes + self.homes[1]]
+        cells = cells_of_homes(sides)[:, self.homes[0] * sides[1].n_homes + self.homes[1]]
         deltas = [
             (self.at[b0, b1] - self.at[a0, b1]) - (self.at[b0, a1] - self.at[a0, a1])
             for _, a0, b0 in moves(sides[0])
@@ -330,25 +330,27 @@ class Corners:
         across = self.across()
         if across is None:
             return None
-        deltas, width = np.nan_to_num(across), self.sides[1].side.homes
+        deltas, width = np.nan_to_num(across), self.sides[1].side.n_homes
         q, index = deltas.shape[1], self.homes[0] * width + self.homes[1]
         values = [deltas[:, i] for i in range(q)]
         values += [deltas[:, i] + deltas[:, j] for i in range(q) for j in range(i + 1, q)]
-        parts = [Moments.of(v, index, len(home.weight), self.bound.weights, home) for v in values]
+        parts = [
+            Moments.of(v, index, len(home.weight), self.evaluator.weights, home) for v in values
+        ]
         return Moments(
             *(np.stack(a) for a in zip(*(p.arrays().values() for p in parts), strict=True))
         )
 
     def _cells(self, sides: tuple[PairAxis, PairAxis]) -> Moments:
         """Return the moments of the double differences (Eq. 6.5) of all rows that contribute to each cell."""
-        k, m = sides[0].m - 1, sides[1].m - 1
+        k, m = sides[0].n_nodes - 1, sides[1].n_nodes - 1
         total = Moments.zeros((k, m))
         for c0, a0, b0 in moves(sides[0]):
             for c1, a1, b1 in moves(sides[1]):
                 delta = (self.at[b0, b1] - self.at[a0, b1]) - (self.at[b0, a1] - self.at[a0, a1])
                 i, j = self.homes[0] + c0, self.homes[1] + c1
                 rows = (i >= 0) & (i < k) & (j >= 0) & (j < m)
-                w = self.bound.weights
+                w = self.evaluator.weights
                 w = None if w is None else w[rows]
                 part = Moments.of(delta[rows], i[rows] * m + j[rows], k * m, w)
                 total = total.merge(part.reshape(k, m))
@@ -360,10 +362,10 @@ class Corners:
         If the other feature is numeric, the quantity is interpolated between the two edges around its value.
         """
         side, other_side = self.sides[axis].side, self.sides[1 - axis]
-        k = side.m - 1
+        k = side.n_nodes - 1
         total = Moments.zeros(k)
         fraction = np.zeros(len(other))
-        if not other_side.categorical and other_side.side.m > 1:
+        if not other_side.categorical and other_side.side.n_nodes > 1:
             edges, h = np.asarray(other_side.side.nodes), self.homes[1 - axis]
             fraction = (other - edges[h]) / (edges[h + 1] - edges[h])
         for c, a, b in moves(side):
@@ -374,7 +376,7 @@ class Corners:
                 difference = (1 - fraction) * low + fraction * high
             cell = self.homes[axis] + c
             rows = (cell >= 0) & (cell < k)
-            w = self.bound.weights
+            w = self.evaluator.weights
             total = total.merge(
                 Moments.of(difference[rows], cell[rows], k, None if w is None else w[rows])
             )
@@ -388,13 +390,13 @@ class Corners:
 def offsets(side: PairAxis) -> tuple[int, ...]:
     """Return the nodes of a row's cells, relative to its home."""
     if side.levels is not None:
-        return (-1, 0, 1) if side.m > 1 else (0,)
-    return (0, 1) if side.m > 1 else (0,)
+        return (-1, 0, 1) if side.n_nodes > 1 else (0,)
+    return (0, 1) if side.n_nodes > 1 else (0,)
 
 
 def moves(side: PairAxis) -> tuple[tuple[int, int, int], ...]:
     """Return the moves of the cells that a row contributes to: its bin, or the intervals on both sides of its level."""
-    if side.m == 1:
+    if side.n_nodes == 1:
         return ()
     return (UP, DOWN) if side.levels is not None else (UP,)
 
@@ -406,7 +408,7 @@ def _nodes_per_call(column: SideColumn) -> list[tuple[int, ...]]:
 
 
 def _valid(side: PairAxis, nodes: Ints) -> Bools:
-    return (nodes >= 0) & (nodes < side.m)
+    return (nodes >= 0) & (nodes < side.n_nodes)
 
 
 # --- methods --------------------------------------------------------------------------------------
@@ -419,12 +421,12 @@ class PairPlan:
     Parameters
     ----------
     sides : tuple of two SideColumn
-    traits : tuple of two DerivativeInfo
+    derivative_info : tuple of two DerivativeInfo
     notes : dict
     """
 
     sides: tuple[SideColumn, SideColumn]
-    traits: tuple[DerivativeInfo, DerivativeInfo]
+    derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     notes: Json
 
 
@@ -442,7 +444,7 @@ class PairALE(MethodVariant):
     batch_rows = 25_000
 
     def plan(
-        self, columns: tuple[Any, Any], traits: tuple[DerivativeInfo, DerivativeInfo]
+        self, columns: tuple[Any, Any], derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     ) -> PairPlan:
         """Choose the bins, or the order of the levels, of each feature."""
         both = all(isinstance(c, LevelColumn) for c in columns)
@@ -451,7 +453,7 @@ class PairALE(MethodVariant):
         for side in sides:
             if side.levels is not None:
                 notes[f"order of {side.feature.name}"] = side.levels.notes
-        return PairPlan((sides[0], sides[1]), traits, notes)
+        return PairPlan((sides[0], sides[1]), derivative_info, notes)
 
     def _side(self, column: Any, *, both: bool) -> SideColumn:
         if not isinstance(column, LevelColumn):
@@ -473,7 +475,7 @@ class PairALE(MethodVariant):
             )
         return side_of(LevelPlan.of(column, *ordered(column, order, self.name)))
 
-    def sets(self, plans: Sequence[PairPlan]) -> int:
+    def points_per_call(self, plans: Sequence[PairPlan]) -> int:
         """Return 2: two corners per call, so that the unchanged columns need two copies, not four."""
         return 2
 
@@ -481,35 +483,35 @@ class PairALE(MethodVariant):
         """Return the bytes of two values, a weight, and the double differences."""
         return 24 + 8 * len(cells_of_homes((plan.sides[0].side, plan.sides[1].side)))
 
-    def local(self, bound: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's double differences by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x = tuple(axis_values(bound, s) for s in plan.sides)
-        homes = tuple(side.home(values) for side, values in zip(sides, x, strict=True))
+        x = tuple(axis_values(evaluator, s) for s in plan.sides)
+        homes = tuple(side.home_of(values) for side, values in zip(sides, x, strict=True))
         inside = (homes[0] >= 0) & (homes[1] >= 0)
         beyond = left_out(plan.sides, x, inside)
         if not inside.all():
             rows = np.flatnonzero(inside)
-            bound, x = bound.some(rows), tuple(v[rows] for v in x)
+            evaluator, x = evaluator.subset(rows), tuple(v[rows] for v in x)
             homes = tuple(h[rows] for h in homes)
             keep = None if keep is None else keep[rows]
-        double = differences(bound, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
-        kept = {"x0": x[0], "x1": x[1], "weight": bound.weights, "across": double.across}
+        double = differences(evaluator, plan.sides, (homes[0], homes[1]), (x[0], x[1]))
+        kept = {"x0": x[0], "x1": x[1], "weight": evaluator.weights, "across": double.across}
         # Rounding error of a double difference of four values: a few units in their last place.
-        rounding = 16 * bound.eps * double.largest
+        rounding = 16 * evaluator.eps * double.largest
         return BatchStats(double.moments, select_rows(kept, keep), largest=rounding, outside=beyond)
 
-    def read(
+    def finalize(
         self,
         plan: PairPlan,
-        local: BatchStats,
+        stats: BatchStats,
         about: tuple[About, About],
         *,
         exact: bool,
         kind: WeightKind,
     ) -> Surface:
         """Accumulate the double differences over both axes."""
-        base, r = self.base, local.kept
+        base, r = self.base, stats.kept
         local_effects: Any = "edges" if self.name == "ALE" else "slopes"
         spec = Spec(
             self.name,
@@ -531,15 +533,15 @@ class PairALE(MethodVariant):
                 r.get("slope1"),
                 r.get("across"),
             )
-        check_rows(local, plan.sides, self.name)
+        check_rows(stats, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
         result = accumulated_surface(
-            sides, local.moments, spec, about, rows, fill=base.empty == "nearest"
+            sides, stats.moments, spec, about, rows, fill=base.empty == "nearest"
         )
-        used = int(local.moments[HOME].count.sum())
-        notes = {"rows_outside": local.outside, "rows_in_cells": used, **plan.notes}
+        used = int(stats.moments[HOME].count.sum())
+        notes = {"rows_outside": stats.outside, "rows_in_cells": used, **plan.notes}
         if self.name == "ALE":
-            notes["rounding"] = local.largest
+            notes["rounding"] = stats.largest
         return result.with_provenance(notes)
 
 
@@ -556,12 +558,14 @@ class PairDALE(PairALE):
     uses_slopes = True
 
     def plan(
-        self, columns: tuple[Any, Any], traits: tuple[DerivativeInfo, DerivativeInfo]
+        self, columns: tuple[Any, Any], derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     ) -> PairPlan:
         """Choose the bins; raise for categorical features and for models without derivatives."""
-        for column, own in zip(columns, traits, strict=True):
-            if isinstance(column, LevelColumn) or own.local == "steps":
-                got = "a categorical feature" if isinstance(column, LevelColumn) else own.source
+        for column, own in zip(columns, derivative_info, strict=True):
+            if isinstance(column, LevelColumn) or own.kind == "steps":
+                got = (
+                    "a categorical feature" if isinstance(column, LevelColumn) else own.description
+                )
                 raise UnsupportedError(
                     format_error(
                         f"{self.name} of {column.feature.name!r} with another feature",
@@ -570,11 +574,13 @@ class PairDALE(PairALE):
                         "Use sd.ALE()",
                     )
                 )
-        plan = super().plan(columns, traits)
+        plan = super().plan(columns, derivative_info)
         notes = {**plan.notes, "local_effects": "mixed second derivatives"}
-        return PairPlan(plan.sides, traits, {**notes, "slopes": traits[0].source})
+        return PairPlan(
+            plan.sides, derivative_info, {**notes, "slopes": derivative_info[0].description}
+        )
 
-    def sets(self, plans: Sequence[PairPlan]) -> int:
+    def points_per_call(self, plans: Sequence[PairPlan]) -> int:
         """Return 4: finite differences evaluate four points around each row."""
         return 4
 
@@ -582,24 +588,24 @@ class PairDALE(PairALE):
         """Return the bytes of two values, a mixed derivative, two slopes and a weight."""
         return 48
 
-    def local(self, bound: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's mixed derivatives by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x0, x1 = (axis_values(bound, s) for s in plan.sides)
-        inside = (sides[0].home(x0) >= 0) & (sides[1].home(x1) >= 0)
+        x0, x1 = (axis_values(evaluator, s) for s in plan.sides)
+        inside = (sides[0].home_of(x0) >= 0) & (sides[1].home_of(x1) >= 0)
         beyond = left_out(plan.sides, (x0, x1), inside)
         if not inside.all():
             rows = np.flatnonzero(inside)
-            bound, x0, x1 = bound.some(rows), x0[rows], x1[rows]
+            evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
             keep = None if keep is None else keep[rows]
         first, second = plan.sides[0].summary, plan.sides[1].summary
         if first is None or second is None:
             raise TypeError("numeric features require column summaries")
-        mixed, slope0, slope1 = bound.mixed_slopes((first, second), plan.traits)
-        rows = PairRows(x0, x1, mixed, bound.weights, slope0=slope0, slope1=slope1)
+        mixed, slope0, slope1 = evaluator.mixed_slopes((first, second), plan.derivative_info)
+        rows = PairRows(x0, x1, mixed, evaluator.weights, slope0=slope0, slope1=slope1)
         widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
         moments = gather_moments(sides, rows, widths) or {}
-        kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": bound.weights}
+        kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": evaluator.weights}
         kept |= {"slope0": slope0, "slope1": slope1}
         return BatchStats(moments, select_rows(kept, keep), outside=beyond)
 
@@ -608,7 +614,7 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
     """Return the number of rows outside the bins or at omitted levels, not counting rows with missing values."""
     missing = np.zeros(len(inside), dtype=bool)
     for side, values in zip(sides, x, strict=True):
-        if side.levels is None or side.levels.column.outside == 0:
+        if side.levels is None or side.levels.column.n_other == 0:
             missing |= np.isnan(values)
     return int(np.count_nonzero(~inside & ~missing))
 

@@ -78,11 +78,11 @@ class Evaluator(Protocol):
         """Return the rows' labels as numbers."""
         ...
 
-    def at(self) -> Floats:
+    def values(self) -> Floats:
         """Return the quantity at the rows, (n,)."""
         ...
 
-    def some(self, rows: Ints) -> Evaluator:
+    def subset(self, rows: Ints) -> Evaluator:
         """Return the evaluator of a subset of the rows."""
         ...
 
@@ -107,12 +107,14 @@ class Evaluator(Protocol):
         ...
 
     def mixed_slopes(
-        self, columns: tuple[Summary, Summary], traits: tuple[DerivativeInfo, DerivativeInfo]
+        self,
+        columns: tuple[Summary, Summary],
+        derivative_info: tuple[DerivativeInfo, DerivativeInfo],
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Return the mixed second derivative by two features, and the slopes by each if available, (n,) each."""
         ...
 
-    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+    def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         ...
 
@@ -120,7 +122,7 @@ class Evaluator(Protocol):
         """Return q(high, x_c) - q(low, x_c), (n,)."""
         ...
 
-    def local_slopes(self, column: Summary, traits: DerivativeInfo) -> Floats:
+    def local_slopes(self, column: Summary, derivative_info: DerivativeInfo) -> Floats:
         """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
         ...
 
@@ -136,7 +138,7 @@ class Plan:
     ----------
     column : Summary
         Summary of the feature's column.
-    traits : DerivativeInfo
+    derivative_info : DerivativeInfo
     cells : Cells or Grid
     notes : dict
         Entries for the provenance.
@@ -149,7 +151,7 @@ class Plan:
     """
 
     column: Summary
-    traits: DerivativeInfo
+    derivative_info: DerivativeInfo
     cells: Any
     notes: Json = field(default_factory=dict)
     coarse: Ints | None = None
@@ -308,7 +310,7 @@ class Method(Protocol):
         """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
         ...
 
-    def held(self, plans: Sequence[Any]) -> int:
+    def floats_per_row(self, plans: Sequence[Any]) -> int:
         """Return the number of floats held in memory per row, which limits the size of batches."""
         ...
 
@@ -322,15 +324,15 @@ class Method(Protocol):
         """Whether rows with a missing value are compared with observed values (see `skedasis.methods.missing`)."""
         ...
 
-    def plan(self, column: Any, traits: Any) -> Any:
+    def plan(self, column: Any, derivative_info: Any) -> Any:
         """Choose the cells from the column (for a pair, from both columns)."""
         ...
 
-    def sets(self, plans: Sequence[Any]) -> int:
+    def points_per_call(self, plans: Sequence[Any]) -> int:
         """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
         ...
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep, if memory allows."""
         ...
 
@@ -338,7 +340,7 @@ class Method(Protocol):
         """Return the bytes needed to keep one row."""
         ...
 
-    def refined(self, plan: Any) -> Any:
+    def with_fine_cells(self, plan: Any) -> Any:
         """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept."""
         ...
 
@@ -346,7 +348,7 @@ class Method(Protocol):
         """Return the parameters as plain values."""
         ...
 
-    def local(self, bound: Evaluator, plan: Any, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: Any, keep: Bools | None) -> BatchStats:
         """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
         ...
 
@@ -365,8 +367,8 @@ class Method(Protocol):
         """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
         ...
 
-    def read(
-        self, plan: Any, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: Any, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Any:
         """Return the result from the statistics of all batches."""
         ...
@@ -394,14 +396,14 @@ class Parameters:
         """Return the rows and groups to use; by default the caller's."""
         return source, groups
 
-    def heed(self, model: Any, y: Any) -> None:
+    def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Warn about arguments that this method ignores, and raise if a required one is missing. Does nothing here."""
 
     def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
         """Return the method for these rows; by default the method itself, which needs columns only."""
         return self
 
-    def held(self, plans: Sequence[Any]) -> int:
+    def floats_per_row(self, plans: Sequence[Any]) -> int:
         """Return the number of floats held in memory per row; 0 unless rows have curves."""
         return 0
 
@@ -455,11 +457,11 @@ class Parameters:
             )
         )
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep, if memory allows: all."""
         return rows
 
-    def refined(self, plan: Plan) -> Plan:
+    def with_fine_cells(self, plan: Plan) -> Plan:
         """Return a plan with fine cells; by default the plan itself."""
         return plan
 
@@ -570,14 +572,14 @@ class MethodVariant:
         """Return the number of most frequent levels to use; None for all."""
         return self.base.top_levels
 
-    def heed(self, model: Any, y: Any) -> None:
+    def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Do nothing: the arguments have been checked by the user's method."""
 
     def describe(self) -> Json:
         """Return the parameters as plain values."""
         return self.base.describe()
 
-    def refined(self, plan: Any) -> Any:
+    def with_fine_cells(self, plan: Any) -> Any:
         """Return the plan itself: levels, and cells across which differences are taken, cannot be refined."""
         return plan
 
@@ -596,10 +598,10 @@ class MethodVariant:
         """Return None: one round suffices."""
         return
 
-    def held(self, plans: Sequence[Any]) -> int:
+    def floats_per_row(self, plans: Sequence[Any]) -> int:
         """Return 0: rows have no curves."""
         return 0
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep, if memory allows: all."""
         return rows

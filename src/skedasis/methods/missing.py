@@ -45,11 +45,11 @@ class Donors:
     exact: bool
     plan: Any
 
-    def rows(self, bound: Evaluator) -> Ints:
+    def rows(self, evaluator: Evaluator) -> Ints:
         """Return the positions of the batch's rows with a missing value."""
         if isinstance(self.plan, LevelPlan):
-            return np.flatnonzero(bound.codes(self.plan.column) < 0)
-        return np.flatnonzero(np.isnan(bound.column(self.plan.column.feature.position)))
+            return np.flatnonzero(evaluator.codes(self.plan.column) < 0)
+        return np.flatnonzero(np.isnan(evaluator.column(self.plan.column.feature.position)))
 
 
 def donors_of(column: Any, plan: Any) -> Donors | None:
@@ -61,10 +61,10 @@ def donors_of(column: Any, plan: Any) -> Donors | None:
     (2,000 if X is small; 10 for each row with a missing value if these are many).
     """
     if isinstance(plan, LevelPlan):
-        if plan.column.outside or not plan.column.missing or plan.column.feature.kind == "nominal":
+        if plan.column.n_other or not plan.column.missing or plan.column.feature.kind == "nominal":
             return None  # for a nominal feature, "missing" is a level
         column = plan.column  # all observed levels, not only those of the plan
-        changes = column.changes(np.arange(len(column.levels)))
+        changes = column.replacements(np.arange(len(column.levels)))
         return Donors(changes, column.weight / column.weight.sum(), True, plan)
     if not isinstance(plan, Plan) or not isinstance(column, Column):
         return None
@@ -83,14 +83,14 @@ def _max_donors(present: int, missing: int) -> int:
     return max(10, 2 * (present + missing) // missing, _SMALL // missing)
 
 
-def missing_moments(bound: Evaluator, donors: Donors) -> tuple[Moments, str | None]:
+def missing_moments(evaluator: Evaluator, donors: Donors) -> tuple[Moments, str | None]:
     """Return the moments of the effect of missing values in the batch, and the reason if the model fails for them."""
-    rows = donors.rows(bound)
+    rows = donors.rows(evaluator)
     if len(rows) == 0:
         return Moments.zeros(1), None
-    part = bound.some(rows)
+    part = evaluator.subset(rows)
     try:
-        own = part.at()
+        own = part.values()
         inserted = part.sweep_together(donors.changes, len(donors.weight))
     except (ModelOutputError, ValueError, TypeError) as error:
         return Moments.zeros(1), f"no point for missing values: {str(error)[:200]}"

@@ -111,7 +111,7 @@ class MPlot(Parameters):
         """Return the variant for a categorical feature."""
         return LevelMPlot(self)
 
-    def heed(self, model: Any, y: Any) -> None:
+    def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Raise if labels are required but not given."""
         if self.of != "quantity" and y is None:
             raise DataError(
@@ -123,7 +123,7 @@ class MPlot(Parameters):
                 )
             )
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the fine cells."""
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
@@ -134,7 +134,7 @@ class MPlot(Parameters):
             cells = Cells(np.unique(np.concatenate([values[:1], midpoints, values[-1:]])), "right")
         return Plan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
-    def sets(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[Plan]) -> int:
         """Return 1: rows are not changed."""
         return 1
 
@@ -142,17 +142,17 @@ class MPlot(Parameters):
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
-    def values(self, bound: Evaluator) -> Floats:
+    def values(self, evaluator: Evaluator) -> Floats:
         """Return the averaged number of each row."""
         if self.of == "quantity":
-            return bound.at()
-        labels = bound.labels()
-        return labels if self.of == "label" else labels - bound.at()
+            return evaluator.values()
+        labels = evaluator.labels()
+        return labels if self.of == "label" else labels - evaluator.values()
 
-    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by cell."""
-        cells, x = plan.bins, bound.column(plan.column.feature.position)
-        values, weights = self.values(bound), bound.weights
+        cells, x = plan.bins, evaluator.column(plan.column.feature.position)
+        values, weights = self.values(evaluator), evaluator.weights
         # A constant feature has one edge only; all its rows belong to one bin.
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
         inside, absent = cell >= 0, np.isnan(x)
@@ -170,19 +170,19 @@ class MPlot(Parameters):
         moments = {LOCAL: local, AXIS: axis, MISSING: missing}
         return BatchStats(moments, select_rows(kept, keep), largest, beyond)
 
-    def read(
-        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and average."""
         spec = self.spec(kind, plan.bins.closed)
-        spread = VarianceOptions(self.ddof, kind, local.largest, EXACT, plan.column.feature.name)
+        spread = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
         kept = np.zeros(1, dtype=np.int64)
         if len(plan.bins):
-            kept = self.binning().choose(plan.bins, local.moments[LOCAL], spread)
-        r = local.kept
+            kept = self.binning().choose(plan.bins, stats.moments[LOCAL], spread)
+        r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = m_plot(plan.bins, local.moments, kept, spec, self.about(about), rows)
-        return effect.with_provenance({"averaged": self.of, "rows_outside": local.outside})
+        effect = m_plot(plan.bins, stats.moments, kept, spec, self.about(about), rows)
+        return effect.with_provenance({"averaged": self.of, "rows_outside": stats.outside})
 
     def spec(self, kind: WeightKind, closed: Any = "left") -> Spec:
         """Return the specification of the result."""
@@ -220,11 +220,11 @@ class LevelMPlot(MethodVariant):
     compares_missing = False
     leaves_out_missing = False
 
-    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
         """Take the levels in the feature's own order, as the values do not depend on the order."""
         return own_order(column, column.feature)
 
-    def sets(self, plans: Sequence[LevelPlan]) -> int:
+    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
         """Return 1: rows are not changed."""
         return 1
 
@@ -232,12 +232,16 @@ class LevelMPlot(MethodVariant):
         """Return the bytes of a position, the averaged number and a weight."""
         return 24
 
-    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by level."""
-        position, values, weights = plan.at(bound), self.base.values(bound), bound.weights
+        position, values, weights = (
+            plan.at(evaluator),
+            self.base.values(evaluator),
+            evaluator.weights,
+        )
         inside = position >= 0
         # With `top_levels`, position -1 means an omitted level, not a missing value.
-        absent = ~inside if plan.column.outside == 0 else np.zeros(len(position), dtype=bool)
+        absent = ~inside if plan.column.n_other == 0 else np.zeros(len(position), dtype=bool)
         missing = _moments_of_missing(values, weights, absent)
         if not inside.all():
             position, values = position[inside], values[inside]
@@ -247,15 +251,15 @@ class LevelMPlot(MethodVariant):
         kept = {"x": position.astype(float), "effect": values, "weight": weights}
         return BatchStats(moments, select_rows(kept, keep), float(np.abs(values).max(initial=0.0)))
 
-    def read(
-        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the values of each level."""
-        r = local.kept
+        r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
         spec = self.base.spec(kind)
-        effect = categorical_m_plot(plan.stats, local.moments, spec, self.base.about(about), rows)
-        notes = {"averaged": self.base.of, "rows_outside": plan.column.outside, **plan.notes}
+        effect = categorical_m_plot(plan.stats, stats.moments, spec, self.base.about(about), rows)
+        notes = {"averaged": self.base.of, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)
 
 

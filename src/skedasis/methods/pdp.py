@@ -50,7 +50,7 @@ from skedasis.stats.moments import Moments, WeightKind
 EXACT = "exact"
 
 
-def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
+def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> Grid:
     """Return the ends of the data range and, for each jump between them, the last float before and the first after it.
 
     Interpolated linearly between these points, a curve is the step function itself: constant, or a jump between two
@@ -59,7 +59,7 @@ def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
     Parameters
     ----------
     column : Column
-    traits : DerivativeInfo
+    derivative_info : DerivativeInfo
         With the positions of the quantity's jumps.
     method : str
         For the message.
@@ -69,7 +69,7 @@ def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
     UnsupportedError
         If the positions of the jumps are not known.
     """
-    if traits.jumps is None:
+    if derivative_info.breakpoints is None:
         raise UnsupportedError(
             format_error(
                 f"{method}(grid='exact') of {column.feature.name!r}",
@@ -79,7 +79,9 @@ def exact_grid(column: Column, traits: DerivativeInfo, method: str) -> Grid:
             )
         )
     low, high = column.low, column.high
-    inside = traits.jumps[(traits.jumps >= low) & (traits.jumps < high)]
+    inside = derivative_info.breakpoints[
+        (derivative_info.breakpoints >= low) & (derivative_info.breakpoints < high)
+    ]
     after = np.nextafter(inside, np.inf)
     points = np.unique(np.concatenate([[low], inside, after, [high]]))
     return Grid(points, EXACT_STEP_GRID, width_weights(points))
@@ -129,7 +131,7 @@ def curve_moments(
 
 def mean_moments(
     total: Floats,
-    bound: Evaluator,
+    evaluator: Evaluator,
     center: Center,
     anchor: int | None = None,
     point_weights: Floats | None = None,
@@ -140,11 +142,11 @@ def mean_moments(
     ----------
     total : ndarray of float, shape (m,)
         Weighted sums over the batch's rows.
-    bound : Evaluator
+    evaluator : Evaluator
     center, anchor, point_weights
         As in `curve_moments`.
     """
-    m, n, w = len(total), len(bound), bound.weights
+    m, n, w = len(total), len(evaluator), evaluator.weights
     weight = float(n) if w is None else float(w.sum())
     weight2 = float(n) if w is None else float(w @ w)
     raw = total / weight
@@ -338,13 +340,17 @@ class PDP(Parameters):
         """Return the variant for two features."""
         return PairPDP(self)
 
-    def plan(self, column: Column, traits: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
         """Choose the grid."""
         requested = param_for_feature(self.grid, column.feature, N_POINTS)
         exact = isinstance(requested, str)
-        grid = exact_grid(column, traits, self.name) if exact else self.grid_of(column, N_POINTS)
-        notes = {"derivative": _slope_source(traits, len(grid))} if self.derivative else {}
-        return Plan(column.summary(), traits, grid, notes)
+        grid = (
+            exact_grid(column, derivative_info, self.name)
+            if exact
+            else self.grid_of(column, N_POINTS)
+        )
+        notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
+        return Plan(column.summary(), derivative_info, grid, notes)
 
     def grid_of(self, column: Column, default: int) -> Grid:
         """Return the grid for a column, with `default` points unless `grid` specifies them.
@@ -405,7 +411,7 @@ class PDP(Parameters):
         few = column.few_values()
         return column.distinct(MANY_FEW) if few is None and column.integer else few
 
-    def sets(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[Plan]) -> int:
         """Return about ten points per call, dividing the largest grid into calls of nearly equal size.
 
         Batches then have about 10,000 rows: few enough that their curves stay in the processor's cache while they are
@@ -418,11 +424,11 @@ class PDP(Parameters):
         """Return the number of values per row over all calls: the size of the largest grid."""
         return max(len(p.grid) for p in plans)
 
-    def held(self, plans: Sequence[Plan]) -> int:
+    def floats_per_row(self, plans: Sequence[Plan]) -> int:
         """Return the number of floats held per row: its curve and the anchor."""
         return max(len(p.grid) for p in plans) + 1 if self.heterogeneity else 2
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of curves to keep."""
         return rows if self.ice == "all" else min(self.ice, rows)
 
@@ -430,33 +436,33 @@ class PDP(Parameters):
         """Return the bytes of a curve, the row's own value, its index and its weight."""
         return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
-    def local(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Evaluate the curves on the grid, and return their moments at each point."""
         grid, j = plan.grid, plan.column.feature.position
         if not self.heterogeneity:
-            return self._means(bound, plan, keep)
-        curves, anchor = self._curves(bound, plan)
-        weights, x = bound.weights, bound.column(j)
-        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.share)
+            return self._means(evaluator, plan, keep)
+        curves, anchor = self._curves(evaluator, plan)
+        weights, x = evaluator.weights, evaluator.column(j)
+        moments, shown = curve_moments(curves, weights, self.center, anchor, grid.weights)
         if anchor is not None:  # remove the anchor, an additional point after those of the grid
             moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
             shown = shown[: len(grid)]
         if self.derivative and self.center is None:
             moments[ANCHORED] = moments[RAW]  # slopes need no centring
         moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "row": bound.row_id, "curve": shown.T, "weight": weights}
+        kept = {"x": x, "row": evaluator.row_id, "curve": shown.T, "weight": weights}
         return BatchStats(moments, select_rows(kept, keep))
 
-    def _means(self, bound: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def _means(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments from sums over the rows, without their curves."""
         grid, j = plan.grid, plan.column.feature.position
         points, anchor = self._points(plan)
-        total = bound.sums({j: points}, len(points))
-        moments = mean_moments(total, bound, self.center, anchor, grid.share)
+        total = evaluator.sums({j: points}, len(points))
+        moments = mean_moments(total, evaluator, self.center, anchor, grid.weights)
         moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
-        x = bound.column(j)
-        moments[AXIS] = axis_moments(grid, x, bound.weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "row": bound.row_id, "weight": bound.weights}
+        x = evaluator.column(j)
+        moments[AXIS] = axis_moments(grid, x, evaluator.weights, missing=bool(plan.column.missing))
+        kept = {"x": x, "row": evaluator.row_id, "weight": evaluator.weights}
         return BatchStats(moments, select_rows(kept, keep))
 
     def _points(self, plan: Plan) -> tuple[Floats, int | None]:
@@ -470,21 +476,21 @@ class PDP(Parameters):
         anchor_point = plan.column.snap(np.array([value]))
         return np.append(points, anchor_point), len(points)
 
-    def _curves(self, bound: Evaluator, plan: Plan) -> tuple[Floats, int | None]:
+    def _curves(self, evaluator: Evaluator, plan: Plan) -> tuple[Floats, int | None]:
         """Return the rows' curves, (m, n), or their slopes, and the index of the anchor."""
         j = plan.column.feature.position
         points, anchor = self._points(plan)
         if not self.derivative:
-            return bound.sweep(j, points).T, anchor
-        if plan.traits.local == "slopes":
-            return bound.slope_sweep(j, points).T, None
+            return evaluator.sweep(j, points).T, anchor
+        if plan.derivative_info.kind == "slopes":
+            return evaluator.slope_sweep(j, points).T, None
         if len(points) == 1:
-            return np.zeros((1, len(bound))), None
-        curves = bound.sweep(j, points).T
+            return np.zeros((1, len(evaluator))), None
+        curves = evaluator.sweep(j, points).T
         return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1), None
 
-    def read(
-        self, plan: Plan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the curves."""
         anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
@@ -496,8 +502,8 @@ class PDP(Parameters):
             derivative=self.derivative,
             parameters=self.describe(),
         )
-        m = local.moments
-        r = local.kept
+        m = stats.moments
+        r = stats.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
         has_curves = "curve" in r
         curves = (
@@ -506,7 +512,7 @@ class PDP(Parameters):
         effect = partial_dependence(
             plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves
         )
-        return effect.with_provenance({"grid": plan.grid.chosen, **plan.notes})
+        return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 
 
 @dataclass(frozen=True)
@@ -529,10 +535,10 @@ class ICE(PDP):
     ice: int | Literal["all"] = "all"
 
 
-def _slope_source(traits: DerivativeInfo, points: int) -> str:
+def _slope_source(derivative_info: DerivativeInfo, points: int) -> str:
     """Return how the curves' slopes are computed, for the provenance."""
-    if traits.local == "slopes":
-        return traits.source
+    if derivative_info.kind == "slopes":
+        return derivative_info.description
     return "differences along the grid" if points > 1 else "none: there is one point only"
 
 
@@ -585,7 +591,7 @@ class LevelPDP(MethodVariant):
         The user's method.
     """
 
-    def plan(self, column: LevelColumn, traits: Any) -> LevelPlan:
+    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""
         if self.base.derivative:
             raise UnsupportedError(
@@ -613,7 +619,7 @@ class LevelPDP(MethodVariant):
         any_level = any(column.levels.find(v) >= 0 for v in list(requested))
         return are_numbers and not any_level and not isinstance(self.base.grid, Mapping)
 
-    def sets(self, plans: Sequence[LevelPlan]) -> int:
+    def points_per_call(self, plans: Sequence[LevelPlan]) -> int:
         """Return the maximum number of levels per row in one call."""
         return min(max(len(p) for p in plans), 10)
 
@@ -621,7 +627,7 @@ class LevelPDP(MethodVariant):
         """Return the number of levels per row over all calls."""
         return max(len(p) for p in plans)
 
-    def held(self, plans: Sequence[LevelPlan]) -> int:
+    def floats_per_row(self, plans: Sequence[LevelPlan]) -> int:
         """Return the number of floats held per row: its curve."""
         return max(len(p) for p in plans) if not self.means_only else 2
 
@@ -635,29 +641,36 @@ class LevelPDP(MethodVariant):
         """Return whether only means over rows are needed."""
         return self.base.means_only
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of curves to keep."""
-        return self.base.rows_wanted(rows)
+        return self.base.n_rows_to_keep(rows)
 
     def row_bytes(self, plan: LevelPlan) -> int:
         """Return the bytes of a curve, the row's own level, its index and its weight."""
         return 8 * (len(plan) + 3)
 
-    def local(self, bound: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: LevelPlan, keep: Bools | None) -> BatchStats:
         """Evaluate each row at each level, and return the moments by level."""
         size = len(plan)
         if self.means_only:
-            total = bound.sums(plan.changes(np.arange(size)), size)
-            means = mean_moments(total, bound, self.base.center, self._anchor(plan))
-            position = plan.at(bound).astype(float)
+            total = evaluator.sums(plan.changes(np.arange(size)), size)
+            means = mean_moments(total, evaluator, self.base.center, self._anchor(plan))
+            position = plan.at(evaluator).astype(float)
             position[position < 0] = np.nan
-            return BatchStats(means, select_rows({"x": position, "weight": bound.weights}, keep))
-        curves = bound.sweep_together(plan.changes(np.arange(size)), size).T
+            return BatchStats(
+                means, select_rows({"x": position, "weight": evaluator.weights}, keep)
+            )
+        curves = evaluator.sweep_together(plan.changes(np.arange(size)), size).T
         anchor = self._anchor(plan)
-        moments, shown = curve_moments(curves, bound.weights, self.base.center, anchor)
-        position = plan.at(bound).astype(float)
+        moments, shown = curve_moments(curves, evaluator.weights, self.base.center, anchor)
+        position = plan.at(evaluator).astype(float)
         position[position < 0] = np.nan
-        kept = {"x": position, "row": bound.row_id, "curve": shown.T, "weight": bound.weights}
+        kept = {
+            "x": position,
+            "row": evaluator.row_id,
+            "curve": shown.T,
+            "weight": evaluator.weights,
+        }
         return BatchStats(moments, select_rows(kept, keep))
 
     def _anchor(self, plan: LevelPlan) -> int | None:
@@ -677,8 +690,8 @@ class LevelPDP(MethodVariant):
             )
         return int(position)
 
-    def read(
-        self, plan: LevelPlan, local: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the curves."""
         anchored = self._anchor(plan) is not None
@@ -689,17 +702,17 @@ class LevelPDP(MethodVariant):
             weight_kind=kind,
             parameters=self.describe(),
         )
-        r = local.kept
+        r = stats.kept
         rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
         has_curves = "curve" in r
         curves = (
             Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
         )
-        m = local.moments
+        m = stats.moments
         effect = categorical_partial_dependence(
             plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves
         )
-        notes = {"grid": plan.chosen, "rows_outside": plan.column.outside, **plan.notes}
+        notes = {"grid": plan.chosen, "rows_outside": plan.column.n_other, **plan.notes}
         return effect.with_provenance(notes)
 
 
@@ -742,7 +755,7 @@ class PairGrid:
     @property
     def size(self) -> int:
         """Return the number of points."""
-        return self.sides[0].side.m * self.sides[1].side.m
+        return self.sides[0].side.n_nodes * self.sides[1].side.n_nodes
 
 
 @dataclass(frozen=True)
@@ -758,7 +771,7 @@ class PairPDP(MethodVariant):
     compares_missing = False
     leaves_out_missing = False
 
-    def plan(self, columns: tuple[Any, Any], traits: Any) -> PairGrid:
+    def plan(self, columns: tuple[Any, Any], derivative_info: Any) -> PairGrid:
         """Choose the grid of each feature."""
         base = self.base
         if base.derivative or base.anchor is not None or base.center == "start":
@@ -780,7 +793,7 @@ class PairPDP(MethodVariant):
                 sides.append(side_of(base.grid_of(column, N_POINTS_OF_PAIRS), column))
         return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
 
-    def sets(self, plans: Sequence[PairGrid]) -> int:
+    def points_per_call(self, plans: Sequence[PairGrid]) -> int:
         """Return about ten points per call, as for one feature."""
         points = max(p.size for p in plans)
         return -(-points // max(1, round(points / 10)))
@@ -789,7 +802,7 @@ class PairPDP(MethodVariant):
         """Return the number of points per row over all calls."""
         return max(p.size for p in plans)
 
-    def held(self, plans: Sequence[PairGrid]) -> int:
+    def floats_per_row(self, plans: Sequence[PairGrid]) -> int:
         """Return the number of floats held per row: its values on the product grid."""
         return max(p.size for p in plans)
 
@@ -802,28 +815,28 @@ class PairPDP(MethodVariant):
         """Return whether the rows' individual surfaces are kept: for ``ice="all"`` only."""
         return self.base.ice == "all" and not self.base.means_only
 
-    def local(self, bound: Evaluator, plan: PairGrid, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: PairGrid, keep: Bools | None) -> BatchStats:
         """Evaluate the product grid, and return the moments at each point."""
         first, second = plan.sides
-        i, j = np.divmod(np.arange(plan.size), second.side.m)
+        i, j = np.divmod(np.arange(plan.size), second.side.n_nodes)
         changes = {**first.changes(i), **second.changes(j)}
         if self.base.means_only:
-            total = bound.sums(changes, plan.size)
-            moments, shown = mean_moments(total, bound, self.base.center), None
+            total = evaluator.sums(changes, plan.size)
+            moments, shown = mean_moments(total, evaluator, self.base.center), None
         else:
-            values = bound.sweep_together(changes, plan.size).T
-            moments, shown = curve_moments(values, bound.weights, self.base.center)
+            values = evaluator.sweep_together(changes, plan.size).T
+            moments, shown = curve_moments(values, evaluator.weights, self.base.center)
         kept = {"across": shown.T} if shown is not None and self._keeps_surfaces else {}
-        x0, x1 = axis_values(bound, first), axis_values(bound, second)
+        x0, x1 = axis_values(evaluator, first), axis_values(evaluator, second)
         return BatchStats(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
-            select_rows({"x0": x0, "x1": x1, "weight": bound.weights, **kept}, keep),
+            select_rows({"x0": x0, "x1": x1, "weight": evaluator.weights, **kept}, keep),
         )
 
-    def read(
+    def finalize(
         self,
         plan: PairGrid,
-        local: BatchStats,
+        stats: BatchStats,
         about: tuple[About, About],
         *,
         exact: bool,
@@ -833,12 +846,12 @@ class PairPDP(MethodVariant):
         spec = Spec(
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )
-        r = local.kept
+        r = stats.kept
         rows = None
         if r:
             across = r.get("across")
             rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact, across=across)
         sides = (plan.sides[0].side, plan.sides[1].side)
-        m = local.moments
+        m = stats.moments
         surface = partial_dependence_surface(sides, m[RAW], m[ANCHORED], spec, about, rows)
         return surface.with_provenance(plan.notes)

@@ -13,7 +13,6 @@ donors are drawn in `permutation_plan.py`; `combine` merges the features' result
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
@@ -26,7 +25,7 @@ from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error, warn_caller
 from skedasis.methods.base import (
     BatchStats,
     Evaluator,
@@ -201,17 +200,16 @@ class PFI(RenamedAttributes, Parameters):
         if size >= n:
             return source, groups
         drawn = np.random.default_rng([_SAMPLE, seed]).choice(n, size, replace=False)
-        return source.only(np.sort(source.order[drawn])), groups
+        return source.subset(np.sort(source.order[drawn])), groups
 
-    def heed(self, model: Any, y: Any) -> None:
+    def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Warn if labels are given with a bare estimator, because predictions do not depend on them."""
         is_bare = not isinstance(model, Quantity) and hasattr(model, "predict")
         if is_bare and y is not None and self.metric is None:
-            warnings.warn(
+            warn_caller(
                 "PFI: y is not used, because PFI of a model measures how its prediction changes. To measure which "
                 'features the model needs for its accuracy, use sd.loss(model, "squared_error") or sd.nll(model).',
                 LeftOutWarning,
-                stacklevel=4,
             )
 
     def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
@@ -352,7 +350,7 @@ class RowBasedVariant(MethodVariant):
         """Return one result of all features."""
         return combine(found, record, sampled=self.source.sampled)
 
-    def plan(self, column: Feature, traits: DerivativeInfo) -> FeaturePlan:
+    def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Return the columns to permute, and the donors."""
         return FeaturePlan(column, self.drawn, {})
 
@@ -373,11 +371,11 @@ class RowBasedVariant(MethodVariant):
         """Return the maximum number of rows per batch."""
         return max(250, ROWS_PER_CALL // self.base.n_repeats)
 
-    def sets(self, plans: Sequence[Any]) -> int:
+    def points_per_call(self, plans: Sequence[Any]) -> int:
         """Return the number of values per row in one call: all repeats."""
         return self.base.n_repeats
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of single rows to keep."""
         return rows if self.base.local == "all" else min(self.base.local, rows)
 
@@ -390,23 +388,23 @@ class RowBasedVariant(MethodVariant):
         ids = self.source.row_id
         return positions if ids is None else ids[positions]
 
-    def _donors(self, bound: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
+    def _donors(self, evaluator: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
         """Return the donors' positions, (repeats, n), and their values; computed once for features that share them."""
-        cached = bound.shared.get("donors")
+        cached = evaluator.shared.get("donors")
         if cached is None or cached[0] is not plan.drawn:
-            donors = plan.permutations.donors(bound.places)
+            donors = plan.permutations.donors(evaluator.places)
             cached = plan.drawn, donors, DonorRows(self._rows(donors))
-            bound.shared["donors"] = cached
+            evaluator.shared["donors"] = cached
         return cached[1], cached[2]
 
-    def _after(self, bound: Evaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
+    def _after(self, evaluator: Evaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
         """Return the quantity with the donors' values, (repeats, n)."""
         changes = dict.fromkeys(plan.feature.columns, values)
-        return bound.sweep_together(changes, len(values.rows)).T
+        return evaluator.sweep_together(changes, len(values.rows)).T
 
-    def _kept(self, bound: Evaluator, after: Floats, keep: Bools | None) -> dict[str, Any]:
+    def _kept(self, evaluator: Evaluator, after: Floats, keep: Bools | None) -> dict[str, Any]:
         """Return the arrays of the kept rows: the quantity before and after, the row's index and weight."""
-        own, row, weight = bound.at(), bound.row_id, bound.weights
+        own, row, weight = evaluator.values(), evaluator.row_id, evaluator.weights
         return select_rows({"after": after.T, "own": own, "row": row, "weight": weight}, keep)
 
     def _result(
@@ -458,28 +456,28 @@ class RowPFI(RowBasedVariant):
         # If some rows are in no block, all rows have equal weights.
         return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
 
-    def local(self, bound: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the donors' values, and sum the increases by blocks of recipients."""
-        donors, values = self._donors(bound, plan)
-        after = self._after(bound, plan, values)
-        own, w = bound.at(), bound.weights
+        donors, values = self._donors(evaluator, plan)
+        after = self._after(evaluator, plan, values)
+        own, w = evaluator.values(), evaluator.weights
         increases = after - own
-        distinct = plan.permutations.cycles[0].distinct_fraction(bound.places)
+        distinct = plan.permutations.cycles[0].distinct_fraction(evaluator.places)
         increases *= distinct if w is None else distinct * w
-        sums = self._sums(bound, plan, increases, donors)
+        sums = self._sums(evaluator, plan, increases, donors)
         sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
-        return BatchStats(sums, self._kept(bound, after, keep))
+        return BatchStats(sums, self._kept(evaluator, after, keep))
 
     def _sums(
-        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
-        return {"recipients": self._by_recipient(bound, plan, increases)}
+        return {"recipients": self._by_recipient(evaluator, plan, increases)}
 
-    def _by_recipient(self, bound: Evaluator, plan: FeaturePlan, increases: Floats) -> Totals:
+    def _by_recipient(self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats) -> Totals:
         """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
         parts, size = [], plan.permutations.blocks + 1
-        blocks = self._blocks(bound, plan)
+        blocks = self._blocks(evaluator, plan)
         for (repeats, _), block in zip(plan.permutations.by_repeats, blocks, strict=True):
             parts += [np.bincount(block, increase, size) for increase in increases[repeats]]
         return Totals(np.array(parts))
@@ -492,23 +490,23 @@ class RowPFI(RowBasedVariant):
             parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
         return Totals(np.array(parts))
 
-    def _blocks(self, bound: Evaluator, plan: FeaturePlan) -> list[Ints]:
+    def _blocks(self, evaluator: Evaluator, plan: FeaturePlan) -> list[Ints]:
         """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
-        cached = bound.shared.get("blocks")
+        cached = evaluator.shared.get("blocks")
         if cached is None or cached[0] is not plan.drawn:
-            cached = plan.drawn, [c.block(bound.places) for c in plan.permutations.cycles]
-            bound.shared["blocks"] = cached
+            cached = plan.drawn, [c.block(evaluator.places) for c in plan.permutations.cycles]
+            evaluator.shared["blocks"] = cached
         return cached[1]
 
-    def read(
-        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
-        sums = local.moments["recipients"].sums
+        sums = stats.moments["recipients"].sums
         values = sums.sum(axis=1) / self.weight
         norm = self._norm(kind)
         error, df = permutation_error(self._parts(plan, sums), norm)
-        return self._result(plan, local, about, values, (error, df), exact=exact)
+        return self._result(plan, stats, about, values, (error, df), exact=exact)
 
     def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
         """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows."""
@@ -542,7 +540,7 @@ def combine(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> 
         local = LocalImportance(
             tuple(found),
             first.local.row,
-            first.local.own,
+            first.local.before,
             np.concatenate([p.after for p in kept]),
             first.local.weight,
             first.local.exact,
@@ -558,7 +556,7 @@ def combine(found: Mapping[str, Importance], record: Json, *, sampled: bool) -> 
         features=tuple(found),
         values=np.concatenate([p.values for p in parts]),
         std_error=np.concatenate([p.std_error for p in parts]),
-        freedom=np.concatenate([p.freedom for p in parts]),
+        df=np.concatenate([p.df for p in parts]),
         local=local,
         provenance={**record, **notes},
     )
@@ -609,7 +607,7 @@ class ExactPFI(RowBasedVariant):
         """Return the maximum number of rows per batch, each of which is evaluated with the values of all rows."""
         return max(1, ROWS_PER_CALL // len(self.source))
 
-    def sets(self, plans: Sequence[Any]) -> int:
+    def points_per_call(self, plans: Sequence[Any]) -> int:
         """Return the number of values per row: one for each row."""
         return len(self.source)
 
@@ -617,34 +615,34 @@ class ExactPFI(RowBasedVariant):
         """Return the bytes of a kept row: its mean after, its own value, index and weight."""
         return 32
 
-    def local(self, bound: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
         n = len(self.source)
         all_rows = DonorRows(self._rows(np.arange(n))[:, None])
-        increases = self._after(bound, plan, all_rows) - bound.at()
-        w, all_w = bound.weights, self.source.weights
+        increases = self._after(evaluator, plan, all_rows) - evaluator.values()
+        w, all_w = evaluator.weights, self.source.weights
         mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
         by_recipient = np.zeros(n)
-        by_recipient[bound.places] = mean
+        by_recipient[evaluator.places] = mean
         by_donor = (increases.sum(axis=1) if w is None else increases @ w) / self.weight
-        own = bound.at()
+        own = evaluator.values()
         total = np.array([own.sum() if w is None else own @ w])
         sums = {
             "recipients": Totals(by_recipient),
             "donors": Totals(by_donor),
             "own": Totals(total),
         }
-        return BatchStats(sums, self._kept(bound, (own + mean)[None], keep))
+        return BatchStats(sums, self._kept(evaluator, (own + mean)[None], keep))
 
-    def read(
-        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error."""
-        recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
+        recipients, donors = (stats.moments[k].sums for k in ("recipients", "donors"))
         w = self.source.weights
         mean = float(recipients.mean() if w is None else w @ recipients / self.weight)
         error = influence_error(recipients + donors - 2 * mean, w, kind)
-        return self._result(plan, local, about, np.array([mean]), error, exact=exact)
+        return self._result(plan, stats, about, np.array([mean]), error, exact=exact)
 
 
 # --- rows of different weights --------------------------------------------------------------------
@@ -661,16 +659,16 @@ class WeightedPFI(RowPFI):
     """
 
     def _sums(
-        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
-        sums = super()._sums(bound, plan, increases, donors)
-        own, all_roots = bound.weights, np.sqrt(self._weights)
-        roots = np.ones(len(bound)) if own is None else np.sqrt(own)
+        sums = super()._sums(evaluator, plan, increases, donors)
+        own, all_roots = evaluator.weights, np.sqrt(self._weights)
+        roots = np.ones(len(evaluator)) if own is None else np.sqrt(own)
         # `increases` include the recipient's weight. Over the repeats, a donor's sum is proportional to its own weight,
         # because it is drawn with this probability.
         sums["donors"] = self._by_donor(plan, increases, donors)
-        sums["recipients by root"] = self._by_recipient(bound, plan, increases / roots)
+        sums["recipients by root"] = self._by_recipient(evaluator, plan, increases / roots)
         sums["donors by root"] = self._by_donor(plan, increases / all_roots[donors], donors)
         return sums
 
@@ -679,19 +677,19 @@ class WeightedPFI(RowPFI):
         w = self.source.weights
         return np.ones(len(self.source)) if w is None else w
 
-    def read(
-        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases, and compute the standard error for the kind of weights."""
-        sums = local.moments["recipients"].sums
+        sums = stats.moments["recipients"].sums
         values = sums.sum(axis=1) / self.weight
         norm = self._norm(kind)
         if kind == "frequency":
-            norm = norm[0] / self._variance_ratio(plan, local, float(values.mean())), norm[1]
+            norm = norm[0] / self._variance_ratio(plan, stats, float(values.mean())), norm[1]
         error, df = permutation_error(self._parts(plan, sums), norm)
         if kind == "sampling":  # few heavy rows have no more degrees of freedom than as few rows
             df = min(df, max(norm[1] - 1, 1.0))
-        return self._result(plan, local, about, values, (error, df), exact=exact)
+        return self._result(plan, stats, about, values, (error, df), exact=exact)
 
     def _variance_ratio(self, plan: FeaturePlan, local: BatchStats, mean: float) -> float:
         """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
@@ -757,7 +755,7 @@ def _check_conditional(quantity: Quantity) -> None:
 class ConditionalPFI(RowPFI):
     """PFI with donors from subgroups of rows that are similar in the other features (Molnar et al. 2023)."""
 
-    def plan(self, column: Feature, traits: DerivativeInfo) -> FeaturePlan:
+    def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Find the feature's subgroups, and draw donors within them."""
         groups = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
         rows, w = self.source, self.source.weights
@@ -765,17 +763,17 @@ class ConditionalPFI(RowPFI):
         return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
 
     def _sums(
-        self, bound: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
     ) -> dict[str, Any]:
         """Return sums by blocks of recipients and of donors."""
-        sums = super()._sums(bound, plan, increases, donors)
+        sums = super()._sums(evaluator, plan, increases, donors)
         return {**sums, "donors": self._by_donor(plan, increases, donors)}
 
-    def read(
-        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Average the increases; compute the error from blocks, as recipients and as donors."""
-        recipients, donors = (local.moments[k].sums for k in ("recipients", "donors"))
+        recipients, donors = (stats.moments[k].sums for k in ("recipients", "donors"))
         values = recipients.sum(axis=1) / self.weight
         all_rows, w = np.arange(len(self.source)), self.source.weights
         errors: list[float] = []
@@ -789,4 +787,4 @@ class ConditionalPFI(RowPFI):
         df = float(min(recipients.shape[1], len(self.source)) - 1)
         if len(self.source) < LEAST_ROWS:
             error, df = np.nan, np.nan
-        return self._result(plan, local, about, values, (error, df), exact=exact)
+        return self._result(plan, stats, about, values, (error, df), exact=exact)

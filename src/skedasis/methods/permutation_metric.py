@@ -248,11 +248,11 @@ class MetricPFI(RowBasedVariant):
 
     y: Any
 
-    def rows_wanted(self, rows: int) -> int:
+    def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep: all, as the metric is computed from all rows."""
         return rows
 
-    def refined(self, plan: Any) -> Any:
+    def with_fine_cells(self, plan: Any) -> Any:
         """Raise `DataError`: called if memory does not allow keeping all rows."""
         rows = len(self.source)
         needed = rows * self.row_bytes(plan) / 1e6
@@ -320,13 +320,13 @@ class MetricPFI(RowBasedVariant):
             f"{len(self.source):,} rows"
         )
 
-    def local(self, bound: Any, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Any, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the donors' values, and keep all rows."""
-        _, values = self._donors(bound, plan)
-        after = self._after(bound, plan, values)
-        kept = self._kept(bound, after, keep)
+        _, values = self._donors(evaluator, plan)
+        after = self._after(evaluator, plan, values)
+        kept = self._kept(evaluator, after, keep)
         # The scored class depends on the output, which only the evaluator knows.
-        return BatchStats({"own": Totals(np.zeros(1))}, kept, notes={"of": bound.quantity})
+        return BatchStats({"own": Totals(np.zeros(1))}, kept, notes={"of": evaluator.quantity})
 
     def _labels(self, quantity: Any) -> Any:
         """Return the labels in the form that the metric takes."""
@@ -336,12 +336,12 @@ class MetricPFI(RowBasedVariant):
     def _is_classification(self) -> bool:
         return isinstance(self.base.metric, str) and self.base.metric in _CLASSIFICATION
 
-    def read(
-        self, plan: FeaturePlan, local: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Compare the metric before and after permutation."""
-        own, after = local.kept["own"], np.ascontiguousarray(local.kept["after"].T)
-        y, all_rows = self._labels(local.notes["of"]), np.arange(len(own))
+        own, after = stats.kept["own"], np.ascontiguousarray(stats.kept["after"].T)
+        y, all_rows = self._labels(stats.notes["of"]), np.arange(len(own))
         base = self._score(y, own, all_rows)
         values = np.array([base - self._score(y, a, all_rows) for a in after])
         sign = self._metric[1]
@@ -356,7 +356,7 @@ class MetricPFI(RowBasedVariant):
             about.unit,
             about.library,
             self.name,
-            self._local_importance(plan, local),
+            self._local_importance(plan, stats),
             {"metric": self.what, "greater_is_better": sign > 0},
         )
 

@@ -123,7 +123,7 @@ class ModelAdapter(ABC):
         columns = [_numbers(X[:, f.position], f, what) for f in source.features]
         return replace(source, table=ArrayTable(np.stack(columns, axis=1)))
 
-    def traits(self, feature: Feature, output: int | None) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature, output: int | None) -> DerivativeInfo:
         """Return the derivatives that the model has with respect to a feature."""
         return DerivativeInfo("differences", "central differences")
 
@@ -258,28 +258,28 @@ class DerivativeInfo:
 
     Parameters
     ----------
-    local : str
+    kind : str
         The most exact kind of local effect that the quantity has: "slopes", its own derivatives; "differences",
         central differences; or "steps", differences across cells, because it is piecewise constant. Plans of methods
         use the other kinds, too (see `skedasis.results.effect.Spec`).
-    source : str
+    description : str
         The origin of the derivatives as text, for the provenance.
-    certain : bool
+    exact : bool
         False if it was inferred from a few rows.
-    jumps : ndarray of float, optional
+    breakpoints : ndarray of float, optional
         Sorted breakpoints of a piecewise constant quantity: it jumps just behind each of them. None if they are not
         known, as for a model that is called. Therefore no result depends on them unless the user requests it.
     given : bool
         Whether the user gave a function for the derivatives. Such derivatives are never replaced by differences.
     """
 
-    local: LocalEffects
-    source: str
-    certain: bool = True
-    jumps: Floats | None = None
+    kind: LocalEffects
+    description: str
+    exact: bool = True
+    breakpoints: Floats | None = None
     given: bool = False
 
     @property
     def on_cells(self) -> bool:
         """Return whether the curve is given at the edges of all cells."""
-        return self.local in ON_CELLS
+        return self.kind in ON_CELLS

@@ -43,8 +43,8 @@ class Differentiable(ModelAdapter):
     """A model of a library with automatic differentiation: torch or JAX.
 
     If an output has no derivative (it is an integer, or the library cannot differentiate an operation), central
-    differences replace it and the traits state the reason. If an output only jumps in a column, steps replace the
-    slopes. Both are detected at up to 64 rows of the first call.
+    differences replace it, and `derivative_info` gives the reason. If an output only jumps in a column, steps replace
+    the slopes. Both are detected at up to 64 rows of the first call.
     """
 
     source: ClassVar[str]
@@ -115,16 +115,16 @@ class Differentiable(ModelAdapter):
             out[part] = self._mixed_derivative(self._as_input(some), j, k, output)[: len(some)]
         return out
 
-    def traits(self, feature: Feature, output: int | None) -> DerivativeInfo:
-        """Return the traits of slopes, or of central differences or steps where these replace them."""
+    def derivative_info(self, feature: Feature, output: int | None) -> DerivativeInfo:
+        """Return that of slopes, or of central differences or steps where these replace them."""
         seen = self._probe_derivatives(output)
         if seen.missing:
             return DerivativeInfo(
-                "differences", f"central differences: {seen.missing}", certain=False
+                "differences", f"central differences: {seen.missing}", exact=False
             )
         if feature.position in seen.stepped:
             source = f"differences across bins: {self.__name__} is piecewise constant in this feature (detected)"
-            return DerivativeInfo("steps", source, certain=False)
+            return DerivativeInfo("steps", source, exact=False)
         return DerivativeInfo("slopes", self.source)
 
     def has_mixed(self, output: int | None) -> bool:
@@ -208,7 +208,7 @@ class Differentiable(ModelAdapter):
         first = 0 if self._output_for(few).ndim > 1 else None
         try:
             slopes = self._gradients(self._as_input(few), [first], row=0)[0]
-        except Exception:  # noqa: BLE001 - without a derivative there is no evidence; `traits` reports the failure
+        except Exception:  # noqa: BLE001 - without a derivative there is no evidence; `derivative_info` reports it
             return
         if (np.abs(np.nan_to_num(slopes[1:])) > 0).any():
             raise self._row_dependence("an output for a row whose slopes change")

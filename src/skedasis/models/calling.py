@@ -189,14 +189,14 @@ class ChunkedCaller:
         self._can_join = False
         self._n_parts = 0
         self._stopped = False
-        self.pulse: Callable[[], object] = _nothing
+        self.heartbeat: Callable[[], object] = _nothing
         """Called after each part, in the thread that called the model."""
 
     def stop(self) -> None:
         """Raise `Stopped` in all threads at their next call of the model."""
         self._stopped = True
 
-    def ask(self, model: Callable[[Any], Any], rows: Any, n: int) -> tuple[Any, int]:
+    def call(self, model: Callable[[Any], Any], rows: Any, n: int) -> tuple[Any, int]:
         """Return a model's response for rows in any container, and the number of calls it took.
 
         Parameters
@@ -220,7 +220,7 @@ class ChunkedCaller:
             started = time.perf_counter()
             response = model(part)
             self._record(stop - start, time.perf_counter() - started, response)
-            self.pulse()
+            self.heartbeat()
             if whole:
                 return response, 1
             # A copy: a model may return its input, or the same array each time.

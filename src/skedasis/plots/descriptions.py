@@ -192,7 +192,7 @@ def some(n: int) -> list[int]:
 def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
     """Return a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
     edges = position_texts(bins.edges, effect.time)
-    means = effect.spec.local == "values"
+    means = effect.spec.local_effects == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
     out: list[Tooltip] = []
@@ -219,7 +219,7 @@ def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]
         f"effect {number_or_zero(start, top)} → {number_or_zero(end, top)}{_unit(effect.about.unit)}"
     ]
     per = " per day" if effect.time is not None else ""
-    if bins.trend[k]:
+    if bins.slope_change[k]:
         first, last = (float(v[k]) for v in bins.ends)
         lines.append(
             f"slope {number_or_zero(first, largest)} → {number_or_zero(last, largest)}{per}"

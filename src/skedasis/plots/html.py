@@ -378,7 +378,9 @@ def _telling(columns: Mapping[str, Any]) -> dict[str, Any]:
 
     Often weights equal counts, no bin is empty, and no slope changes within a bin.
     """
-    leave = [name for name in ("empty", "trend") if name in columns and not np.any(columns[name])]
+    leave = [
+        name for name in ("empty", "slope_change") if name in columns and not np.any(columns[name])
+    ]
     leave += ["weight"] if np.array_equal(columns["weight"], columns["count"]) else []
     leave += ["trusted"] if "trusted" in columns and np.all(columns["trusted"]) else []
     return _without(columns, *leave)

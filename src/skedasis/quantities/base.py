@@ -116,7 +116,7 @@ class Quantity(ABC):
         )
 
     def slopes(self, X: Any, y: Any = None) -> Any:
-        """Call the model's derivative and return it, (n, d). Only if `traits` reports one."""
+        """Call the model's derivative and return it, (n, d). Only if `derivative_info` reports one."""
         raise UnsupportedError(
             format_error(
                 self.describe(),
@@ -126,7 +126,7 @@ class Quantity(ABC):
             )
         )
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return how local effects of a feature are best computed: from derivatives or from differences."""
         return DerivativeInfo("differences", "central differences")
 
@@ -174,7 +174,7 @@ class Quantity(ABC):
         """Return the axis label: the name, with the unit if there is one."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
-    def on(
+    def evaluator(
         self,
         batch: Batch,
         copies: int = 1,
@@ -240,4 +240,4 @@ class Quantity(ABC):
         several = self.outputs(source)
         if several is not None:
             return {k: q.at(X, y) for k, q in several.items()}  # type: ignore[return-value]
-        return np.concatenate([self.on(b).at() for b in source.batches(CALL_ROWS)])
+        return np.concatenate([self.evaluator(b).values() for b in source.batches(CALL_ROWS)])

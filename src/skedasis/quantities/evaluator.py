@@ -260,7 +260,7 @@ class BatchEvaluator:
         """Return the rows' labels as numbers, shape (n,)."""
         return self.batch.labels()
 
-    def some(self, rows: Ints) -> BatchEvaluator:
+    def subset(self, rows: Ints) -> BatchEvaluator:
         """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `meter`."""
         # type(self): the subset of a `TreeBound` is a `TreeBound`.
         part: BatchEvaluator = type(self)(
@@ -281,7 +281,7 @@ class BatchEvaluator:
         """Return the unchanged rows as they are passed to the model."""
         return self._buffer.own()
 
-    def at(self) -> Floats:
+    def values(self) -> Floats:
         """Return the quantity at the rows, shape (n,). Costs n model rows on the first call only."""
         if self._own is None:
             # Copy: a model may return a view of its input, and the input buffer is overwritten later.
@@ -336,7 +336,7 @@ class BatchEvaluator:
         curves = self.sweep_together(changes, m).T
         return curves.sum(axis=1) if self.weights is None else curves @ self.weights
 
-    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+    def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,). See `edge_differences`."""
         return self.edge_differences(j, edges[:-1].take(cell), edges[1:].take(cell))
 
@@ -355,12 +355,12 @@ class BatchEvaluator:
         # Evaluating a subset of the rows means copying them: not worth it for a few.
         if saved < len(self) and (self._own is None or saved < len(self) // 10):
             return self._both_edges(j, low, high)
-        own = self.at()
+        own = self.values()
         other = self.sweep(j, np.where(at_high, low, high)[:, None])[:, 0]
         difference = np.where(at_high, own - other, other - own)
         rest = np.flatnonzero(~known)
         if len(rest):
-            at_low = self.some(rest).sweep(j, low[rest, None])[:, 0]
+            at_low = self.subset(rest).sweep(j, low[rest, None])[:, 0]
             difference[rest] = other[rest] - at_low
         return difference
 
@@ -436,9 +436,9 @@ class BatchEvaluator:
             out[first:last] = slopes.reshape(last - first, n)
         return out.T
 
-    def local_slopes(self, column: Summary, traits: DerivativeInfo) -> Floats:
+    def local_slopes(self, column: Summary, derivative_info: DerivativeInfo) -> Floats:
         """Return the partial derivative by one feature, (n,), from the derivatives or by central differences."""
-        if traits.local != "slopes":
+        if derivative_info.kind != "slopes":
             return differences(self, column)
         if self._whole is not None:
             whole, rows = self._whole
@@ -446,7 +446,9 @@ class BatchEvaluator:
         return np.ascontiguousarray(self.slope()[:, column.feature.position])
 
     def mixed_slopes(
-        self, columns: tuple[Summary, Summary], traits: tuple[DerivativeInfo, DerivativeInfo]
+        self,
+        columns: tuple[Summary, Summary],
+        derivative_info: tuple[DerivativeInfo, DerivativeInfo],
     ) -> tuple[Floats, Floats | None, Floats | None]:
         """Return the mixed second derivative by two features, and the slopes by each if they are available, (n,) each.
 
@@ -457,7 +459,7 @@ class BatchEvaluator:
         an offset is large relative to the feature's standard deviation. The slopes cost n slope rows for all features.
         """
         positions = columns[0].feature.position, columns[1].feature.position
-        has_slopes = all(t.local == "slopes" for t in traits)
+        has_slopes = all(t.kind == "slopes" for t in derivative_info)
         first, second = (self.slope()[:, j] if has_slopes else None for j in positions)
         if not self.quantity.has_mixed:
             mixed, first_diff, second_diff = mixed_differences(self, columns, sloped=has_slopes)
@@ -524,7 +526,7 @@ class BatchEvaluator:
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
             n = sets * len(self)
-            raw, calls = self._timed(lambda r: self.pace.ask(self.quantity.raw, r, n), rows, where)
+            raw, calls = self._timed(lambda r: self.pace.call(self.quantity.raw, r, n), rows, where)
         except Exception as error:
             note_failing_levels(error, self.quantity, self.batch, changes)
             raise
@@ -603,20 +605,20 @@ def probe_model(
     -----
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
-    batch = source.some(PROBE_ROWS, among)
+    batch = source.evenly_spaced_batch(PROBE_ROWS, among)
     meter, pace = CallStats(), ChunkedCaller()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
     for _ in range(2):
         tape = ResponseCache() if len(quantities) > 1 else None
-        bounds = [q.on(batch, tape=tape) for q in quantities]
-        for bound in bounds:
-            bound.pace = pace
-        rounds.append([bound.at() for bound in bounds])
-        for bound, answer in zip(bounds, rounds[-1], strict=True):
-            meter.add(bound.meter)
-            eps = max(eps, unit_round_off(bound.output, answer))
-        if not _same(bounds[0].given(), batch.tile(1).own()):
+        evaluators = [q.evaluator(batch, tape=tape) for q in quantities]
+        for evaluator in evaluators:
+            evaluator.pace = pace
+        rounds.append([evaluator.values() for evaluator in evaluators])
+        for evaluator, answer in zip(evaluators, rounds[-1], strict=True):
+            meter.add(evaluator.meter)
+            eps = max(eps, unit_round_off(evaluator.output, answer))
+        if not _same(evaluators[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
                 format_error(
                     quantities[0].describe(),
@@ -656,13 +658,15 @@ def derivative_info_of(
 
     `values` are the observed values of a feature of whole numbers.
     """
-    traits = quantity.traits(column.feature)
-    if traits.local != "differences":
-        return traits
-    bound = quantity.on(source.some(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape)
-    traits = probe_derivatives(bound, column, values)
-    found.meter.add(bound.meter)
-    return traits
+    derivative_info = quantity.derivative_info(column.feature)
+    if derivative_info.kind != "differences":
+        return derivative_info
+    evaluator = quantity.evaluator(
+        source.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape
+    )
+    derivative_info = probe_derivatives(evaluator, column, values)
+    found.meter.add(evaluator.meter)
+    return derivative_info
 
 
 def _equal(x: Any, y: Any) -> bool:

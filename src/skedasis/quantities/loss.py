@@ -85,13 +85,13 @@ class Loss(Quantity):
         """Return the rows in the container that the model was fitted on, with their labels."""
         return self.with_labels(self.of.prepare(source))
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return central differences, or steps if the prediction (and so its loss) is piecewise constant."""
-        of: DerivativeInfo = self.of.traits(feature)
+        of: DerivativeInfo = self.of.derivative_info(feature)
         if isinstance(self.of, Prediction) and is_classifier(self.of.model):
             description = "differences across bins: predicted classes are piecewise constant"
-            return DerivativeInfo("steps", description, jumps=of.jumps)
-        return of if of.local == "steps" else super().traits(feature)
+            return DerivativeInfo("steps", description, breakpoints=of.breakpoints)
+        return of if of.kind == "steps" else super().derivative_info(feature)
 
     def computed(self, raw: Any) -> Any:
         """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show.
@@ -168,12 +168,12 @@ class ErrorLoss(Loss):
             outer = np.where(residual > 0, -self.alpha, 1.0 - self.alpha) * (residual != 0)
         return outer[:, None] * slopes
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
-        """Return the prediction's traits: the chain rule applies to slopes, and steps of it are steps of the loss."""
-        of: DerivativeInfo = self.of.traits(feature)
-        if of.local != "slopes":
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
+        """Return that of the prediction: the chain rule applies to slopes, and steps of it are steps of the loss."""
+        of: DerivativeInfo = self.of.derivative_info(feature)
+        if of.kind != "slopes":
             return of
-        return replace(of, source=f"{of.source}, by the chain rule")
+        return replace(of, description=f"{of.description}, by the chain rule")
 
     def _residual(self, raw: Any, y: Any) -> Floats:
         """Return label minus prediction."""
@@ -212,11 +212,13 @@ class ZeroOne(Loss):
             )
         return (values != y).astype(float)
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return steps: the loss is 0 or 1, and it jumps only where the prediction does."""
-        jumps = self.of.traits(feature).jumps
+        jumps = self.of.derivative_info(feature).breakpoints
         return DerivativeInfo(
-            "steps", "differences across bins: a zero-one loss is piecewise constant", jumps=jumps
+            "steps",
+            "differences across bins: a zero-one loss is piecewise constant",
+            breakpoints=jumps,
         )
 
 

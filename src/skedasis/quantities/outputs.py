@@ -106,10 +106,10 @@ class FromModel(Quantity):
             return super().slopes(X, y)
         return form(X)
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return slopes if there are derivatives, steps if the model is piecewise constant, else differences."""
         if isinstance(self.model, ModelAdapter):
-            return self.model.traits(feature, self.place)
+            return self.model.derivative_info(feature, self.place)
         form = self._closed_form()
         if form is not None and form.knows(feature):
             return DerivativeInfo("slopes", f"closed form of {form.what}")
@@ -119,7 +119,7 @@ class FromModel(Quantity):
             return DerivativeInfo(
                 "steps",
                 f"differences across bins: {title(self.model)} is piecewise constant",
-                jumps=jumps,
+                breakpoints=jumps,
             )
         return _DIFFERENCES
 
@@ -226,11 +226,11 @@ class Prediction(FromModel):
             )
         return derivatives
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return slopes if the user gave a slope function, else as `FromModel`."""
         if self.slope is not None:
             return DerivativeInfo("slopes", "the given slope function", given=True)
-        return super().traits(feature)
+        return super().derivative_info(feature)
 
 
 @dataclass(frozen=True, eq=False)
@@ -576,7 +576,7 @@ class MultiOutput(Quantity):
         """Return the quantity of each output; call the model on two rows if their number is not known."""
         if self.parts:
             return self.parts
-        rows = source.some(2, among)
+        rows = source.evenly_spaced_batch(2, among)
         response = np.asarray(self.one.raw(rows.tile(1).own()))
         if meter is not None:
             meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1

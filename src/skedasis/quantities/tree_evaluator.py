@@ -9,7 +9,6 @@ differences and means directly from the trees (see `skedasis.trees.evaluator`).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +20,14 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.errors import DataError, ModelOutputError, TreeWarning, UnsupportedError, format_error
+from skedasis.errors import (
+    DataError,
+    ModelOutputError,
+    TreeWarning,
+    UnsupportedError,
+    format_error,
+    warn_caller,
+)
 from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
@@ -164,11 +170,11 @@ class TreeEvaluator(BatchEvaluator):
         sums = self._timed(lambda _: rows.sums(output, replaced, m), None, "sums of leaves")
         return (sums + rows.forest.ensemble.base[output]).T
 
-    def across(self, j: int, edges: Floats, cell: Ints) -> Floats:
+    def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,)."""
         forest = self._buffer.forest
         if self._part is None or forest.shape.place(j) < 0:
-            return super().across(j, edges, cell)
+            return super().cell_differences(j, edges, cell)
         # Few edges: encode each once, then distribute the codes to the rows.
         codes = forest.numbers(j, edges)
         return self._code_differences(j, codes[:-1].take(cell), codes[1:].take(cell))
@@ -345,7 +351,7 @@ def _read_and_verify(
 
 def _has_derivatives(quantity: Quantity, source: Dataset) -> bool:
     """Return whether the quantity has derivatives; for tree models, only if the user gave them."""
-    return quantity.has_mixed or quantity.traits(source.features[0]).local == "slopes"
+    return quantity.has_mixed or quantity.derivative_info(source.features[0]).kind == "slopes"
 
 
 def _counts_suffice(stand_in: Any, outputs: Outputs, source: Dataset, *, means: bool) -> bool:
@@ -358,13 +364,15 @@ def _verify(
     outputs: Outputs, of_trees: Outputs, source: Dataset, checked: ProbeResult
 ) -> CallStats:
     """Compare trees and model at the probe's rows and at mixtures of them; raise `_TreesUnavailable` if they differ."""
-    batch = source.some(PROBE_ROWS, checked.among)
+    batch = source.evenly_spaced_batch(PROBE_ROWS, checked.among)
     meter = CallStats()
     single = next(iter(of_trees.values())).called.forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
     by_model = [*checked.answers, *_at_mixed_rows(outputs, batch, checked.eps, meter)]
     try:
-        at_rows = [quantity.on(batch, eps=checked.eps).at() for quantity in of_trees.values()]
+        at_rows = [
+            quantity.evaluator(batch, eps=checked.eps).values() for quantity in of_trees.values()
+        ]
         by_tree = [*at_rows, *_at_mixed_rows(of_trees, batch, checked.eps, CallStats())]
     except UnsupportedError as error:
         raise _TreesUnavailable(str(error), meter=meter) from error
@@ -391,7 +399,7 @@ def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, meter: CallStats)
     }
     values: list[Floats] = []
     for quantity in outputs.values():
-        evaluator = quantity.on(batch, eps=eps, tape=tape)
+        evaluator = quantity.evaluator(batch, eps=eps, tape=tape)
         values.append(evaluator.sweep_together(changes, 1)[:, 0])
         meter.add(evaluator.meter)
     return values
@@ -404,4 +412,4 @@ def _warn_once(text: str) -> None:
     """Issue a `TreeWarning`, once for each text."""
     if text not in _WARNED:
         _WARNED.add(text)
-        warnings.warn(text, TreeWarning, stacklevel=6)
+        warn_caller(text, TreeWarning)

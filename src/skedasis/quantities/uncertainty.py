@@ -62,15 +62,15 @@ class Uncertainty(FromModel):
         """Return the quantity as a user would write it."""
         return f"{self.name}({self.predictor.describe()})"
 
-    def traits(self, feature: Feature) -> DerivativeInfo:
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return differences for networks: automatic differentiation gives derivatives of their outputs only."""
         if isinstance(self.model, ModelAdapter):
             return DerivativeInfo("differences", "central differences")
-        return super().traits(feature)
+        return super().derivative_info(feature)
 
     @property
     def has_mixed(self) -> bool:
-        """Return whether there are mixed derivatives: none for networks, see `traits`."""
+        """Return whether there are mixed derivatives: none for networks, see `derivative_info`."""
         return not isinstance(self.model, ModelAdapter) and super().has_mixed
 
     @property

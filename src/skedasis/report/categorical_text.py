@@ -104,14 +104,16 @@ def level_order_sentence(effect: Effect, levels: LevelStats) -> str:
     orders = {"declared": "the declared", "given": "the given", "ascending values": "ascending"}
     distances = "distances between levels are not defined."
     if effect.about.feature.kind == "ordinal":
-        return f"The levels are in {orders.get(levels.chosen, 'their')} order; {distances}"
-    if levels.chosen == "similarity of the other features":
+        return (
+            f"The levels are in {orders.get(levels.order_description, 'their')} order; {distances}"
+        )
+    if levels.order_description == "similarity of the other features":
         return (
             "The levels have no order of their own. Adjacent levels have similar rows in the other features; each row "
             "is moved to adjacent levels only."
         )
-    if levels.chosen in ("declared", "given"):
-        return f"The levels are in {orders[levels.chosen]} order; {distances}"
+    if levels.order_description in ("declared", "given"):
+        return f"The levels are in {orders[levels.order_description]} order; {distances}"
     return ""
 
 
@@ -160,7 +162,7 @@ def tables(effect: Effect, levels: LevelStats, axis: str) -> list[NumberTable]:
         )
     ]
     steps = effect.bins
-    if steps is not None and len(steps) and effect.spec.local == "levels":
+    if steps is not None and len(steps) and effect.spec.local_effects == "levels":
         some = most_rows(steps.count, LINES)
         shown = (
             "" if len(some) == len(steps) else f" The {LINES} of {len(steps):,} with the most rows."
@@ -184,9 +186,9 @@ def most_rows(rows: Ints, most: int) -> Ints:
 def level_heads(effect: Effect) -> tuple[tuple[str, bool], ...]:
     """Return the headings of a table of levels, and whether each column holds text."""
     value, spread = "Effect", "Heterogeneity"
-    if effect.spec.local == "values":
+    if effect.spec.local_effects == "values":
         value, spread = "Mean", "Std"
-    elif effect.spec.local == "levels" and effect.about.feature.kind == "nominal":
+    elif effect.spec.local_effects == "levels" and effect.about.feature.kind == "nominal":
         spread = "Std of adjacent differences"
     return (
         ("Level", True),
@@ -224,7 +226,7 @@ def step_rows(
     steps = effect.bins
     if steps is None:
         return []
-    left, right = levels.places(steps.low), levels.places(steps.high)
+    left, right = levels.codes(steps.low), levels.codes(steps.high)
     return [
         (
             levels.labels[left[k]],

@@ -274,7 +274,7 @@ def without_rows(result: Any) -> Any:
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
         bare = replace(result, rows=None, curves=None)
-        if result.spec.local != "integer_steps":
+        if result.spec.local_effects != "integer_steps":
             return bare
         # Features of many whole numbers keep sums for each observed value: these nearly are rows.
         moments = {k: m for k, m in result.moments.items() if k not in (UP, DOWN, BOTH)}

@@ -54,7 +54,7 @@ def numbers(effect: Effect) -> Lines:
         rows = [(*row[:2], *row[3:]) for row in rows]
         return _table(title, _ended(caption, effect), heads, rows)
     rows = report_text.bins_table(effect)
-    middle = "mean" if effect.spec.local == "values" else "mean slope"
+    middle = "mean" if effect.spec.local_effects == "values" else "mean slope"
     if effect.time is not None and middle == "mean slope":
         middle = "mean slope per day"
     names: Sequence[str] = ("from", "to", "rows", middle, "std", "standard error", "")
@@ -85,7 +85,7 @@ def surface(result: Surface) -> Lines:
         f"standard deviation over the rows ({what})", number(result.interaction_strength())
     )
     for about, side in zip(result.abouts, result.sides, strict=True):
-        size = f"{side.m:,} {'points' if side.levels is None else 'levels'}"
+        size = f"{side.n_nodes:,} {'points' if side.levels is None else 'levels'}"
         if side.strips is not None:
             size = "2 values"
         elif side.bins is not None:

@@ -53,7 +53,9 @@ def opposite_sign_share(effect: Effect) -> float | None:
     edges = bins.edges
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
-    mean = bins.effect[place] + bins.trend[place] * (rows.x - (bins.low + bins.high)[place] / 2)
+    mean = bins.effect[place] + bins.slope_change[place] * (
+        rows.x - (bins.low + bins.high)[place] / 2
+    )
     opposite = local * np.sign(np.nan_to_num(mean)) < 0
     return float(np.average(opposite, weights=rows.weight)) if len(rows) else None
 
@@ -382,7 +384,7 @@ def bins_table(effect: Effect) -> list[tuple[str, ...]]:
 
 def _slope(bins: BinStats, k: int) -> str:
     """Return the slope of a bin; if it changes within the bin, the slopes at both ends."""
-    if not bins.trend[k]:
+    if not bins.slope_change[k]:
         return number(float(bins.effect[k]))
     first, last = (number(float(end[k])) for end in bins.ends)
     return f"{first} … {last}"

@@ -90,7 +90,7 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
         return certain
     source = certain.prepare(as_dataset(X))
     try:
-        certain.on(source.some(2)).at()
+        certain.evaluator(source.evenly_spaced_batch(2)).values()
     except (ModelOutputError, UnsupportedError, DataError):
         return None
     return certain

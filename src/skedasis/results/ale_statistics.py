@@ -403,7 +403,7 @@ def statistics(
 
 def _check_accumulated(effect: Effect) -> None:
     what = f"statistics of {effect.spec.method}"
-    if effect.spec.local in ("none", "values"):
+    if effect.spec.local_effects in ("none", "values"):
         got = "an effect that is not accumulated"
         raise UnsupportedError(
             format_error(what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()")
@@ -433,7 +433,7 @@ def _replicates(
             found[name] = repeated.drawn(options.replicates, options.seed)
             continue
         for draws, names in groups:
-            if draws.alike(source.draws):
+            if draws.same_as(source.draws):
                 names.append(name)
                 break
         else:

@@ -549,7 +549,7 @@ def _interpolation(effect: Effect, x: Floats) -> Any:
 def _bending(effect: Effect, x: Floats) -> Any:
     """Return the matrix from changes of slopes in bins to the parabola minus its chord at x, or None without any."""
     bins = effect.bins
-    if effect.levels is not None or bins is None or not np.any(bins.trend):
+    if effect.levels is not None or bins is None or not np.any(bins.slope_change):
         return None
     place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
     worth = (x - bins.low[place]) * (x - bins.high[place]) / 2

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._renamed import refuse_old_keywords
+from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis._types import Bools, Center, Floats, Ints, Json, Side
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
@@ -49,7 +49,7 @@ class Spec:
     method : str
         "ALE", "RHALE", "PDP", …
     center : {"mean", "start", "anchor", None}
-    local : str
+    local_effects : str
         The kind of the local effects. "slopes", central "differences" and the "values" of an M-plot belong to points of
         the axis, and can be gathered in any bins. Differences belong to the cells that they are taken across: "edges"
         (the cells of an ALE), "steps" (step functions that are summarised in bins), "value_steps" (between few
@@ -68,7 +68,7 @@ class Spec:
 
     method: str
     center: Center | Literal["anchor"] = "mean"
-    local: LocalEffects = "slopes"
+    local_effects: LocalEffects = "slopes"
     accumulate: Accumulate = "variance"
     ddof: int = 1
     accumulate_se: Literal["quadrature", "sum"] = "quadrature"
@@ -80,12 +80,12 @@ class Spec:
     @property
     def pointwise(self) -> bool:
         """Return whether local effects belong to points of the axis instead of cells."""
-        return self.local in ("slopes", "differences", "integer_steps", "values")
+        return self.local_effects in ("slopes", "differences", "integer_steps", "values")
 
     @property
     def on_cells(self) -> bool:
         """Return whether the curve is given at the edges of all cells, independently of the bins that summarise it."""
-        return self.local in ON_CELLS
+        return self.local_effects in ON_CELLS
 
     @property
     def mean_alone(self) -> bool:
@@ -110,7 +110,7 @@ class About:
         Unit of the quantity.
     library : str, optional
         Data frame library of X, which `to_frame` uses by default.
-    spread : float
+    feature_std : float
         Weighted standard deviation of the feature (ddof 0).
     missing : int
         Number of rows in which the feature is missing.
@@ -122,7 +122,7 @@ class About:
     quantity: str = "prediction"
     unit: str | None = None
     library: str | None = None
-    spread: float = 0.0
+    feature_std: float = 0.0
     missing: int = 0
     dtype: str = "float64"
 
@@ -146,7 +146,7 @@ def make_read_only(*arrays: np.ndarray) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class BinStats:
+class BinStats(RenamedAttributes):
     """The bins of an accumulated effect or an M-plot, from left to right.
 
     Parameters
@@ -168,7 +168,7 @@ class BinStats:
         Standard error of `effect`; NaN where the weight is 1 or less.
     empty, trusted : ndarray of bool, shape (K,)
         Whether the bin has no row; whether it has at least 10 rows.
-    trend : ndarray of float, shape (K,)
+    slope_change : ndarray of float, shape (K,)
         Change of the slope per unit of the feature within the bin; 0 where the slope is constant. Where it is not 0,
         `effect` is the slope in the middle of the bin, and `std` the standard deviation around the line.
     time : TimeAxis, optional
@@ -184,13 +184,13 @@ class BinStats:
     std_error: Floats
     empty: Bools
     trusted: Bools
-    trend: Floats = field(default_factory=lambda: np.zeros(0))
+    slope_change: Floats = field(default_factory=lambda: np.zeros(0))
     time: TimeAxis | None = None
 
     def __post_init__(self) -> None:
         # By default slopes are constant, as in files from before linear slopes existed.
-        if len(self.trend) != len(self.low):
-            object.__setattr__(self, "trend", np.zeros(len(self.low)))
+        if len(self.slope_change) != len(self.low):
+            object.__setattr__(self, "slope_change", np.zeros(len(self.low)))
         make_read_only(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class BinStats:
     @property
     def ends(self) -> tuple[Floats, Floats]:
         """Return the slopes at the left and at the right end of each bin; they are equal where `trend` is 0."""
-        half_change = self.trend * self.widths / 2
+        half_change = self.slope_change * self.widths / 2
         return self.effect - half_change, self.effect + half_change
 
     @property
@@ -233,7 +233,7 @@ class BinStats:
         effect: Floats,
         std: Floats,
         std_error: Floats,
-        trend: Floats | None = None,
+        slope_change: Floats | None = None,
     ) -> BinStats:
         """Return the bins of a numeric feature, with counts and weights from moments.
 
@@ -241,8 +241,8 @@ class BinStats:
         ----------
         edges : ndarray of float, shape (K + 1,)
         bins : Moments, K bins
-        effect, std, std_error, trend : ndarray of float, shape (K,)
-            The fields of `BinStats`. Without `trend`, slopes are constant within the bins.
+        effect, std, std_error, slope_change : ndarray of float, shape (K,)
+            The fields of `BinStats`. Without `slope_change`, slopes are constant within the bins.
         """
         return cls(
             low=edges[:-1],
@@ -254,11 +254,11 @@ class BinStats:
             std_error=std_error,
             empty=bins.count == 0,
             trusted=bins.count >= TRUSTED_ROWS,
-            trend=np.zeros(len(edges) - 1) if trend is None else trend,
+            slope_change=np.zeros(len(edges) - 1) if slope_change is None else slope_change,
         )
 
     @classmethod
-    def none(cls) -> BinStats:
+    def empty_bins(cls) -> BinStats:
         """Return zero bins, for a constant feature."""
         zero = np.zeros(0)
         return cls(zero, zero, zero.astype(int), zero, zero, zero, zero, zero > 0, zero > 0)
@@ -280,7 +280,7 @@ class Rows:
         None means weight 1 for each row.
     exact : bool
         Whether these are all rows that were used; otherwise they are a random sample with a fixed seed.
-    across : ndarray of float, shape (r,), optional
+    bin_slope : ndarray of float, shape (r,), optional
         Each row's difference across its bin, divided by the bin's width, if the curve is accumulated from finer
         differences.
     """
@@ -289,7 +289,7 @@ class Rows:
     effect: Floats | None = None
     weight: Floats | None = None
     exact: bool = True
-    across: Floats | None = None
+    bin_slope: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -297,7 +297,7 @@ class Rows:
     @property
     def local(self) -> Floats | None:
         """Return the local effects whose standard deviation the bins report, (r,); for categories: steps, (r, 2)."""
-        return self.effect if self.across is None else self.across
+        return self.effect if self.bin_slope is None else self.bin_slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -342,7 +342,7 @@ class LevelStats:
         Number of rows.
     weight : ndarray of float, shape (L,)
         Sum of the rows' weights.
-    chosen : str
+    order_description : str
         How the order was chosen.
     """
 
@@ -350,7 +350,7 @@ class LevelStats:
     labels: tuple[str, ...]
     count: Ints
     weight: Floats
-    chosen: str = ""
+    order_description: str = ""
 
     def __post_init__(self) -> None:
         make_read_only(self.count, self.weight)
@@ -372,7 +372,7 @@ class LevelStats:
         out[:] = self.values
         return out
 
-    def places(self, wanted: Any) -> Ints:
+    def codes(self, wanted: Any) -> Ints:
         """Return the code of each given value; -1 for a value that is no level.
 
         Parameters
@@ -448,8 +448,8 @@ class Effect(EffectDisplay):
     points : ndarray, shape (m,)
         `x` as floats: for dates, times and durations, days on the feature's axis. Otherwise equal to `x`.
     value : ndarray of float, shape (m,)
-        The effect at `x`, in units of the quantity. It is linear between the points, except in bins whose `bins.trend`
-        is not 0: there it is a parabola, which `path()` returns as a polygon.
+        The effect at `x`, in units of the quantity. It is linear between the points, except in bins whose
+        `bins.slope_change` is not 0: there it is a parabola, which `path()` returns as a polygon.
     heterogeneity : ndarray of float, shape (m,)
         Heterogeneity of the rows' local effects, accumulated from the left end (RHALE Eq. 16, UALE Eq. 9). For PDP and
         ICE: the standard deviation over rows of the ICE curves, each minus its own anchor. For a level of a nominal
@@ -457,7 +457,7 @@ class Effect(EffectDisplay):
         deviation of the quantity within the bin.
     std_error : ndarray of float, shape (m,)
         Standard error of `value`.
-    freedom : ndarray of float, shape (m,)
+    df : ndarray of float, shape (m,)
         Degrees of freedom of `std_error` (Satterthwaite).
     importance : float
         Weighted standard deviation of the effect over the data, in units of the quantity.
@@ -485,7 +485,7 @@ class Effect(EffectDisplay):
     value: Floats
     heterogeneity: Floats
     std_error: Floats
-    freedom: Floats
+    df: Floats
     importance: float
     about: About
     spec: Spec
@@ -501,7 +501,7 @@ class Effect(EffectDisplay):
     values: Floats | None = None
 
     def __post_init__(self) -> None:
-        make_read_only(self.points, self.value, self.heterogeneity, self.std_error, self.freedom)
+        make_read_only(self.points, self.value, self.heterogeneity, self.std_error, self.df)
         if self.time is not None and self.bins is not None and self.bins.time is None:
             object.__setattr__(self, "bins", replace(self.bins, time=self.time))
 
@@ -586,8 +586,8 @@ class Effect(EffectDisplay):
     def __call__(self, x_new: Any) -> Floats:
         """Evaluate the effect at values of the feature.
 
-        Between the points the effect is linear, or a parabola where `bins.trend` is not 0. For a categorical feature it
-        is the value at the level.
+        Between the points the effect is linear, or a parabola where `bins.slope_change` is not 0. For a categorical
+        feature it is the value at the level.
 
         Parameters
         ----------
@@ -610,7 +610,7 @@ class Effect(EffectDisplay):
         array([-6., -3.,  6., nan])
         """
         if self.levels is not None:
-            code = self.levels.places(x_new)
+            code = self.levels.codes(x_new)
             return np.where(code >= 0, self.value[code], np.nan).reshape(np.shape(x_new))
         if self.time is not None:
             days = self.time.days(x_new, f"effect of {self.feature!r}")
@@ -624,7 +624,7 @@ class Effect(EffectDisplay):
     def at(self, x_new: Floats) -> Floats:
         """Evaluate the effect of a numeric feature at points of its axis: numbers, or days for times."""
         value = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
-        if self.bins is not None and np.any(self.bins.trend):
+        if self.bins is not None and np.any(self.bins.slope_change):
             from skedasis.results.build.linear_form import quadratic_term
 
             value = value + quadratic_term(self.bins, x_new)

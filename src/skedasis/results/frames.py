@@ -120,7 +120,7 @@ def _x_column(effect: Effect) -> Table:
 
 def _labels(levels: LevelStats, values: Any) -> Any:
     """Return the labels of levels."""
-    return np.array([levels.labels[i] for i in levels.places(values)], dtype=object)
+    return np.array([levels.labels[i] for i in levels.codes(values)], dtype=object)
 
 
 def _with_feature(effect: Effect, columns: Table) -> Table:

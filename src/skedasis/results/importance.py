@@ -61,7 +61,7 @@ class LocalImportance:
     features : tuple of str
     row : ndarray of int, shape (m,)
         Indices of the rows in X.
-    own : ndarray of float, shape (m,)
+    before : ndarray of float, shape (m,)
         The quantity at the rows.
     after : ndarray of float, shape (features, m, repeats)
         The quantity at the rows with the feature's value from a donor row.
@@ -79,14 +79,14 @@ class LocalImportance:
 
     features: tuple[str, ...]
     row: Ints
-    own: Floats
+    before: Floats
     after: Floats
     weight: Floats | None = None
     exact: bool = True
 
     def __post_init__(self) -> None:
         make_read_only(
-            self.row, self.own, self.after, *(() if self.weight is None else (self.weight,))
+            self.row, self.before, self.after, *(() if self.weight is None else (self.weight,))
         )
 
     def __len__(self) -> int:
@@ -107,12 +107,12 @@ class LocalImportance:
     @property
     def difference(self) -> Floats:
         """Return the mean increase of each row over the repeats, shape (features, m)."""
-        return (self.after - self.own[:, None]).mean(axis=2)
+        return (self.after - self.before[:, None]).mean(axis=2)
 
     def __getitem__(self, feature: str) -> Floats:
         """Return the mean increase of each row for one feature, shape (m,)."""
         k = _index(self.features, feature)
-        return (self.after[k] - self.own[:, None]).mean(axis=1)
+        return (self.after[k] - self.before[:, None]).mean(axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Importance(ImportanceDisplay):
         zero. For a metric: its deterioration when each row has the value of a different row.
     std_error : ndarray of float, shape (features,)
         Standard error of `mean`, including the sampling error of the rows; NaN for fewer than three repeats.
-    freedom : ndarray of float, shape (features,)
+    df : ndarray of float, shape (features,)
         Degrees of freedom of `std_error`.
     baseline : float
         The weighted mean of the quantity at the rows, or the metric on them.
@@ -168,7 +168,7 @@ class Importance(ImportanceDisplay):
     features: tuple[str, ...]
     values: Floats
     std_error: Floats
-    freedom: Floats
+    df: Floats
     baseline: float
     rows: int
     quantity: str = "prediction"
@@ -179,7 +179,7 @@ class Importance(ImportanceDisplay):
     provenance: Json = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        make_read_only(self.values, self.std_error, self.freedom)
+        make_read_only(self.values, self.std_error, self.df)
 
     @property
     def mean(self) -> Floats:
@@ -296,14 +296,14 @@ class Importance(ImportanceDisplay):
             return self.mean, self.mean
         if np.isnan(self.std_error).any():
             raise no_interval_error(self, 3)
-        return t_interval(self.mean, self.std_error, self.freedom, confidence_level)
+        return t_interval(self.mean, self.std_error, self.df, confidence_level)
 
     def ranking(self) -> Ranking[ImportanceRank]:
         """Return the features, most important first."""
         return Ranking(sorted(self._lines(), key=lambda r: -r.mean))
 
     def _lines(self) -> list[ImportanceRank]:
-        ends = t_interval(self.mean, self.std_error, self.freedom, 0.95)
+        ends = t_interval(self.mean, self.std_error, self.df, 0.95)
         columns = (self.mean, self.std, self.std_error, *ends)
         return [
             ImportanceRank(f, *map(float, numbers))
@@ -367,7 +367,7 @@ class Importance(ImportanceDisplay):
         return {
             "feature": list(np.repeat(names, rows)),
             "row": np.tile(self.local.row, len(self)),
-            "own": np.tile(self.local.own, len(self)),
+            "own": np.tile(self.local.before, len(self)),
             "difference": self.local.difference.ravel(),
         }
 

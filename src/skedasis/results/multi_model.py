@@ -89,7 +89,7 @@ class MultiModelResult(RenamedAttributes):
         return self._error(self.correction or 0.0)
 
     @property
-    def freedom(self) -> Floats:
+    def df(self) -> Floats:
         """Return the degrees of freedom of `between`: the number of models that have a value, minus 1."""
         return np.maximum(self.reached - 1.0, 1.0)
 
@@ -162,9 +162,7 @@ class MultiModelResult(RenamedAttributes):
         permutation feature importance to the data generating process, xAI, CCIS 1901.
         """
         confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
-        return t_interval(
-            self.value, self._error(self._correction(of)), self.freedom, confidence_level
-        )
+        return t_interval(self.value, self._error(self._correction(of)), self.df, confidence_level)
 
     def _correction(self, of: IntervalTarget | None) -> float:
         """Return the term that is added to 1/m in the variance.
@@ -740,7 +738,7 @@ def combine_models(
 
 def _is_numeric_m_plot(effect: Effect) -> bool:
     """Return whether the effect is an M-plot with bins; its points are those of the bins that contain rows."""
-    return effect.spec.local == "values" and effect.levels is None
+    return effect.spec.local_effects == "values" and effect.levels is None
 
 
 def on_bins(effect: Effect, numbers: Any) -> Any:

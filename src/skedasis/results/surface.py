@@ -87,49 +87,51 @@ class PairAxis:
         return two if self.nodes[0] <= two[0] and two[1] <= self.nodes[-1] else None
 
     @property
-    def m(self) -> int:
+    def n_nodes(self) -> int:
         """Return the number of nodes."""
         return len(self.nodes)
 
     @property
-    def homes(self) -> int:
+    def n_homes(self) -> int:
         """Return the number of homes. A constant numeric feature has one."""
-        return self.m if self.levels is not None else max(self.m - 1, 1)
+        return self.n_nodes if self.levels is not None else max(self.n_nodes - 1, 1)
 
     @property
-    def spread_over(self) -> Floats:
+    def node_coordinates(self) -> Floats:
         """Return the coordinates of the nodes for interpolation: numbers, or codes of levels."""
-        return np.arange(self.m, dtype=float) if self.levels is not None else self.nodes
+        return np.arange(self.n_nodes, dtype=float) if self.levels is not None else self.nodes
 
-    def averaging(self) -> Floats:
+    def node_to_home_matrix(self) -> Floats:
         """Return the matrix (h, m) from values at nodes to values at homes: the mean of a bin's edges, or the level."""
-        if self.levels is not None or self.m == 1:
-            return np.eye(self.homes, self.m)
-        return (np.eye(self.homes, self.m) + np.eye(self.homes, self.m, k=1)) / 2
+        if self.levels is not None or self.n_nodes == 1:
+            return np.eye(self.n_homes, self.n_nodes)
+        return (np.eye(self.n_homes, self.n_nodes) + np.eye(self.n_homes, self.n_nodes, k=1)) / 2
 
-    def sharing(self) -> Floats:
+    def home_to_cell_matrix(self) -> Floats:
         """Return the matrix (m - 1, h) from weights of homes to weights of cells: (b_k + b_{k+1}) / 2 for steps."""
         if self.levels is None:
-            return np.eye(self.m - 1, self.homes)
-        return (np.eye(self.m - 1, self.m) + np.eye(self.m - 1, self.m, k=1)) / 2
+            return np.eye(self.n_nodes - 1, self.n_homes)
+        return (
+            np.eye(self.n_nodes - 1, self.n_nodes) + np.eye(self.n_nodes - 1, self.n_nodes, k=1)
+        ) / 2
 
     def centres(self) -> Floats:
         """Return the centres of the cells as fractions of the range; steps between levels are equidistant."""
         if self.levels is not None:
-            return np.arange(1.0, self.m) / max(self.m - 1, 1)
+            return np.arange(1.0, self.n_nodes) / max(self.n_nodes - 1, 1)
         # Relative to the left end: a large offset would cost the digits that decide which cells are equidistant.
         edges = self.nodes - self.nodes[0]
         return (edges[:-1] + edges[1:]) / 2 / edges[-1]
 
-    def home(self, x: Floats) -> Ints:
+    def home_of(self, x: Floats) -> Ints:
         """Return the home of each value, -1 for none. Levels are given by their codes."""
         if self.levels is not None:
             return np.where(np.isnan(x), -1, x).astype(np.int64)
-        if self.bins is None or self.m == 1:
+        if self.bins is None or self.n_nodes == 1:
             return np.where(np.isnan(x), -1, 0)
         return self.bins.locate(x)
 
-    def between(self, x: Any) -> tuple[Ints, Floats, Bools]:
+    def locate(self, x: Any) -> tuple[Ints, Floats, Bools]:
         """Return the position of values between the nodes: node before, fraction of the way to the next, validity.
 
         Parameters
@@ -138,7 +140,7 @@ class PairAxis:
             Values of a numeric feature; levels of a categorical one.
         """
         if self.levels is not None:
-            code = self.levels.places(x).reshape(np.shape(x))
+            code = self.levels.codes(x).reshape(np.shape(x))
             return np.maximum(code, 0), np.zeros(np.shape(x)), code >= 0
         return between(self.nodes, np.asarray(x, dtype=float))
 
@@ -253,7 +255,7 @@ def evaluate_at_points(
     """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
     steps = step if isinstance(step, tuple) else (step, step)
     a, b = np.broadcast_arrays(_as_array(shown.sides[0], x0), _as_array(shown.sides[1], x1))
-    first, second = (s.between(v) for s, v in zip(shown.sides, (a, b), strict=True))
+    first, second = (s.locate(v) for s, v in zip(shown.sides, (a, b), strict=True))
     if any(steps) and shown.cells is None:
         raise UnsupportedError(
             format_error(
@@ -298,7 +300,7 @@ def _has_holes(shown: Surface) -> bool:
 
 def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Bools:
     """Return which positions lie inside cells that were left empty; levels are nodes, and lie in no cell."""
-    numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
+    numeric = all(s.levels is None and s.n_nodes > 1 for s in shown.sides)
     if shown.cells is None or not _has_holes(shown) or not numeric:
         return np.zeros(first[0].shape, dtype=bool)
     # A position on an edge belongs to the cells on both sides: it is a hole only if all of them are empty.
@@ -311,7 +313,7 @@ def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Fl
 
 def _upper_edge(side: PairAxis, x: Any, position: Position) -> Position:
     """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
-    if side.bins is None or side.m == 1:
+    if side.bins is None or side.n_nodes == 1:
         return position
     home = np.maximum(side.bins.locate(np.ravel(x)), 0).reshape(np.shape(x))
     return home + 1, np.zeros(np.shape(x)), position[2]
@@ -322,7 +324,7 @@ def _corners_of_holes(shown: Surface, first: Position, second: Position) -> Bool
     if (
         shown.cells is None
         or not _has_holes(shown)
-        or any(s.bins is None or s.m == 1 for s in shown.sides)
+        or any(s.bins is None or s.n_nodes == 1 for s in shown.sides)
     ):
         return np.zeros(first[0].shape, dtype=bool)
     return shown.cells.empty[first[0] - 1, second[0] - 1]
@@ -338,7 +340,7 @@ def interaction_strength(shown: Surface) -> float:
         return float("nan")
     positions: list[Position] = []
     for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
-        nodes = side.spread_over
+        nodes = side.node_coordinates
         # Outside the grid of a PDP the surface is extended by constants, as the curves are.
         clipped = np.clip(x, nodes[0], nodes[-1]) if side.points is not None else x
         positions.append(between(nodes, clipped))
@@ -450,9 +452,9 @@ class Surface(SurfaceDisplay):
         return self.error.std_error
 
     @property
-    def freedom(self) -> Floats:
+    def df(self) -> Floats:
         """Return the degrees of freedom of `std_error`, (m0, m1), by Satterthwaite; infinite where it is zero."""
-        return self.error.freedom
+        return self.error.df
 
     @property
     def support(self) -> Bools | None:
@@ -545,7 +547,7 @@ class Surface(SurfaceDisplay):
         confidence_level : float
             Confidence level, between 0 and 1.
         method : {"analytic", "bootstrap"}
-            Student's t with `std_error` and `freedom`; or percentiles over resampled rows on the same cells (cells that
+            Student's t with `std_error` and `df`; or percentiles over resampled rows on the same cells (cells that
             are empty in a replicate are filled as empty cells are). If not all rows were kept, the numbers of rows in
             the cells and the cells' means are resampled from the moments; for a PDP, point by point.
         simultaneous : bool

@@ -171,7 +171,7 @@ class Cells:
         cell[inside] = locate(self.edges[1:-1], x[inside], low, high, self.closed)
         return cell
 
-    def keep(self, kept: Ints) -> Cells:
+    def merge(self, kept: Ints) -> Cells:
         """Return the unions of cells whose edges are ``edges[kept]``."""
         return Cells(self.edges[kept], self.closed)
 
@@ -184,15 +184,15 @@ class Grid:
     ----------
     points : ndarray of float, shape (m,)
         Strictly increasing.
-    chosen : str
+    description : str
         How the points were chosen, for the provenance.
-    share : ndarray of float, shape (m,), optional
+    weights : ndarray of float, shape (m,), optional
         Weight of each point in the mean of a curve, summing to 1; None for equal weights.
     """
 
     points: Floats
-    chosen: str = "given"
-    share: Floats | None = None
+    description: str = "given"
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.points)

@@ -159,7 +159,7 @@ class Moments:
         """Return the moments with the cells in another shape."""
         return Moments(*(getattr(self, f.name).reshape(shape) for f in fields(self)))
 
-    def degrees(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
+    def df(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
         """Return the degrees of freedom that `m2` is divided by: n - ddof.
 
         For frequency weights n is the total weight. For sampling weights the unit is ``sum(w**2) / sum(w)`` in place of
@@ -175,12 +175,12 @@ class Moments:
 
         A cell with one row, or for frequency weights with a weight of 1 or less, has NaN for any `ddof`.
         """
-        enough = (self.degrees(1, kind) > 0) & (self.count > 0)
+        enough = (self.df(1, kind) > 0) & (self.count > 0)
         if kind == "sampling":
             enough &= self.count > 1
-        return np.where(enough, self.m2 / np.where(enough, self.degrees(ddof, kind), 1.0), np.nan)
+        return np.where(enough, self.m2 / np.where(enough, self.df(ddof, kind), 1.0), np.nan)
 
-    def effective(self, kind: WeightKind = "frequency") -> Floats:
+    def effective_size(self, kind: WeightKind = "frequency") -> Floats:
         """Return the effective sample size of each mean: n, or (sum w)^2 / sum w^2 for sampling weights."""
         if kind == "frequency":
             return self.weight

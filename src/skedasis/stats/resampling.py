@@ -45,37 +45,37 @@ class ErrorBlocks:
         The error of point k is ``factor[k] @ z``, z standard normal.
     block : ndarray of int, shape (r,)
         The block of each column, 0..B - 1, non-decreasing.
-    freedom : ndarray of float, shape (B,)
+    df : ndarray of float, shape (B,)
         Degrees of freedom of each block's variance.
     """
 
     factor: Floats
     block: Ints
-    freedom: Floats
+    df: Floats
 
 
-def quantile_t(freedom: Floats, confidence_level: Floats | float) -> Floats:
+def quantile_t(df: Floats, confidence_level: Floats | float) -> Floats:
     """Return two-sided critical values of Student's t distribution.
 
     Degrees of freedom below 1 count as 1. Infinite or NaN ones give the normal distribution.
     """
     from scipy.special import stdtrit
 
-    known = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), 1e12)
+    known = np.where(np.isfinite(df), np.maximum(df, 1.0), 1e12)
     return stdtrit(known, (1 + confidence_level) / 2)
 
 
 def t_interval(
-    value: Floats, error: Floats, freedom: Floats, confidence_level: float
+    value: Floats, error: Floats, df: Floats, confidence_level: float
 ) -> tuple[Floats, Floats]:
     """Return the pointwise interval value -+ t * error; each point has its own degrees of freedom."""
-    return t_band(value, error, quantile_t(freedom, confidence_level))
+    return t_band(value, error, quantile_t(df, confidence_level))
 
 
-def bonferroni(error: Floats, freedom: Floats, confidence_level: float) -> Floats:
+def bonferroni(error: Floats, df: Floats, confidence_level: float) -> Floats:
     """Return critical values of a Bonferroni band over the points with a positive standard error."""
     points = max(int(np.count_nonzero(error > 0)), 1)
-    return quantile_t(freedom, 1 - (1 - confidence_level) / points)
+    return quantile_t(df, 1 - (1 - confidence_level) / points)
 
 
 def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> float:
@@ -108,16 +108,16 @@ def sup_t(blocks: ErrorBlocks, confidence_level: float, draws: int = _DRAWS) -> 
     if not has_error.any():
         return float("nan")
     factor = scaled[has_error]
-    starts = np.searchsorted(blocks.block, np.arange(len(blocks.freedom)))
+    starts = np.searchsorted(blocks.block, np.arange(len(blocks.df)))
     square = _by_block(factor**2, starts, blocks.factor.shape[1])
-    freedom = np.clip(np.where(np.isfinite(blocks.freedom), blocks.freedom, 1e9), 1.0, 1e9)
+    df = np.clip(np.where(np.isfinite(blocks.df), blocks.df, 1e9), 1.0, 1e9)
     rng = np.random.default_rng(_SEED)
     step = max(1, min(draws, _CHUNK_SIZE // max(factor.shape[1], len(factor), 1)))
     largest = np.empty(draws)
     for first in range(0, draws, step):
         size = min(step, draws - first)
         error = rng.standard_normal((size, factor.shape[1])) @ factor.T
-        variance_ratio = rng.chisquare(freedom, (size, len(freedom))) / freedom
+        variance_ratio = rng.chisquare(df, (size, len(df))) / df
         estimate = np.sqrt(variance_ratio @ square.T)
         largest[first : first + size] = np.abs(error / estimate).max(axis=1)
     return float(np.quantile(largest, confidence_level))
@@ -140,7 +140,7 @@ def t_band(value: Floats, error: Floats, critical: Floats | float) -> tuple[Floa
 
 
 def percentiles(
-    draws: Floats, confidence_level: float, freedom: Floats | None = None
+    draws: Floats, confidence_level: float, df: Floats | None = None
 ) -> tuple[Floats, Floats]:
     """Return percentile intervals over replicates; NaN at points where no replicate has a value.
 
@@ -150,7 +150,7 @@ def percentiles(
         The replicates; NaN where a replicate has no value.
     confidence_level : float
         Confidence level, between 0 and 1.
-    freedom : ndarray of float, shape (...), optional
+    df : ndarray of float, shape (...), optional
         Degrees of freedom of each point's error: the fewer, the wider the interval.
 
     Notes
@@ -160,8 +160,8 @@ def percentiles(
     """
     flat = draws.reshape(len(draws), -1)
     tail = np.full(flat.shape[1], (1 - confidence_level) / 2)
-    if freedom is not None:
-        tail = _expanded(tail, freedom.ravel())
+    if df is not None:
+        tail = _expanded(tail, df.ravel())
     known = ~np.isnan(flat)
     ends = np.full((2, flat.shape[1]), np.nan)
     complete = known.all(axis=0)
@@ -187,16 +187,16 @@ def _quantile_of_sorted(ordered: Floats, probability: Floats) -> Floats:
     return low + (high - low) * (position - before)
 
 
-def _expanded(tail: Floats, freedom: Floats) -> Floats:
+def _expanded(tail: Floats, df: Floats) -> Floats:
     """Return the tail probabilities at which a normal distribution has the (expanded) quantiles of a t distribution."""
     from scipy.special import ndtr
 
-    free = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), 1e12)
+    free = np.where(np.isfinite(df), np.maximum(df, 1.0), 1e12)
     return ndtr(-quantile_t(free, 1 - 2 * tail) * np.sqrt((free + 1) / free))
 
 
 def sup_band(
-    value: Floats, draws: Floats, confidence_level: float, freedom: Floats
+    value: Floats, draws: Floats, confidence_level: float, df: Floats
 ) -> tuple[Floats, Floats]:
     """Return the simultaneous band value -+ q * s from replicates.
 
@@ -209,7 +209,7 @@ def sup_band(
         The replicates; NaN where a replicate has no value.
     confidence_level : float
         Confidence level, between 0 and 1.
-    freedom : ndarray of float, shape (m,)
+    df : ndarray of float, shape (m,)
         Degrees of freedom of each point's error: the fewer, the wider the band, as in `percentiles`.
     """
     from scipy.special import ndtr
@@ -226,7 +226,7 @@ def sup_band(
     critical = float(np.quantile(largest, confidence_level))
     # Far in the tail the normal probability underflows: convert up to _TAIL and extrapolate in proportion.
     converted = min(critical, _TAIL)
-    df = np.where(np.isfinite(freedom), np.maximum(freedom, 1.0), 1e12)
+    df = np.where(np.isfinite(df), np.maximum(df, 1.0), 1e12)
     half = quantile_t(df, 1 - 2 * ndtr(-converted)) * np.sqrt((df + 1) / df) * std
     half *= critical / converted if converted > 0 else 1.0
     return value - half, value + half
@@ -305,7 +305,7 @@ class BootstrapDraws:
         drawn = rng.multinomial(max(1, round(total)), w / total, size=replicates)
         return np.ascontiguousarray(drawn.T, dtype=float)
 
-    def alike(self, other: BootstrapDraws) -> bool:
+    def same_as(self, other: BootstrapDraws) -> bool:
         """Return whether both draw the same rows, so that they can share replicates."""
         if self.rows != other.rows or self.kind != other.kind:
             return False
@@ -385,13 +385,13 @@ class PairVariance:
         Variance of u + v of the same row. It gives the error from the sample of rows (Hájek's projection).
     rest : float
         Variance of the rest. It gives the error from the random permutations.
-    freedom : float
+    df : float
         Degrees of freedom of `row`.
     """
 
     row: float
     rest: float
-    freedom: float
+    df: float
 
 
 def pair_variance(sums: Floats, steps: Floats, rows: float) -> PairVariance:
@@ -471,7 +471,7 @@ def permutation_error(
     rest = fraction @ np.array([v.rest for v, _ in known])
     # The unbiased estimate of a small variance may be negative.
     variance = max(float(row), 0.0) / norm[0] + float(rest) / (norm[1] * repeats)
-    return float(np.sqrt(variance)), known[0][0].freedom
+    return float(np.sqrt(variance)), known[0][0].df
 
 
 def sum_error(parts: Floats, weight: float) -> tuple[float, float]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from skedasis.errors import TreeWarning
+from skedasis.errors import TreeWarning, warn_caller
 
 # --- bits of a word -------------------------------------------------------------------------------
 
@@ -112,11 +111,10 @@ def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _warn_uncached() -> None:
-    warnings.warn(
+    warn_caller(
         "No folder for compiled tree kernels is writable, so that they are compiled in each process, which takes "
         "some seconds. Set NUMBA_CACHE_DIR to a writable folder.",
         TreeWarning,
-        stacklevel=2,
     )
 
 

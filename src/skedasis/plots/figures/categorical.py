@@ -117,8 +117,8 @@ class Places:
         if len(self) < len(self.levels):
             left = len(self.levels) - len(self)
             notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
-        if len(self.levels) > 1 and not self.levels.chosen.startswith("the observed"):
-            chosen = self.levels.chosen
+        if len(self.levels) > 1 and not self.levels.order_description.startswith("the observed"):
+            chosen = self.levels.order_description
             notes.append(f"order of levels: {chosen}" if chosen else "levels in their own order")
         return tuple(notes)
 
@@ -159,7 +159,7 @@ def picture(effect: Effect, levels: LevelStats, view: EffectPlotOptions) -> Figu
     x = _axis(places, effect, view)
     if effect.bins is not None:
         main, below = _accumulated(effect, places, x, view), steps(effect, view)
-    elif effect.spec.local == "values":
+    elif effect.spec.local_effects == "values":
         main, below = _means(effect, places, x, view), values(effect, view)
     else:
         main, below = _dependence(effect, places, x, view), None
@@ -182,7 +182,7 @@ def steps(effect: Effect, view: EffectPlotOptions) -> Panel | None:
         return None
     places = Places.of(effect.about.feature, levels, view.most)
     at = places.place
-    first, last = levels.places(bins.low), levels.places(bins.high)
+    first, last = levels.codes(bins.low), levels.codes(bins.high)
     # Two levels are adjacent in the figure only if they are adjacent in the order of all levels.
     there = np.flatnonzero(at[last] - at[first] == last - first)
     if len(there) == 0:

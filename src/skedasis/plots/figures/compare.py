@@ -283,7 +283,7 @@ def _minus_data_mean(effect: Effect) -> Effect:
     """
     if effect.spec.derivative:
         return effect
-    if effect.spec.local == "none" and effect.spec.center is None:
+    if effect.spec.local_effects == "none" and effect.spec.center is None:
         effect = centred(effect)
     size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
     moved = zero_rounding(effect.value - mean_over_data(effect), size)
@@ -463,7 +463,7 @@ def _bent(found: MultiModelEffect) -> MultiModelEffect:
     """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
     each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.points) or found.spec.local == "values":
+    if len(x) == len(found.points) or found.spec.local_effects == "values":
         return found
     return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
 
@@ -574,7 +574,7 @@ def models_as_repeats(found: MultiModelImportance) -> Importance:
         found.models[0],
         values=found.values.T.copy(),
         std_error=found.std_error.copy(),
-        freedom=found.freedom.copy(),
+        df=found.df.copy(),
         local=None,
     )
 

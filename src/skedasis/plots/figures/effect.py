@@ -78,7 +78,7 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     if effect.bins is None:
         main = dependence(effect, view)
         return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
-    draw = _marginal if effect.spec.local == "values" else _accumulated
+    draw = _marginal if effect.spec.local_effects == "values" else _accumulated
     main = draw(effect, effect.bins, view)
     if not has_bins(effect):
         return FigureSpec(main)
@@ -133,8 +133,8 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
                 "Use sd.ALE() or sd.RHALE()",
             )
         )
-    means = effect.spec.local == "values"
-    factor = about.spread if per_sd and not means else 1.0
+    means = effect.spec.local_effects == "values"
+    factor = about.feature_std if per_sd and not means else 1.0
     y, cell, weight = _local(effect, bins)
     s = effect_parts.Spread(
         bins.low,
@@ -145,14 +145,14 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
         factor * y,
         cell,
         weight,
-        factor * bins.trend * bins.widths if np.any(bins.trend) else None,
+        factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
     )
     x = effect_parts.horizontal(effect)
     if means:
         named = (shorten(about.quantity, 40), about.unit)
         panel = effect_parts.spread_panel(x, named, s, effect_parts.MEANS_OF["bin"], zero=False)
     else:
-        per = shorten(about.feature.per, 24)
+        per = shorten(about.feature.slope_denominator, 24)
         unit = f"{about.unit or shorten(about.quantity, 24)} per {per}"
         named = ("slope per SD", about.unit) if per_sd else ("slope", unit)
         texts = ("mean slope", "± standard deviation of local effects", "local effects")
@@ -214,7 +214,7 @@ def _curve(
         effect_parts.interval(effect, view),
     )
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
-    finer = effect.spec.local != "values" and len(x) > len(bins) + 1
+    finer = effect.spec.local_effects != "values" and len(x) > len(bins) + 1
     marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
     point = effect_parts.aside(effect, view.confidence_level)
     return Panel(
@@ -242,7 +242,7 @@ def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
     y, cell = local[there], cell[there]
     if effect.spec.pointwise:
         # Relative to the line within the bin, as the standard deviation of the bin is (linear trend of the slope).
-        y = y - bins.trend[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
+        y = y - bins.slope_change[cell] * (rows.x[there] - ((bins.low + bins.high) / 2)[cell])
     elif not effect.spec.on_cells:  # otherwise these are differences across whole bins
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]

@@ -205,7 +205,7 @@ def horizontal(effect: Effect) -> Axis:
     x, feature, bins = effect.points, effect.about.feature, effect.bins
     # The points of an M-plot are inside its bins, whose outer edges are the range of the data.
     low, high = extent([x] if bins is None else [x, bins.low, bins.high])
-    own = bins is None or len(bins) == 0 or effect.spec.local == "value_steps"
+    own = bins is None or len(bins) == 0 or effect.spec.local_effects == "value_steps"
     few = len(x) == 1 or (own and len(x) <= OWN_TICKS)
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
@@ -299,7 +299,7 @@ def missing(effect: Effect) -> tuple[str, ...]:
 
 def stepped(effect: Effect) -> bool:
     """Return whether local effects are finite differences across bins, because the model is a step function."""
-    return effect.spec.local == "steps"
+    return effect.spec.local_effects == "steps"
 
 
 def local_effects(rows: Rows | None) -> Floats | None:

@@ -271,7 +271,7 @@ def _values(effect: Effect, given: Any) -> Floats:
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
         raise DataError(format_error("plot(values)", got, f"one value for {rows} of X", fix))
     if effect.levels is not None:
-        return effect.levels.places(values).astype(float)
+        return effect.levels.codes(values).astype(float)
     if effect.time is not None:
         return effect.time.days(given, "plot(values)")
     numbers = as_numbers(values, gaps(values))
@@ -493,7 +493,7 @@ def centred(effect: Effect) -> Effect:
     The standard error of the centred average is the standard deviation of the centred curves (`heterogeneity`) divided
     by the root of the number of rows.
     """
-    size = effect.freedom + 1
+    size = effect.df + 1
     curves, point = effect.curves, effect.missing_point
     share = share_of(effect)
     with np.errstate(invalid="ignore"):  # curves with infinite values have no mean

@@ -163,7 +163,7 @@ def bars(
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
     lower, upper = t_interval(
-        value, importance.std_error[chosen], importance.freedom[chosen], confidence_level
+        value, importance.std_error[chosen], importance.df[chosen], confidence_level
     )
     repeats = _marks(importance, importance.values[chosen])
     notes = [counted(importance.rows, "row"), repeated(importance)]
@@ -223,11 +223,11 @@ def shifts(
     chosen = display_order(importance, features, top)
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
     weight = np.ones(len(local)) if local.weight is None else local.weight
-    edges, low, high = _edges(local.own, after)
+    edges, low, high = _edges(local.before, after)
     x = Axis(shorten(importance.quantity, BELOW), importance.unit, low, high, 0.0)
     names = distinct_names([clean(importance.features[i]) for i in chosen], HEADED)
     found = [
-        _shift(name, x, edges, local.own, moved, weight)
+        _shift(name, x, edges, local.before, moved, weight)
         for name, moved in zip(names, after, strict=True)
     ]
     highest = max(float(max(s.before.max(), s.after.max())) for s in found)

@@ -718,7 +718,7 @@ def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
     elif rows is not None and rows.exact and located:
         homes = [_home(s, v) for s, v in zip(sides, (rows.x0, rows.x1), strict=True)]
         there = (homes[0] >= 0) & (homes[1] >= 0)
-        size = [s.homes if s.strips is None else 2 for s in sides]
+        size = [s.n_homes if s.strips is None else 2 for s in sides]
         count = np.zeros((size[0], size[1]), dtype=np.int64)
         np.add.at(count, (homes[0][there], homes[1][there]), 1)
     else:
@@ -729,7 +729,7 @@ def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
 def _home(side: PairAxis, x: Floats) -> Ints:
     """Return the index of each row's bin, level or value; -1 for none."""
     if side.strips is None:
-        return side.home(x)
+        return side.home_of(x)
     low, high = side.strips
     return np.where(x == low, 0, np.where(x == high, 1, -1)).astype(np.int64)
 
@@ -749,7 +749,7 @@ def _empty(
             return np.zeros((0, 0), dtype=bool)
         for axis, side in enumerate(surface.sides):
             if side.strips is not None:
-                known = known.take(side.home(np.array(side.strips)), axis=axis)
+                known = known.take(side.home_of(np.array(side.strips)), axis=axis)
         empty = ~(known.T if order == (0, 1) else known)
     if y.discrete:
         empty = empty[y.home]
@@ -777,7 +777,7 @@ def _rectangles(
         return np.zeros((0, 4))
     ends: list[Floats] = []
     for rim, place in zip((x, y), order, strict=True):
-        one = rim.discrete or surface.sides[place].m == 1
+        one = rim.discrete or surface.sides[place].n_nodes == 1
         ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
     j, i = np.argwhere(empty).T
     return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
@@ -937,10 +937,10 @@ def _notes(
 
 def _parts(side: PairAxis) -> tuple[int, str]:
     if side.levels is not None:
-        return side.m, "level" if side.m == 1 else "levels"
+        return side.n_nodes, "level" if side.n_nodes == 1 else "levels"
     if side.strips is not None:
         return 2, "values"
-    n = side.homes if side.bins is not None else side.m
+    n = side.n_homes if side.bins is not None else side.n_nodes
     return n, ("bin" if side.bins is not None else "point") + ("s" if n != 1 else "")
 
 

@@ -57,7 +57,7 @@ def variance_options(spec: Spec, largest: float, feature: str = "") -> VarianceO
     feature : str
         The feature name, for warnings.
     """
-    noise = EXACT if spec.local in ("slopes", "values") else VarianceOptions.noise
+    noise = EXACT if spec.local_effects in ("slopes", "values") else VarianceOptions.noise
     return VarianceOptions(spec.ddof, spec.weight_kind, largest, noise, feature)
 
 
@@ -100,12 +100,12 @@ def select_bins(
     coarse = {k: moments[k] for k in (LOCAL, AXIS)}
     if planned is not None:
         coarse = {k: m.pool(candidates[:-1]) for k, m in coarse.items()}
-    if spec.local in ("slopes", "differences", "integer_steps", "edges"):
+    if spec.local_effects in ("slopes", "differences", "integer_steps", "edges"):
         spread = replace(spread, axis=coarse[AXIS])
-    segments = scheme.segments(cells.keep(candidates), coarse[LOCAL], spread)
-    kept = candidates[segments.kept]
+    segments = scheme.segments(cells.merge(candidates), coarse[LOCAL], spread)
+    kept = candidates[segments.edge_index]
     if isinstance(scheme, Optimal) and spec.pointwise and rows is not None and rows.exact:
-        sharp = scheme.sharpened(cells, kept, (rows.x, rows.local, rows.weight), spread)
+        sharp = scheme.refine_edges(cells, kept, (rows.x, rows.local, rows.weight), spread)
         if sharp is not None:
             bin_edges = np.ceil(sharp.edges) if whole else sharp.edges
             # The largest integer uses the difference from the one before; a separate bin would have no width.
@@ -184,7 +184,7 @@ def accumulated_effect(
         value=np.where(supported, form.matrix @ slope, np.nan),
         heterogeneity=np.where(supported, heterogeneity, np.nan),
         std_error=np.where(supported, error, np.nan),
-        freedom=df,
+        df=df,
         importance=_importance(cells, moments[AXIS], kept, form, stats, pointwise=spec.pointwise),
         about=about,
         spec=spec,
@@ -220,7 +220,12 @@ def _bin_stats(edges: Floats, form: LinearForm, spec: Spec) -> BinStats:
         effect = np.where(np.isnan(effect), np.nan, np.diff(form.start) / np.diff(edges))
     error = np.where(np.isnan(variance), np.nan, np.sqrt(error2))
     return BinStats.of(
-        edges, bins, effect=effect, std=np.sqrt(variance), std_error=error, trend=pieces.trend
+        edges,
+        bins,
+        effect=effect,
+        std=np.sqrt(variance),
+        std_error=error,
+        slope_change=pieces.trend,
     )
 
 
@@ -229,7 +234,7 @@ def _importance(
 ) -> float:
     """Return the standard deviation of the curve over the data; parabolas are evaluated at the edges of the cells."""
     start, pieces = form.start, form.pieces
-    if np.any(stats.trend):
+    if np.any(stats.slope_change):
         edges = cells.edges[kept[0] : kept[-1] + 1]
         if not pointwise:
             every = np.arange(len(cells.edges))
@@ -265,7 +270,7 @@ def _constant(
         0.0,
         about,
         spec,
-        bins=BinStats.none(),
+        bins=BinStats.empty_bins(),
         rows=rows,
         cells=cells,
         moments=moments,

@@ -71,7 +71,7 @@ def accumulated_categorical_effect(
         value=matrix @ mean,
         heterogeneity=_heterogeneity(levels, steps, stats, about, spec),
         std_error=error,
-        freedom=df,
+        df=df,
         importance=float(np.sqrt(fraction @ (value - fraction @ value) ** 2)),
         about=about,
         spec=spec,
@@ -114,14 +114,14 @@ def _bin_stats(levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec
     (docs/explanation/heterogeneity.md).
     """
     if len(levels) < 2:
-        return BinStats.none()
+        return BinStats.empty_bins()
     names, first, length = levels.array(), kept[:-1], np.diff(kept)
     form = (start[kept[1:]] - start[kept[:-1]]) / length[:, None]
     pooled = steps.pooled
     has_variance = ~np.isnan(pooled.variance(spec.ddof, spec.weight_kind))
     squares = np.add.reduceat(np.where(has_variance, pooled.m2, 0.0), first)
     divisor = np.add.reduceat(
-        np.where(has_variance, pooled.degrees(spec.ddof, spec.weight_kind), 0.0), first
+        np.where(has_variance, pooled.df(spec.ddof, spec.weight_kind), 0.0), first
     )
     variance = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     error, _ = step_errors(form, np.zeros((len(form), len(levels))), steps, spec)
@@ -154,7 +154,7 @@ def _heterogeneity(
     std = np.sqrt(steps.pooled.variance(spec.ddof, spec.weight_kind))
     if about.feature.kind == "ordinal":
         if len(stats) < len(std):  # grouped: each step has the standard deviation of its group
-            length = np.diff(np.append(levels.places(stats.low), len(levels) - 1))
+            length = np.diff(np.append(levels.codes(stats.low), len(levels) - 1))
             std = np.repeat(stats.std, length)
         return ale_math.heterogeneity(np.ones(len(std)), std, spec.accumulate)
     weight = np.where(np.isnan(std), 0.0, steps.pooled.weight)

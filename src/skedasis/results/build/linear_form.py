@@ -178,7 +178,7 @@ def _slopes_of_bins(
     has_rows = bins.weight > 0
     corners = ale_math.accumulation_matrix(widths, has_rows, np.arange(count + 1))
     middles = (corners[:-1] + corners[1:]) / 2
-    mean, size = np.where(has_rows, bins.mean, np.nan), bins.effective(spec.weight_kind)
+    mean, size = np.where(has_rows, bins.mean, np.nan), bins.effective_size(spec.weight_kind)
     if fit is None:
         variance = bins.variance(spec.ddof, spec.weight_kind)
         pieces = Slopes(mean, variance, size, size - 1, np.arange(count), np.ones(count))
@@ -217,14 +217,14 @@ def _slopes_of_cells(
     has_variance = ~np.isnan(fine.variance(spec.ddof, kind))
     squares, divisor, df = (
         np.add.reduceat(np.where(has_variance, values, 0.0), starts)
-        for values in (fine.m2, fine.degrees(spec.ddof, kind), fine.effective(kind) - 1)
+        for values in (fine.m2, fine.df(spec.ddof, kind), fine.effective_size(kind) - 1)
     )
     pooled = np.where(divisor > 0, squares / np.where(divisor > 0, divisor, 1.0), np.nan)
     bin_of_cell = np.repeat(np.arange(len(starts)), np.diff(kept))
     return Slopes(
         np.where(fine.weight > 0, fine.mean, np.nan),
         pooled[bin_of_cell],
-        fine.effective(kind),
+        fine.effective_size(kind),
         df[bin_of_cell],
         starts,
         cells.widths / np.diff(cells.edges[kept])[bin_of_cell],
@@ -295,15 +295,15 @@ def fit_lines(
     lever = np.where(chosen, (edges[:-1] + edges[1:]) / 2 - axis_bins.mean, 0.0)
     variance = bins.variance(spec.ddof, spec.weight_kind)
     # A line uses one degree of freedom more than a mean.
-    degrees = bins.degrees(spec.ddof, spec.weight_kind)
-    line_degrees = bins.degrees(2 * spec.ddof, spec.weight_kind)
+    degrees = bins.df(spec.ddof, spec.weight_kind)
+    line_degrees = bins.df(2 * spec.ddof, spec.weight_kind)
     line_degrees = np.where(chosen & (line_degrees > 0), line_degrees, degrees)
     # Squared residuals instead of a difference of large sums, which would not be zero for points on a line.
     residual2 = local.weight * (dy - trend[bin_of_cell] * dx) ** 2
     squares = np.add.reduceat(residual2 + local.m2 - trend[bin_of_cell] ** 2 * axis.m2, kept[:-1])
     squares = np.maximum(squares, 0.0)
     line_variance = squares / np.where(line_degrees > 0, line_degrees, 1.0)
-    size = bins.effective(spec.weight_kind)
+    size = bins.effective_size(spec.weight_kind)
     # Scaled from the weight to the effective number of rows, on which standard errors are based.
     trend_size = sum_xx * size / np.where(bins.weight > 0, bins.weight, 1.0)
     return LineFits(
@@ -329,7 +329,7 @@ def quadratic_term(bins: BinStats, x: Floats) -> Floats:
     k = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
     left, right = bins.low[k], bins.high[k]
     inside = (x > left) & (x < right)
-    return np.where(inside, bins.trend[k] / 2 * (x - left) * (x - right), 0.0)
+    return np.where(inside, bins.slope_change[k] / 2 * (x - left) * (x - right), 0.0)
 
 
 def curve_polygon(
@@ -345,9 +345,9 @@ def curve_polygon(
     points : int
         Number of additional vertices in each bin with a parabola.
     """
-    if bins is None or not np.any(bins.trend):
+    if bins is None or not np.any(bins.slope_change):
         return x, value
-    curved = np.flatnonzero(bins.trend)
+    curved = np.flatnonzero(bins.slope_change)
     fractions = np.arange(1, points + 1) / (points + 1)
     more = (bins.low[curved, None] + np.outer(bins.widths[curved], fractions)).ravel()
     vertices = np.sort(np.concatenate([x, more]))

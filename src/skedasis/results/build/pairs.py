@@ -88,7 +88,7 @@ def accumulated_surface(
 
 def mean_error(cell: Moments, spec: Spec) -> Floats:
     """Return the standard error of each cell's mean; NaN where the cell has no variance."""
-    size = cell.effective(spec.weight_kind)
+    size = cell.effective_size(spec.weight_kind)
     return np.sqrt(cell.variance(1, spec.weight_kind) / np.where(size > 0, size, 1.0))
 
 
@@ -140,7 +140,7 @@ def homes_with_rows(shown: Surface) -> Bools | None:
     if HOME in shown.moments:
         return shown.moments[HOME].count > 0
     # The mean over several models has no moments. For numeric features homes and cells are the same.
-    numeric = all(s.levels is None and s.m > 1 for s in shown.sides)
+    numeric = all(s.levels is None and s.n_nodes > 1 for s in shown.sides)
     return ~shown.cells.empty if shown.cells is not None and numeric else None
 
 
@@ -152,28 +152,28 @@ def corners_with_rows(shown: Surface) -> Bools | None:
     has_rows = homes_with_rows(shown)
     if has_rows is None:
         return None
-    first, second = ((s.averaging() > 0).astype(float) for s in shown.sides)
+    first, second = ((s.node_to_home_matrix() > 0).astype(float) for s in shown.sides)
     return first.T @ has_rows.astype(float) @ second > 0
 
 
 def cell_offsets(side: PairAxis) -> tuple[int, ...]:
     """Return the offsets from a row's home to its cells along one feature: its bin, or the two adjacent steps."""
-    if side.m == 1 or side.points is not None:
+    if side.n_nodes == 1 or side.points is not None:
         return ()
     return (0, -1) if side.levels is not None else (0,)
 
 
 def cells_of_homes(sides: tuple[PairAxis, PairAxis]) -> Ints:
     """Return the indices of the cells to which the rows of each pair of homes belong, (q, h0 h1); -1 for no cell."""
-    k, m = sides[0].m - 1, sides[1].m - 1
-    h0, h1 = np.arange(sides[0].homes)[:, None], np.arange(sides[1].homes)
+    k, m = sides[0].n_nodes - 1, sides[1].n_nodes - 1
+    h0, h1 = np.arange(sides[0].n_homes)[:, None], np.arange(sides[1].n_homes)
     cells: list[Ints] = []
     for c0 in cell_offsets(sides[0]):
         for c1 in cell_offsets(sides[1]):
             i, j = h0 + c0, h1 + c1
             valid = (i >= 0) & (i < k) & (j >= 0) & (j < m)
             cells.append(np.where(valid, i * m + j, -1).ravel())
-    return np.array(cells, dtype=np.int64).reshape(len(cells), sides[0].homes * sides[1].homes)
+    return np.array(cells, dtype=np.int64).reshape(len(cells), sides[0].n_homes * sides[1].n_homes)
 
 
 def second_order(delta: Floats, weight: Floats, sides: tuple[PairAxis, PairAxis]) -> Floats:
@@ -192,19 +192,19 @@ def second_order(delta: Floats, weight: Floats, sides: tuple[PairAxis, PairAxis]
     ndarray of float, shape (..., m0, m1)
         One surface for each entry of the leading axes.
     """
-    total = np.zeros((*delta.shape[:-2], sides[0].m, sides[1].m))
+    total = np.zeros((*delta.shape[:-2], sides[0].n_nodes, sides[1].n_nodes))
     total[..., 1:, 1:] = np.cumsum(np.cumsum(delta, axis=-2), axis=-1)
     first = _main_effect_of(total, weight, *sides)
     second = _main_effect_of(total.swapaxes(-1, -2), weight.swapaxes(-1, -2), sides[1], sides[0])
     total = total - first[..., :, None] - second[..., None, :]
-    at_homes = sides[0].averaging() @ total @ sides[1].averaging().T
+    at_homes = sides[0].node_to_home_matrix() @ total @ sides[1].node_to_home_matrix().T
     mean = (weight * at_homes).sum(axis=(-2, -1)) / weight.sum(axis=(-2, -1))
     return total - mean[..., None, None]
 
 
 def home_weights_in_cells(weight: Floats, own: PairAxis) -> Floats:
     """Return the weights of the other feature's homes in each cell of one feature: (..., K, h) from (..., h0, h1)."""
-    weight_in_cell = own.sharing() @ weight
+    weight_in_cell = own.home_to_cell_matrix() @ weight
     # A cell without rows uses the weights of all rows.
     return np.where(
         weight_in_cell.sum(axis=-1, keepdims=True) > 0,
@@ -215,10 +215,10 @@ def home_weights_in_cells(weight: Floats, own: PairAxis) -> Floats:
 
 def _main_effect_of(total: Floats, weight: Floats, own: PairAxis, other: PairAxis) -> Floats:
     """Return the main effect along the first axis of accumulated surfaces (ale_vs_pdp Eq. 6.6), at its nodes."""
-    difference = np.diff(total, axis=-2) @ other.averaging().T
+    difference = np.diff(total, axis=-2) @ other.node_to_home_matrix().T
     weights = home_weights_in_cells(weight, own)
     step = (weights * difference).sum(axis=-1) / weights.sum(axis=-1)
-    main = np.zeros((*step.shape[:-1], own.m))
+    main = np.zeros((*step.shape[:-1], own.n_nodes))
     main[..., 1:] = np.cumsum(step, axis=-1)
     return main
 
@@ -234,11 +234,11 @@ def _main_effects(
         if len(moments[name].weight) == 0:
             curves.append(np.zeros(1))
             continue
-        widths, known = np.diff(side.spread_over), moments[name].weight > 0
+        widths, known = np.diff(side.node_coordinates), moments[name].weight > 0
         slope = np.where(known, moments[name].mean, 0.0) / widths
-        curve = accumulation_matrix(widths, known, np.arange(side.m)) @ slope
+        curve = accumulation_matrix(widths, known, np.arange(side.n_nodes)) @ slope
         weight = moments[HOME].weight.sum(axis=1 - axis)
-        curves.append(curve - weight @ (side.averaging() @ curve) / weight.sum())
+        curves.append(curve - weight @ (side.node_to_home_matrix() @ curve) / weight.sum())
     return curves[0], curves[1]
 
 
@@ -271,15 +271,15 @@ def gather_moments(
     """
     if rows.effect is None:
         return None
-    k, m = (max(s.m - 1, 0) for s in sides)
-    h0, h1 = sides[0].home(rows.x0), sides[1].home(rows.x1)
+    k, m = (max(s.n_nodes - 1, 0) for s in sides)
+    h0, h1 = sides[0].home_of(rows.x0), sides[1].home_of(rows.x1)
     inside = (h0 >= 0) & (h1 >= 0)
     h0, h1 = h0[inside], h1[inside]
     w = None if rows.weight is None else rows.weight[inside]
     home = Moments.of(
-        np.zeros(len(h0)), h0 * sides[1].homes + h1, sides[0].homes * sides[1].homes, w
+        np.zeros(len(h0)), h0 * sides[1].n_homes + h1, sides[0].n_homes * sides[1].n_homes, w
     )
-    gathered = {HOME: home.reshape(sides[0].homes, sides[1].homes)}
+    gathered = {HOME: home.reshape(sides[0].n_homes, sides[1].n_homes)}
     if k and m:
         area = widths[0].take(h0) * widths[1].take(h1)
         gathered[CELL] = Moments.of(rows.effect[inside] * area, h0 * m + h1, k * m, w).reshape(k, m)

@@ -68,13 +68,13 @@ def partial_dependence(
             anchored.variance(1, kind), nan=0.0 if _is_single_point(grid, spec) else np.nan
         )
     )
-    error = np.sqrt(shown.variance(1, kind) / shown.effective(kind))
+    error = np.sqrt(shown.variance(1, kind) / shown.effective_size(kind))
     return Effect(
         points=grid.points,
         value=shown.mean,
         heterogeneity=heterogeneity,
         std_error=error,
-        freedom=shown.effective(kind) - 1,
+        df=shown.effective_size(kind) - 1,
         importance=_importance(grid.points, shown.mean - shown.mean[0], axis),
         about=about,
         spec=spec,
@@ -111,8 +111,8 @@ def categorical_partial_dependence(
         points=levels.array(),
         value=shown.mean,
         heterogeneity=heterogeneity,
-        std_error=np.sqrt(shown.variance(1, kind) / shown.effective(kind)),
-        freedom=shown.effective(kind) - 1,
+        std_error=np.sqrt(shown.variance(1, kind) / shown.effective_size(kind)),
+        df=shown.effective_size(kind) - 1,
         importance=float(np.sqrt(share @ (value - share @ value) ** 2)),
         about=about,
         spec=spec,
@@ -140,7 +140,7 @@ def partial_dependence_surface(
     spec, abouts, rows
         Copied to the result.
     """
-    shape = sides[0].m, sides[1].m
+    shape = sides[0].n_nodes, sides[1].n_nodes
     shown = raw if spec.center is None else anchored
     heterogeneity = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
     if not spec.mean_alone:
@@ -220,7 +220,7 @@ def m_plot(
         value=value,
         heterogeneity=std,
         std_error=error,
-        freedom=df,
+        df=df,
         importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
@@ -235,7 +235,7 @@ def _bin_stats(edges: Floats, bins: Moments, spec: Spec) -> BinStats:
     """Return the statistics of the bins."""
     has_rows = bins.weight > 0
     std = np.sqrt(bins.variance(spec.ddof, spec.weight_kind))
-    size = np.where(has_rows, bins.effective(spec.weight_kind), 1.0)
+    size = np.where(has_rows, bins.effective_size(spec.weight_kind), 1.0)
     return BinStats(
         low=edges[:-1],
         high=edges[1:],
@@ -265,7 +265,7 @@ def categorical_m_plot(
         value=np.where(local.weight > 0, value, np.nan),
         heterogeneity=std,
         std_error=error,
-        freedom=df,
+        df=df,
         importance=_weighted_std(value, fraction),
         about=about,
         spec=spec,
@@ -279,14 +279,14 @@ def _means(cells: Moments, spec: Spec) -> tuple[Floats, Floats, Floats, Floats]:
     """Return means (centred with ``center="mean"``), standard deviations, standard errors and degrees of freedom."""
     kind = spec.weight_kind
     variance = cells.variance(spec.ddof, kind)
-    size = np.where(cells.weight > 0, cells.effective(kind), 1.0)
+    size = np.where(cells.weight > 0, cells.effective_size(kind), 1.0)
     weight = max(float(cells.weight.sum()), np.finfo(float).tiny)
     fraction = cells.weight / weight
     form = np.eye(len(fraction)) - fraction if spec.center == "mean" else np.eye(len(fraction))
     error, df = ale_math.std_error(
         form,
         ale_math.fill_from_neighbors(variance) / size,
-        cells.effective(kind) - 1.0,
+        cells.effective_size(kind) - 1.0,
         np.arange(len(fraction)),
         "quadrature",
     )
@@ -323,7 +323,7 @@ def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effe
         return effect
     kind = effect.spec.weight_kind
     mean = float(moments.mean[0])
-    if effect.spec.local == "values":
+    if effect.spec.local_effects == "values":
         observed = effect.moments[LOCAL]
         centre = float(np.average(observed.mean, weights=observed.weight))
         difference, value = mean - centre, mean - (centre if effect.spec.center == "mean" else 0.0)
@@ -333,7 +333,7 @@ def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effe
     point = MissingPoint(
         effect=difference,
         std=std,
-        std_error=std / float(np.sqrt(moments.effective(kind)[0])),
+        std_error=std / float(np.sqrt(moments.effective_size(kind)[0])),
         count=int(moments.count[0]),
         weight=float(moments.weight[0]),
         value=value,

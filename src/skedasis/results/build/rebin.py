@@ -81,7 +81,7 @@ def _no_bins_error(effect: Effect) -> UnsupportedError:
 
 def _rebinned_numeric(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
     """Return the effect of a numeric feature on other bins."""
-    is_m_plot = effect.spec.local == "values"
+    is_m_plot = effect.spec.local_effects == "values"
     scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
     if is_m_plot and isinstance(scheme, Edges) and scheme.closed is None:
         scheme = bins = replace(scheme, closed="right")  # the default of `MPlot` and `ALE`
@@ -161,7 +161,7 @@ def _from_rows(
     effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, local: Floats
 ) -> Effect:
     """Return an effect of slopes, or an M-plot, on any bins."""
-    cells = cells_for_column(bins, scheme, _column(effect, rows), spec.local)
+    cells = cells_for_column(bins, scheme, _column(effect, rows), spec.local_effects)
     cell = cells.locate(rows.x)
     inside = cell >= 0
     w = None if rows.weight is None else rows.weight[inside]
@@ -170,7 +170,7 @@ def _from_rows(
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
-    whole = spec.local == "integer_steps"
+    whole = spec.local_effects == "integer_steps"
     spread = variance_options(spec, largest)
     selected = select_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
     result = _build(effect, selected, spec)
@@ -192,7 +192,7 @@ def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
 def _build(effect: Effect, selected: SelectedBins, spec: Spec) -> Effect:
     """Build the M-plot or the accumulated effect on the selected bins."""
     about, rows = effect.about, effect.rows
-    if spec.local == "values":
+    if spec.local_effects == "values":
         return m_plot(selected.cells, selected.moments, selected.kept, spec, about, rows)
     moments = {**effect.moments, **selected.moments}
     return accumulated_effect(
@@ -205,7 +205,7 @@ def _with_missing(before: Effect, after: Effect) -> Effect:
     point, spec = before.missing_point, after.spec
     if point is None:
         return after
-    if spec.local == "values":
+    if spec.local_effects == "values":
         old, new = (_mean(m.mean, m) for m in (before.moments[LOCAL], after.moments[LOCAL]))
         effect = (
             point.effect + old - new
@@ -264,7 +264,7 @@ def _from_cells(
 
 def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
     """Return an effect whose curve is given at the edges of all cells with other bins, which are unions of cells."""
-    if scheme.by_risk:
+    if scheme.uses_likelihood:
         kept = select_summary_bins(_centred(effect, cells), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
@@ -296,7 +296,7 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
         "The rows' differences across these bins are unknown, so that std and heterogeneity are NaN. To compute them, "
         f"explain again with bins=sd.Edges([{bins}])."
     )
-    rows = None if result.rows is None else replace(result.rows, across=None)
+    rows = None if result.rows is None else replace(result.rows, bin_slope=None)
     return replace(result, rows=rows).with_provenance({"rebinned_note": note})
 
 

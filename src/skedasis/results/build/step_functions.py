@@ -99,7 +99,12 @@ def accumulated_effect_of_steps(
         fit = fit_lines(cells, moments[LOCAL], moments[AXIS], kept, trend, spec)
         variance, slope_change = fit.variance, fit.trend
     stats = BinStats.of(
-        edges, bins, effect=slope, std=np.sqrt(variance), std_error=slope_error, trend=slope_change
+        edges,
+        bins,
+        effect=slope,
+        std=np.sqrt(variance),
+        std_error=slope_error,
+        slope_change=slope_change,
     )
     matrix, own, offset = forms, np.zeros((len(edges), len(values))), 0.0
     if spec.center == "mean":
@@ -119,7 +124,7 @@ def accumulated_effect_of_steps(
         value=np.where(supported, matrix @ steps.mean - offset, np.nan),
         heterogeneity=np.where(supported, heterogeneity, np.nan),
         std_error=np.where(supported, error, np.nan),
-        freedom=df,
+        df=df,
         importance=_importance(
             np.interp(values, edges, start) + quadratic_term(stats, values),
             _fractions(values, edges, steps),

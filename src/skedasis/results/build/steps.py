@@ -115,14 +115,14 @@ class Steps:
     def error2(self, kind: WeightKind) -> Floats:
         """Return the squared standard error of each single step; 0 where it has no variance."""
         if not self.halves:
-            df = self.pooled.degrees(1, kind)
+            df = self.pooled.df(1, kind)
             size = np.where(self.pooled.weight > 0, self.pooled.weight, 1.0)
             return np.where(df > 0, self.pooled.m2 / np.where(df > 0, df, 1.0) / size, 0.0)
         scatter, (lower, upper) = StepScatter.of(self, kind), self.ends
-        size, df = self.up.weight, self.up.degrees(1, kind)
+        size, df = self.up.weight, self.up.df(1, kind)
         divisor = np.where(df > 0, df, np.where(size > 0, size, 1.0))
         # From the sum of squares at a value to the squared error of the mean there.
-        factor = 1.0 / (divisor * np.where(size > 0, self.up.effective(kind), 1.0))
+        factor = 1.0 / (divisor * np.where(size > 0, self.up.effective_size(kind), 1.0))
         up, down = np.nan_to_num(scatter.up * factor), np.nan_to_num(scatter.down * factor)
         return lower**2 * up[:-1] + upper**2 * down[1:]
 
@@ -217,7 +217,7 @@ def slopes_nearby(steps: Steps, values: Floats, kind: WeightKind) -> Floats:
     size = up.weight if kind == "frequency" else up.count
     if size.sum() >= 2 * len(x):
         has_variance = ~np.isnan(up.variance(1, kind))
-        df = _windows(np.where(has_variance, up.degrees(1, kind), 0.0)).sum(axis=1)
+        df = _windows(np.where(has_variance, up.df(1, kind), 0.0)).sum(axis=1)
         squares = _windows(np.where(has_variance, m2, 0.0)).sum(axis=1)
     else:
         w, y, t = _windows(up.weight), _windows(mean), _windows(x)
@@ -250,7 +250,7 @@ def _unit(values: Floats) -> Floats:
 def _mean_factor(steps: Moments, kind: WeightKind) -> tuple[Floats, Floats]:
     """Return √(n / (n - 1)) of each mean, 1 where it is undefined; and n, 1 without rows."""
     size = np.where(steps.weight > 0, steps.weight, 1.0)
-    df = steps.degrees(1, kind)
+    df = steps.df(1, kind)
     return np.where(df > 0, np.sqrt(size / np.where(df > 0, df, 1.0)), 1.0), size
 
 
@@ -303,7 +303,7 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     variance = sums.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         fractions = sums / variance[:, None]
-        df = 1.0 / (fractions**2 / np.maximum(up.effective(kind) - 1.0, 1.0)).sum(axis=1)
+        df = 1.0 / (fractions**2 / np.maximum(up.effective_size(kind) - 1.0, 1.0)).sum(axis=1)
     df = np.where(variance > 0, df, np.inf)
     if spec.accumulate_se == "sum":
         return np.abs(forms) @ np.sqrt(steps.error2(kind)), df

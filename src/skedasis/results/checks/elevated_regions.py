@@ -189,7 +189,7 @@ def _runs(
     mean: Moments, kind: WeightKind, confidence_level: float, noise: float
 ) -> list[tuple[int, int]]:
     """Return the first and the last grid point of each elevated region."""
-    size = mean.effective(kind)
+    size = mean.effective_size(kind)
     error = np.sqrt(mean.variance(1, kind) / size)
     shared = 1 - (1 - confidence_level) / len(error)
     lower, _ = t_interval(mean.mean, error, size - 1, shared)
@@ -293,7 +293,7 @@ class _Mean(NamedTuple):
         if len(values) == 0:
             return cls(np.nan, np.nan, 0.0)
         got = Moments.of(values, np.zeros(len(values), dtype=np.int64), 1, weight)
-        size = float(got.effective(kind)[0])
+        size = float(got.effective_size(kind)[0])
         error = float(np.sqrt(got.variance(1, kind)[0] / size))
         return cls(float(got.mean[0]), error, size)
 

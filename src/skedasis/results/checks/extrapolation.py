@@ -279,12 +279,12 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     space = FeatureSpace.of(X, seed)
     columns = columns_of(space, effect)
     m, rng = len(effect.points), np.random.default_rng(seed)
-    if effect.spec.local in ("slopes", "differences", "values"):
+    if effect.spec.local_effects in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
     view, n = space.with_related(columns), len(space.points)
     if effect.levels is not None:
         row, point, new_rows = _rows_at_levels(effect, view, columns, rng)
-    elif effect.spec.local == "none":
+    elif effect.spec.local_effects == "none":
         point = np.repeat(np.arange(m), max(N_NEW_ROWS // max(m, 1), 1))
         row = rng.integers(n, size=len(point))
         new_rows = view.points[row]
@@ -365,7 +365,7 @@ def _rows_at_levels(
         [int(column.levels.rows[labels.index(v)]) if v in labels else -1 for v in shown]
     )
     point = np.flatnonzero(donors >= 0)
-    if effect.spec.local == "none":
+    if effect.spec.local_effects == "none":
         point = np.repeat(point, max(N_NEW_ROWS // max(len(point), 1), 1))
         row = rng.integers(n, size=len(point))
     else:  # each row is moved to the previous or the next level

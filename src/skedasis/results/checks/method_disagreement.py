@@ -124,7 +124,7 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
         places = np.array(shared, dtype=np.int64).reshape(-1, 2).T
         parts = [
             np.array([getattr(e, name)[p] for e, p in zip(both, places, strict=True)])
-            for name in ("value", "std_error", "freedom")
+            for name in ("value", "std_error", "df")
         ]
         labels = np.array(effect.levels.labels, dtype=object)[places[0]]
         weight = effect.levels.weight[places[0]]
@@ -135,7 +135,7 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
     values = np.array([e.at(x) for e in both])
     errors, df = (
         np.array([np.interp(x, e.points, np.asarray(getattr(e, name), dtype=float)) for e in both])
-        for name in ("std_error", "freedom")
+        for name in ("std_error", "df")
     )
     there = ~np.isnan(values).any(axis=0)
     x, values, errors, df = x[there], values[:, there], errors[:, there], df[:, there]
@@ -201,7 +201,7 @@ def _quantile(df: Floats, confidence_level: float) -> Floats:
 
 
 def _is_pdp(effect: Effect) -> bool:
-    return effect.spec.local == "none"
+    return effect.spec.local_effects == "none"
 
 
 def _few(effect: Effect, where: Any) -> bool:
@@ -239,7 +239,7 @@ def _text(
     swept = 0 if _is_pdp(effect) else 1
     pdp, ale, share = names[swept], names[1 - swept], far[swept]
     accumulated = (effect, other)[1 - swept]
-    if accumulated.spec.local == "values":
+    if accumulated.spec.local_effects == "values":
         return f"{said} {ale} includes the effects of correlated features: use {pdp}."
     return f"{said} {_advice(pdp, ale, share, few=_few(accumulated, where))}"
 

@@ -205,7 +205,7 @@ def _check_bin_rows(effect: Effect) -> Iterator[Check]:
 
 def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
     """Check the number of rows of levels; many rare levels give one flag."""
-    is_pdp, name = effect.spec.local == "none", effect.feature
+    is_pdp, name = effect.spec.local_effects == "none", effect.feature
     severity: Severity = "note" if is_pdp else "warning"
     fix = "Use more rows, or merge rare levels."
     rare = np.flatnonzero(levels.count < TRUSTED_ROWS)
@@ -257,7 +257,7 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
         drawn = "the curve is a straight line there"
         if a == 0 or b == len(stats) - 1:
             drawn = "there is no curve"
-        elif effect.spec.local == "values":
+        elif effect.spec.local_effects == "values":
             drawn = "nothing is shown there"
         text = (
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
@@ -316,7 +316,11 @@ def _is_empty_bin(effect: Effect, left: float, right: float) -> bool:
 
 def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> Iterator[Check]:
     """Check whether local effects depend on x inside a bin."""
-    if effect.bins is None or effect.spec.local in ("none", "values") or effect.spec.on_cells:
+    if (
+        effect.bins is None
+        or effect.spec.local_effects in ("none", "values")
+        or effect.spec.on_cells
+    ):
         return  # the curve is computed at the edges of all cells, whatever the bins
     parts, stats = variance_decomposition(effect, random_state=seed), effect.bins
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - confidence_level):
@@ -372,7 +376,7 @@ def _end(effect: Effect, value: Any) -> Any:
     """Return an end of a bin as a number, or as the label of a level."""
     if effect.levels is None:
         return float(value)
-    return effect.levels.labels[int(effect.levels.places([value])[0])]
+    return effect.levels.labels[int(effect.levels.codes([value])[0])]
 
 
 def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]) -> str:
@@ -406,7 +410,7 @@ def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[s
 
 def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Check]:
     """Check how many of the rows at which the method evaluated the model are outside the data."""
-    name, swept = effect.feature, effect.spec.local == "none"
+    name, swept = effect.feature, effect.spec.local_effects == "none"
     if far is None:
         if swept and len(effect.points) > 1:
             text = (
@@ -449,7 +453,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
 
 def _between_values(effect: Effect) -> bool:
     """Return whether each observed value of the feature is an edge."""
-    if effect.spec.local != "value_steps" or effect.rows is None:
+    if effect.spec.local_effects != "value_steps" or effect.rows is None:
         return False
     return bool(np.isin(effect.rows.x, effect.points).all())
 
@@ -564,8 +568,12 @@ def _widths(side: PairAxis) -> Floats:
     Of a feature with two values, only the two bins of these values count, with equal widths.
     """
     if side.strips is not None:
-        return np.bincount(side.home(np.array(side.strips)), minlength=side.homes) / 2
-    width = np.ones(max(side.m - 1, 1)) if side.bins is None or side.m < 2 else side.bins.widths
+        return np.bincount(side.home_of(np.array(side.strips)), minlength=side.n_homes) / 2
+    width = (
+        np.ones(max(side.n_nodes - 1, 1))
+        if side.bins is None or side.n_nodes < 2
+        else side.bins.widths
+    )
     return width / width.sum()
 
 
@@ -631,7 +639,7 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
 def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
     """Return the coordinates of rows and nodes of a side: one axis in standard deviations, or one axis per level."""
     if side.levels is not None:
-        unit = np.eye(side.m) * np.sqrt(0.5)
+        unit = np.eye(side.n_nodes) * np.sqrt(0.5)
         return unit[x.astype(np.int64)], unit
     mean, size = float(x.mean()), float(x.std())
     scale = size if size > 0 else 1.0
@@ -653,7 +661,7 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
     row = rng.integers(n, size=N_NEW_ROWS)
     new_rows = view.points[row]
     for feature, side in zip(features, surface.sides, strict=True):
-        place = rng.integers(side.m, size=N_NEW_ROWS)
+        place = rng.integers(side.n_nodes, size=N_NEW_ROWS)
         if side.levels is None:
             view.set_values(new_rows, feature.position, side.nodes[place].astype(float))
             continue

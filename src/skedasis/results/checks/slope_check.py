@@ -87,7 +87,9 @@ def slope_check(
     accumulated = np.diff(effect.at(edges))
     known = (differences.count > 0) & ~np.isnan(accumulated)
     discrepancy = np.where(known, accumulated - differences.mean, 0.0)
-    variance = np.where(known, variance / np.where(known, differences.effective(kind), 1.0), 0.0)
+    variance = np.where(
+        known, variance / np.where(known, differences.effective_size(kind), 1.0), 0.0
+    )
     # The discrepancy of a bin shifts the curve by its full amount right of the bin, and in proportion within it.
     part = np.clip((x[:, None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
     share = np.full(len(x), 1 / len(x)) if weight is None else weight / weight.sum()

@@ -473,10 +473,10 @@ def slope_deviation(stats: BinStats, x: Floats, place: Ints) -> Floats:
     Such a bin reports the linear change of the slope, so that this is no residual: variances and tests are about the
     line.
     """
-    if not np.any(stats.trend):
+    if not np.any(stats.slope_change):
         return np.zeros(len(x))
     middle = (stats.low + stats.high) / 2
-    return np.where(place >= 0, stats.trend[place] * (x - middle[place]), 0.0)
+    return np.where(place >= 0, stats.slope_change[place] * (x - middle[place]), 0.0)
 
 
 def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
@@ -486,7 +486,7 @@ def _of_steps(effect: Effect, steps: Floats, weight: Floats) -> LocalRows:
         none = np.zeros(0)
         return LocalRows(none, none, none, none.astype(np.int64))
     place = rows.x.astype(np.int64)
-    run = np.searchsorted(levels.places(stats.low), np.arange(max(len(levels) - 1, 1)), "right") - 1
+    run = np.searchsorted(levels.codes(stats.low), np.arange(max(len(levels) - 1, 1)), "right") - 1
     last = len(run) - 1
     before, after = run[np.clip(place - 1, 0, last)], run[np.clip(place, 0, last)]
     down, up = ~np.isnan(steps[:, 0]), ~np.isnan(steps[:, 1])
@@ -534,7 +534,7 @@ def _of_moments(effect: Effect) -> Floats:
     cell_variance_known = ~np.isnan(fine.variance(1, kind))
     squares, df = (
         np.add.reduceat(np.where(cell_variance_known, part, 0.0), kept[:-1])
-        for part in (fine.m2, fine.degrees(1, kind))
+        for part in (fine.m2, fine.df(1, kind))
     )
     some = df > 0
     result[some, 1] = np.minimum(squares[some] / df[some], result[some, 0])
@@ -558,7 +558,7 @@ def _welch(cells: Moments, kind: Any) -> float:
     """Return the p-value of the hypothesis of equal means, with unequal variances (Welch 1951)."""
     from scipy.special import fdtrc
 
-    variance, size = cells.variance(1, kind), cells.effective(kind)
+    variance, size = cells.variance(1, kind), cells.effective_size(kind)
     known = (variance > 0) & (cells.count >= _PART_ROWS / 3)
     k = int(known.sum())
     if k < 2:

@@ -118,8 +118,8 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     is the rows of one level: its two steps, their covariance, and its weight in the mean. The curves of a PDP form a
     single part.
     """
-    if effect.spec.local in ("none", "values"):
-        return _of_curves(effect) if effect.spec.local == "none" else _marginal(effect, of)
+    if effect.spec.local_effects in ("none", "values"):
+        return _of_curves(effect) if effect.spec.local_effects == "none" else _marginal(effect, of)
     if effect.levels is not None:
         return _categorical(effect, of)
     if effect.values is not None:
@@ -135,12 +135,12 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     return _of_bins(form) if of == "bins" else _accumulated(effect, form)
 
 
-def bin_freedom(effect: Effect) -> Floats:
+def bin_df(effect: Effect) -> Floats:
     """Return the degrees of freedom of the bins' standard errors, shape (K,)."""
     kind = effect.spec.weight_kind
-    if effect.spec.local == "values":
+    if effect.spec.local_effects == "values":
         bins = moments_of_bins(effect)[LOCAL]
-        return bins.effective(kind) - 1.0
+        return bins.effective_size(kind) - 1.0
     if effect.levels is not None:
         return satterthwaite(_categorical(effect, "bins"))
     if effect.values is not None:
@@ -154,11 +154,11 @@ def bin_freedom(effect: Effect) -> Floats:
 
 def satterthwaite(blocks: ErrorBlocks) -> Floats:
     """Return Satterthwaite's degrees of freedom of the points' errors."""
-    parts = np.zeros((len(blocks.factor), len(blocks.freedom)))
+    parts = np.zeros((len(blocks.factor), len(blocks.df)))
     np.add.at(parts.T, blocks.block, (blocks.factor**2).T)
     total = parts.sum(axis=1)
     fraction = parts / np.where(total > 0, total, 1.0)[:, None]
-    weight = (fraction**2 / np.maximum(blocks.freedom, 1.0)).sum(axis=1)
+    weight = (fraction**2 / np.maximum(blocks.df, 1.0)).sum(axis=1)
     return np.where(total > 0, 1.0 / np.where(weight > 0, weight, 1.0), np.inf)
 
 
@@ -204,7 +204,7 @@ def _categorical(effect: Effect, of: str) -> ErrorBlocks:
         own = np.broadcast_to(-(value - weight @ value / total) / total, own.shape)
     down, up = coefficients(form, steps, spec)
     factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
-    df = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
+    df = np.maximum(steps.up.effective_size(spec.weight_kind) - 1.0, 1.0)
     return ErrorBlocks(factor, np.repeat(np.arange(size), 3), df)
 
 
@@ -232,7 +232,7 @@ def _between_values(effect: Effect, values: Floats, of: str) -> ErrorBlocks:
         form = np.where(np.isnan(effect.std_error)[:, None], 0.0, form)
     down, up = coefficients(form, steps, spec)
     factor = _by_level(np.stack([down, up, own], axis=2), steps, spec.weight_kind)
-    df = np.maximum(steps.up.effective(spec.weight_kind) - 1.0, 1.0)
+    df = np.maximum(steps.up.effective_size(spec.weight_kind) - 1.0, 1.0)
     return ErrorBlocks(factor, np.repeat(np.arange(len(values)), 3), df)
 
 
@@ -260,9 +260,9 @@ def _marginal(effect: Effect, of: str) -> ErrorBlocks:
     bins = moments_of_bins(effect)[LOCAL]
     variance = bins.variance(spec.ddof, kind)
     if of == "bins":
-        error = np.sqrt(variance / np.where(bins.weight > 0, bins.effective(kind), 1.0))
+        error = np.sqrt(variance / np.where(bins.weight > 0, bins.effective_size(kind), 1.0))
         return ErrorBlocks(
-            np.diag(np.nan_to_num(error)), np.arange(len(error)), bins.effective(kind) - 1.0
+            np.diag(np.nan_to_num(error)), np.arange(len(error)), bins.effective_size(kind) - 1.0
         )
     if effect.levels is None:
         bins = bins.take(np.flatnonzero(bins.weight > 0))
@@ -272,10 +272,10 @@ def _marginal(effect: Effect, of: str) -> ErrorBlocks:
 
 def _means(effect: Effect, bins: Moments, variance: Floats) -> ErrorBlocks:
     kind, count = effect.spec.weight_kind, len(variance)
-    size = np.where(bins.weight > 0, bins.effective(kind), 1.0)
+    size = np.where(bins.weight > 0, bins.effective_size(kind), 1.0)
     error = np.nan_to_num(np.sqrt(ale_math.fill_from_neighbors(variance) / size))
     fraction = bins.weight / max(float(bins.weight.sum()), np.finfo(float).tiny)
-    form, block, df = np.eye(count), np.arange(count), bins.effective(kind) - 1.0
+    form, block, df = np.eye(count), np.arange(count), bins.effective_size(kind) - 1.0
     if effect.spec.center != "mean":
         return ErrorBlocks(form * error, block, df)
     total = float(bins.weight.sum())
@@ -290,7 +290,7 @@ def _of_curves(effect: Effect) -> ErrorBlocks | None:
     if kept is None or len(kept) < FromCurves.least or len(effect.points) > MOST_POINTS:
         return None
     factor = correlation_factor(kept) * np.nan_to_num(effect.std_error)[:, None]
-    least = np.nanmin(effect.freedom, initial=np.inf)
+    least = np.nanmin(effect.df, initial=np.inf)
     return ErrorBlocks(factor, np.zeros(factor.shape[1], dtype=np.int64), np.array([least]))
 
 
@@ -462,8 +462,8 @@ def _analytic(effect: Effect, options: IntervalOptions) -> Ends:
 def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
     """Return estimates, standard errors, and degrees of freedom."""
     if of != "bins" or effect.bins is None:
-        return effect.value, effect.std_error, effect.freedom
-    return effect.bins.effect, effect.bins.std_error, bin_freedom(effect)
+        return effect.value, effect.std_error, effect.df
+    return effect.bins.effect, effect.bins.std_error, bin_df(effect)
 
 
 def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats | float:
@@ -482,7 +482,7 @@ def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats |
     # Student's quantile is a lower bound (perfectly correlation_factor points), which simulation noise must not
     # undercut.
     critical = np.maximum(sup_t(blocks, confidence_level), quantile_t(df, confidence_level))
-    return np.minimum(critical, at_most) if effect.spec.local == "none" else critical
+    return np.minimum(critical, at_most) if effect.spec.local_effects == "none" else critical
 
 
 # ------------------------------------------------------------------------------------------
@@ -516,7 +516,7 @@ def _groups_with_same_draws(
     groups: list[list[str]] = []
     for name, source in rows.items():
         for group in groups:
-            if rows[group[0]].draws.alike(source.draws):
+            if rows[group[0]].draws.same_as(source.draws):
                 group.append(name)
                 break
         else:
@@ -541,7 +541,7 @@ def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
     """Return estimates, where their variance is known (elsewhere intervals are NaN), and degrees of freedom."""
     value, error, df = _estimates(effect, of)
     known = ~np.isnan(error)
-    if of == "value" and effect.spec.local == "values":
+    if of == "value" and effect.spec.local_effects == "values":
         alone = np.isnan(effect.heterogeneity)  # a bin or level with one row
         known = known & ~alone
     return value, known, df

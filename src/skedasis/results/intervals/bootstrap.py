@@ -366,7 +366,7 @@ def bin_codes(effect: Effect) -> Ints:
     levels, stats = effect.levels, effect.bins
     if levels is None or stats is None or len(stats) == 0:
         return np.zeros(1, dtype=np.int64)
-    return np.append(levels.places(stats.low), len(levels) - 1)
+    return np.append(levels.codes(stats.low), len(levels) - 1)
 
 
 def pooled_steps(moments: Mapping[str, Moments]) -> Moments:
@@ -583,7 +583,7 @@ class LinearSlopeStatistic(AccumulatedStatistic):
     def tilt(self) -> Floats:
         """The change of the slope per unit of the feature, in the bin of each fine cell."""
         bins = self.effect.bins
-        return np.zeros(0) if bins is None else bins.trend[self._group]
+        return np.zeros(0) if bins is None else bins.slope_change[self._group]
 
     @property
     def _group(self) -> Ints:
@@ -620,9 +620,9 @@ def accumulated_statistic(effect: Effect) -> AccumulatedStatistic:
 
 def linear_slope_bins(effect: Effect) -> Bools | None:
     """Return a mask of the bins in which the slope changes linearly, or None if there are none."""
-    if effect.bins is None or not np.any(effect.bins.trend):
+    if effect.bins is None or not np.any(effect.bins.slope_change):
         return None
-    return effect.bins.trend != 0
+    return effect.bins.slope_change != 0
 
 
 def cells_and_edges(effect: Effect) -> tuple[Cells, Ints]:
@@ -796,11 +796,11 @@ def _draw_cells(
     count, weight, weight2 = sizes
     variance = _variance(own.m2, own)[:, None]
     drawn = Moments(count, weight, weight2, weight, weight)
-    size = np.where(count > 0, drawn.effective(kind), 1.0)
+    size = np.where(count > 0, drawn.effective_size(kind), 1.0)
     mean = own.mean[:, None] + np.sqrt(variance / size) * rng.standard_normal(count.shape)
     m2 = np.zeros_like(mean)
     if squares:
-        free = np.maximum(drawn.effective(kind) - 1.0, 0.0)
+        free = np.maximum(drawn.effective_size(kind) - 1.0, 0.0)
         m2 = variance * weight / size * 2 * rng.standard_gamma(free / 2)
     return Moments(count, weight, weight2, np.where(count > 0, mean, 0.0), m2)
 
@@ -844,13 +844,13 @@ def _draw_steps(
     slope = np.where(root > 0, product / np.where(root > 0, root, 1.0), 0.0)
     rest = np.sqrt(np.maximum(at_up - slope**2, 0.0))
     plain = Moments(count, weight, weight2, weight, weight)
-    size = np.where(count > 0, plain.effective(kind), 1.0)
+    size = np.where(count > 0, plain.effective_size(kind), 1.0)
     one, two = rng.standard_normal((2, *count.shape)) / np.sqrt(size)
     means = {
         DOWN: down.mean[:, None] + root[:, None] * one,
         UP: up.mean[:, None] + slope[:, None] * one + rest[:, None] * two,
     }
-    free = np.maximum(plain.effective(kind) - 1.0, 0.0)
+    free = np.maximum(plain.effective_size(kind) - 1.0, 0.0)
     found = {}
     for name, variance in ((DOWN, at_down), (UP, at_up)):
         m2 = np.zeros_like(weight)
@@ -896,7 +896,7 @@ class FromCurves:
         e, rng = self.effect, bootstrap_rng(seed)
         factor = correlation_factor(self.curves)
         z = rng.standard_normal((replicates, factor.shape[1])) @ factor.T
-        shrunk = np.sqrt(e.freedom / (e.freedom + 1.0))  # a bootstrap's variance divides by n
+        shrunk = np.sqrt(e.df / (e.df + 1.0))  # a bootstrap's variance divides by n
         return e.value + z * shrunk * e.std_error
 
 
@@ -984,7 +984,7 @@ def replicate_source(effect: Effect, wanted: SourceName | None = None) -> Replic
                 "Use None to choose automatically",
             )
         )
-    if effect.spec.local == "none":
+    if effect.spec.local_effects == "none":
         return _curve_source(effect, wanted)
     if _is_fixed(effect):
         rows = 1 if effect.rows is None else max(len(effect.rows), 1)
@@ -1027,7 +1027,7 @@ def resampler(effect: Effect) -> FromRows | MeanOfCurves | ConstantEffect:
     With few rows, bootstrap intervals are too narrow, and a bin with a single row has no variance in it. See
     `BinStats.trusted` and `LevelStats.count`.
     """
-    found = replicate_source(effect, None if effect.spec.local != "none" else "rows")
+    found = replicate_source(effect, None if effect.spec.local_effects != "none" else "rows")
     if isinstance(found, (FromMoments, FromCurves)):
         raise _not_kept(effect, "use interval(method='bootstrap'), which can draw from moments")
     return found
@@ -1046,14 +1046,14 @@ def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
 
 def _is_fixed(effect: Effect) -> bool:
     """Return whether the effect is zero for any rows: for a constant feature, or a single level."""
-    if effect.spec.local == "values":
+    if effect.spec.local_effects == "values":
         return False
     constant = effect.cells is not None and len(effect.cells) == 0
     return constant or len(effect.points) < 2
 
 
 def _statistic_of(effect: Effect) -> MomentStatistic:
-    if effect.spec.local == "values":
+    if effect.spec.local_effects == "values":
         return MPlotStatistic.of(effect)
     if effect.levels is not None:
         return CategoricalStatistic.of(effect)
@@ -1212,9 +1212,9 @@ class _RebinnedEffect:
     def _one(self, moments: dict[str, Moments]) -> Floats:
         e, spread = self.effect, variance_options(self.effect.spec, self.largest)
         found = select_bins(self.scheme, self.cells, moments, e.spec, spread, planned=self.places)
-        if e.spec.local == "values":
+        if e.spec.local_effects == "values":
             bins = moments[LOCAL].pool(found.kept[:-1])
-            return self._means(bins, self.cells.keep(found.kept))
+            return self._means(bins, self.cells.merge(found.kept))
         curve = accumulated_effect(
             self.cells, moments, found.kept, e.spec, e.about, None, found.trend
         )

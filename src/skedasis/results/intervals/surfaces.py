@@ -72,13 +72,15 @@ class SurfaceDerivatives:
     @cached_property
     def cumulate(self) -> tuple[Floats, Floats]:
         """The matrices (m, K) that accumulate from cells to nodes of each side."""
-        t0, t1 = (np.tri(s.m, s.m - 1, k=-1) for s in self.sides)
+        t0, t1 = (np.tri(s.n_nodes, s.n_nodes - 1, k=-1) for s in self.sides)
         return t0, t1
 
     @cached_property
     def seen(self) -> tuple[Floats, Floats]:
         """The matrices (h, K) from cells to homes of each side."""
-        b0, b1 = (s.averaging() @ t for s, t in zip(self.sides, self.cumulate, strict=True))
+        b0, b1 = (
+            s.node_to_home_matrix() @ t for s, t in zip(self.sides, self.cumulate, strict=True)
+        )
         return b0, b1
 
     @cached_property
@@ -142,7 +144,7 @@ class SurfaceDerivatives:
     def _bends(self, axis: int, rise: Floats) -> Floats:
         """Return the derivatives of these differences by the weights, (K, own homes, other homes)."""
         own, weight = self.sides[axis], self.weight if axis == 0 else self.weight.T
-        part = own.sharing()
+        part = own.home_to_cell_matrix()
         size = (part @ weight).sum(axis=1)
         # A strip without rows uses the weights of all rows.
         part = np.where(size[:, None] > 0, part, 1.0)
@@ -231,11 +233,11 @@ def second_moments(shown: Surface) -> SecondMoments:
     valid = (cells >= 0).T
     off = np.where(valid, mean - cell.mean[np.maximum(cells, 0)].T, 0.0) if len(cells) else mean
     error = mean_error(cell, shown.spec)
-    free, size = cell.degrees(1, kind), np.where(cell.weight > 0, cell.weight, 1.0)
+    free, size = cell.df(1, kind), np.where(cell.weight > 0, cell.weight, 1.0)
     known = ~np.isnan(error)
     scale = np.where(known, 1 / np.sqrt(np.where(known, free, 1.0) * size), 0.0)
     sizes = home.weight, home.weight2, home.count
-    divisor = np.where(cell.weight > 0, cell.effective(kind), 1.0)
+    divisor = np.where(cell.weight > 0, cell.effective_size(kind), 1.0)
     return SecondMoments(cells, within, mean, off, *sizes, scale, error**2, divisor, kind)
 
 
@@ -258,17 +260,17 @@ class SurfaceError:
 
     Parameters
     ----------
-    std_error, freedom : ndarray of float, shape (m0, m1)
+    std_error, df : ndarray of float, shape (m0, m1)
     rounding : ndarray of float, shape (m0, m1)
         Largest error of the surface due to rounding of the quantity.
     """
 
     std_error: Floats
-    freedom: Floats
+    df: Floats
     rounding: Floats
 
     def __post_init__(self) -> None:
-        make_read_only(self.std_error, self.freedom, self.rounding)
+        make_read_only(self.std_error, self.df, self.rounding)
 
 
 def surface_error(shown: Surface) -> SurfaceError:
@@ -279,16 +281,16 @@ def surface_error(shown: Surface) -> SurfaceError:
         if SHOWN not in shown.moments:
             return unknown
         moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
-        size = moments.effective(kind)
+        size = moments.effective_size(kind)
         error = np.sqrt(moments.variance(1, kind) / size)
         return SurfaceError(error, size - 1.0, unknown.rounding)
     # Files of earlier versions lack the covariance between the double differences of a row.
     covariance_unknown = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
     if shown.includes_main_effects or covariance_unknown:
         return unknown
-    variance, freedom, squares = SurfaceErrors.of(shown).variances()
+    variance, df, squares = SurfaceErrors.of(shown).variances()
     rounding = float(shown.provenance.get("rounding", 0.0)) * np.sqrt(squares)
-    return SurfaceError(np.sqrt(variance), freedom, rounding)
+    return SurfaceError(np.sqrt(variance), df, rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +337,7 @@ class SurfaceErrors:
 
     def blocks(self) -> list[slice]:
         """Return blocks of nodes of the first side whose matrices have at most `BLOCK` elements."""
-        m0, m1 = (s.m for s in self.slopes.sides)
+        m0, m1 = (s.n_nodes for s in self.slopes.sides)
         width = max(self.slopes.delta.size, len(self.scatter.weight) * len(self.scatter.cells), 1)
         step = max(1, BLOCK // (m1 * width))
         return [slice(a, min(a + step, m0)) for a in range(0, m0, step)]
@@ -351,7 +353,7 @@ class SurfaceErrors:
 
     def variances(self) -> tuple[Floats, Floats, Floats]:
         """Return variance, degrees of freedom, and sums of squared slopes by cells, each of shape (m0, m1)."""
-        shape = self.slopes.sides[0].m, self.slopes.sides[1].m
+        shape = self.slopes.sides[0].n_nodes, self.slopes.sides[1].n_nodes
         out = np.zeros((3, *shape))
         if self.borrow is None:
             out[:2] = np.nan
@@ -383,12 +385,10 @@ class SurfaceErrors:
             squares @ self.borrowed_errors if self.borrowed_errors.nnz else np.zeros((len(own), 1))
         )
         variance = np.maximum(own.sum(axis=1) + shared + borrowed_errors.sum(axis=1), 0.0)
-        freedom = self._freedom(variance, own, shared, borrowed_errors)
-        return np.stack([variance, freedom, squares.sum(axis=1)]).reshape(3, *shape)
+        df = self._df(variance, own, shared, borrowed_errors)
+        return np.stack([variance, df, squares.sum(axis=1)]).reshape(3, *shape)
 
-    def _freedom(
-        self, variance: Floats, own: Floats, shared: Floats, borrowed_errors: Floats
-    ) -> Floats:
+    def _df(self, variance: Floats, own: Floats, shared: Floats, borrowed_errors: Floats) -> Floats:
         """Return Satterthwaite's degrees of freedom."""
         s = self.scatter
         degrees = np.maximum(s.effective - 1.0, 1.0)
@@ -400,8 +400,8 @@ class SurfaceErrors:
             squares = (own**2 / degrees).sum(axis=1) + borrowed_errors.sum(axis=1) ** 2
         squares += shared**2 / max(rows - 1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = variance**2 / squares
-        return np.where(variance > 0, freedom, np.inf)
+            df = variance**2 / squares
+        return np.where(variance > 0, df, np.inf)
 
 
 # ------------------------------------------------------------------------------------------
@@ -427,8 +427,8 @@ class SurfaceOfWeights:
 
     def __init__(self, shown: Surface) -> None:
         self.sides = shown.sides
-        self.shape = tuple(s.m - 1 for s in self.sides)
-        self.homes = tuple(s.homes for s in self.sides)
+        self.shape = tuple(s.n_nodes - 1 for s in self.sides)
+        self.homes = tuple(s.n_homes for s in self.sides)
         self.fills = shown.provenance.get("empty_cells") == "nearest"
         self._pairwise: Floats | None = None
 
@@ -479,7 +479,7 @@ def double_differences(shown: Surface, rows: PairRows) -> Floats | None:
     for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
         widths = np.diff(side.nodes)
         if len(widths):  # a feature of one value has no cells
-            area = area * widths.take(np.maximum(side.home(x), 0))
+            area = area * widths.take(np.maximum(side.home_of(x), 0))
     return (rows.effect * area)[:, None]
 
 
@@ -563,7 +563,7 @@ def _surfaces_from_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], R
     from scipy.sparse import csr_array
 
     recount, across = SurfaceOfWeights(shown), double_differences(shown, rows)
-    first, second = (s.home(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
+    first, second = (s.home_of(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
     n, homes = len(rows), recount.homes[0] * recount.homes[1]
     # After `rebin`, rows of slopes may be outside the edges.
     inside = np.flatnonzero((first >= 0) & (second >= 0))
@@ -724,7 +724,7 @@ def _root(covariance: Floats) -> Floats:
 def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
     """Return independent draws of a PDP's points. Their correlation would need the rows' own surfaces."""
     moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
-    size = moments.effective(kind)
+    size = moments.effective_size(kind)
     error = np.sqrt(moments.variance(0, kind) / size)
     noise = rng.standard_normal((replicates, *shown.value.shape))
     return shown.value + error * noise, np.empty((replicates, 0, 0))
@@ -868,14 +868,14 @@ def _cells(shown: Surface) -> Floats:
 def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int) -> Ends:
     """Return intervals by Student's t; simultaneous ones from the quantile of the largest deviation."""
     check_moments(shown)
-    error, freedom = shown.std_error, shown.freedom
+    error, df = shown.std_error, shown.df
     if not simultaneous:
-        return t_interval(shown.value, error, freedom, confidence_level)
+        return t_interval(shown.value, error, df, confidence_level)
     moving = error > 0  # excludes NaN, and points without an error
     draw = _deviation_sampler(shown)
     if draw is None or not moving.any():
         each = _sidak(confidence_level, int(moving.sum()))
-        return t_interval(shown.value, error, freedom, each)
+        return t_interval(shown.value, error, df, each)
     draws = max(FEW, min(DRAWS, NUMBERS // error.size))
     step = max(1, NUMBERS // 5 // error.size)
     largest: list[Floats] = []
@@ -883,7 +883,7 @@ def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, se
         drawn = draw(min(step, draws - start), bootstrap_rng(seed, 1 + i))
         largest.append(np.abs(drawn[:, moving] / error[moving]).max(axis=1))
     quantile = float(np.quantile(np.concatenate(largest), confidence_level))
-    return t_interval(shown.value, error, freedom, _two_sided(quantile))
+    return t_interval(shown.value, error, df, _two_sided(quantile))
 
 
 def _deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
@@ -911,7 +911,7 @@ def _interval_of_cells(shown: Surface, confidence_level: float, *, simultaneous:
     cells = shown.cells
     if cells is None:
         raise TypeError("a surface of cells has cells")
-    size = shown.moments[CELL].effective(shown.spec.weight_kind)
+    size = shown.moments[CELL].effective_size(shown.spec.weight_kind)
     known = int(np.count_nonzero(cells.std_error > 0))
     each = _sidak(confidence_level, known) if simultaneous else confidence_level
     return t_interval(cells.effect, cells.std_error, size - 1.0, each)
