@@ -68,11 +68,12 @@ bench: $(VENV)/.dev  ## measure speed and memory beside effector, PyALE and scik
 
 # ---------------------------------------------------------------------------- whether it is right
 
-lint: $(VENV)/.dev  ## style, the import rule, types
+lint: $(VENV)/.dev  ## style, the import rule, types, retired words
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+	$(BIN)/python -m tools.words
 
 test: lint  ## lint, then all tests that need neither torch and its like nor patience, with coverage
 	$(PYTEST) -m 'not slow and not torch and not optional' --cov --cov-report=term

@@ -1,8 +1,11 @@
-"""Check that retired names and phrases do not return: `python -m tools.words`.
+"""Check that retired names and phrases do not return, and that docstrings name existing parameters.
+
+`python -m tools.words` prints what is wrong.
 
 Each concept has one name (see the table of terms in CONTRIBUTING.md), and the text is plain technical English. Names
 are read from the syntax tree of the package: functions, classes, parameters, fields and constants that are defined, and
-names of files. Phrases are searched in the package, its templates, and the documentation.
+names of files. Phrases are searched in the package, its templates, and the documentation. Docstrings of functions are
+compared with the signatures, because a renamed parameter is easily forgotten there.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 NAMES = {
+    "Asked": "the name of the options",
     "Bound": "BatchEvaluator",
     "Chance": "NullDistribution",
     "Deal": "PermutationPlan",
@@ -24,26 +28,31 @@ NAMES = {
     "Meter": "CallStats",
     "Pace": "ChunkedCaller",
     "Rise": "ElevatedRegion",
+    "Risk": "PenalizedLikelihood",
     "Source": "Dataset",
-    "Split": "VarianceDecomposition",
     "StandIn": "TreeModelProxy",
     "Tape": "ResponseCache",
     "Told": "ModelSection",
     "Traits": "DerivativeInfo",
     "Trust": "Checks",
-    "apart": "the name of what it is",
+    "apart": "missing_marker",
     "borrowed": "fill_from_neighbors",
     "chance": "null_distribution",
     "explained": "format_error",
-    "df": "df",
+    "freedom": "df",
     "heed": "warn_unused_arguments",
     "lenders": "donors",
+    "rows_wanted": "n_rows_to_keep",
     "redrawn": "bootstrap_from_moments",
     "rechosen": "bootstrap_with_rebinning",
     "rises": "elevated_regions",
     "strewn": "jittered",
+    "settled": "the name of the result",
+    "sharpened": "refine_edges",
     "told": "the name of what it is",
+    "traits": "derivative_info",
     "walked": "tree evaluation",
+    "wished": "n_requested",
 }
 """Retired name → what to use."""
 
@@ -55,7 +64,6 @@ PHRASES = {
     r"\bact together\b": "interact",
     r"\bstands? high\b": "is elevated",
     r"\bto be minded\b": "caution",
-    r"\bone by one\b": "main effects; individually",
     r"\btaken at its word\b": "read at face value",
     r"\bnot told from\b": "not significantly different from",
     r"\bwhat there is to (?:object|tell|see)\b": "name the thing",
@@ -66,7 +74,6 @@ PHRASES = {
     r"\bsays nothing of\b": "has no",
     r"\btheir kin\b": "related methods",
     r"\bact as one\b": "are replaced together",
-    r"\btwin(?:s)?\b": "counterpart",
 }
 """Regular expression of a retired phrase → what to write."""
 
@@ -91,8 +98,32 @@ def defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.target.id, node.lineno
 
 
+def documented(docstring: str) -> list[str]:
+    """Return the names in the section "Parameters" of a numpydoc docstring."""
+    section = re.search(
+        r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", docstring, re.MULTILINE | re.DOTALL
+    )
+    heads = re.findall(r"^([\w*][\w*, ]*) :", section[1], re.MULTILINE) if section else []
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def undefined(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
+    """Yield functions whose docstring has a parameter that they lack, the parameter, and the line."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            of = node.args
+            others = [a for a in (of.vararg, of.kwarg) if a is not None]
+            known = {a.arg for a in (*of.posonlyargs, *of.args, *of.kwonlyargs, *others)}
+            # Options that are passed on are documented where users look for them.
+            if of.kwarg is not None:
+                continue
+            for name in documented(ast.get_docstring(node) or ""):
+                if name not in known:
+                    yield node.name, name, node.lineno
+
+
 def faults(root: Path = ROOT) -> list[str]:
-    """Return one line for each retired name or phrase: where it is, and what to use."""
+    """Return one line for each retired name or phrase, and for each parameter of a docstring that does not exist."""
     found: list[str] = []
     for path in sorted((root / "src").rglob("*.py")):
         where, tree = path.relative_to(root), ast.parse(path.read_text("utf-8"))
@@ -101,6 +132,10 @@ def faults(root: Path = ROOT) -> list[str]:
             f"{where}:{line}: {name!r} is retired: {NAMES[name]}"
             for name, line in names
             if name in NAMES
+        ]
+        found += [
+            f"{where}:{line}: the docstring of {function!r} has a parameter {name!r}, which it lacks"
+            for function, name, line in undefined(tree)
         ]
     for path in sorted({p for pattern in TEXTS for p in root.glob(pattern)}):
         where = path.relative_to(root)
@@ -118,7 +153,7 @@ def faults(root: Path = ROOT) -> list[str]:
 def main() -> int:
     """Print the faults, and return the exit status."""
     found = faults()
-    print("\n".join(found) if found else "no retired names or phrases")
+    print("\n".join(found) if found else "no retired names or phrases, and no unknown parameters")
     return 1 if found else 0
 
 

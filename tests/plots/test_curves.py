@@ -81,12 +81,12 @@ class TestMissing:
     def test_a_point_beside_the_axis(self, holes, method):
         e = sd.explain(model, holes, 0, method=method)
         main = effect_spec(e, EffectPlotOptions(ice=None)).main
-        point, at = main.apart, e.missing_point
+        point, at = main.missing_marker, e.missing_point
         assert point.y == at.value
         assert point.label == "missing values (n=12)"
         # Student's t with 11 degrees of freedom.
         assert (point.upper - point.lower) / at.std_error == pytest.approx(2 * 2.200985, rel=1e-6)
-        assert main.x.apart == "missing"
+        assert main.x.missing_label == "missing"
         assert main.x.range[1] < main.x.gap[0] < main.x.beside < main.x.limits[1]
         assert main.y.limits[0] < point.y < main.y.limits[1]
         figure = e.plot()
@@ -97,21 +97,21 @@ class TestMissing:
     def test_moves_with_the_centre(self, holes):
         e = sd.explain(model, holes, 0, method=sd.PDP())
         raw, centred = effect_spec(e, EffectPlotOptions("raw")).main, effect_spec(e).main
-        gap = raw.apart.y - raw.lines[0].y
-        np.testing.assert_allclose(centred.apart.y - centred.lines[0].y, gap)
+        gap = raw.missing_marker.y - raw.lines[0].y
+        np.testing.assert_allclose(centred.missing_marker.y - centred.lines[0].y, gap)
 
     def test_one_row_has_no_interval(self, X):
         X = X.copy()
         X[3, 0] = np.nan
         e = sd.explain(model, X, 0, method=sd.ALE())
-        point = effect_spec(e).main.apart
+        point = effect_spec(e).main.missing_marker
         assert np.isnan([point.lower, point.upper]).all()
         assert np.isfinite(effect_spec(e).main.y.limits).all()
         drawn(e.plot())
 
     def test_no_point_no_place(self, X):
         main = effect_spec(sd.explain(model, X, 0, method=sd.ALE())).main
-        assert main.apart is None
+        assert main.missing_marker is None
         assert main.x.limits == main.x.range
 
     def test_the_word_touches_no_number(self, holes):

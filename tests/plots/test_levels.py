@@ -78,14 +78,14 @@ class TestPlaces:
         q = lambda F: F["z"].to_numpy() + F["g"].isna().to_numpy() + F["o"].isna().to_numpy()  # noqa: E731
         nominal = effect_spec(sd.explain(q, F, "g", method=sd.ALE())).main
         assert "missing" in nominal.x.labels
-        assert nominal.apart is None
+        assert nominal.missing_marker is None
         assert not any("missing" in note for note in nominal.notes)
         e = sd.explain(q, F, "o", method=sd.ALE(), schema={"o": "ordinal"})
         ordinal = effect_spec(e).main
         n = int(F.o.isna().sum())
         assert "missing" not in ordinal.x.labels
-        assert ordinal.apart.label == f"missing values (n={n})"
-        assert ordinal.apart.y == e.missing_point.value
+        assert ordinal.missing_marker.label == f"missing values (n={n})"
+        assert ordinal.missing_marker.y == e.missing_point.value
         assert ordinal.notes[-1] == f"{n} rows with a missing value"
 
     def test_one_level(self, X):

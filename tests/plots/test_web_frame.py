@@ -45,9 +45,9 @@ RANGES = [
 
 @pytest.mark.parametrize(("low", "high"), RANGES)
 @pytest.mark.parametrize("width", [60.0, 190.0, 420.0])
-@pytest.mark.parametrize("apart", ["", "missing"])
-def test_numbers_below_do_not_touch(low, high, width, apart):
-    axis = Axis("x", None, low, high, apart=apart)
+@pytest.mark.parametrize("label", ["", "missing"])
+def test_numbers_below_do_not_touch(low, high, width, label):
+    axis = Axis("x", None, low, high, missing_label=label)
     ticks = level_ticks(axis, width)
     a, b = axis.limits
     assert len(ticks.at) == len(ticks.texts)
@@ -61,7 +61,7 @@ def test_numbers_below_do_not_touch(low, high, width, apart):
     assert all(left[1] < right[0] for left, right in itertools.pairwise(reach))
     if width > 400:
         assert len(ticks.at) >= 2
-    if apart:
+    if label:
         assert ticks.texts[-1] == "missing"
         assert ticks.at[-1] == axis.beside
 

@@ -107,7 +107,7 @@ def check_heterogeneity_rows(rows: Any) -> int | None:
 
 
 def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
-    """Warn about arguments that the requested method ignores, and raise if it lacks one; see `Parameters.heed`."""
+    """Warn about arguments that the requested method ignores, and raise if it lacks one."""
     if method is not None:
         as_method(method).warn_unused_arguments(model, y)
 

@@ -405,10 +405,12 @@ def run_shared_rounds(
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)
             more = task.variant.further(whole, pooled, _mean_score(found, key), about, kind)
-            if more is not None and more.rises is not None:
-                chosen[key] = more.rises
+            if more is not None and more.difference_bins is not None:
+                chosen[key] = more.difference_bins
     for model_run in found:
-        plans = {k: replace(model_run.job.plans[k], rises=cells) for k, cells in chosen.items()}
+        plans = {
+            k: replace(model_run.job.plans[k], difference_bins=cells) for k, cells in chosen.items()
+        }
         add_round(model_run.job, plans, model_run.gathered, n_jobs, show)
 
 

@@ -214,7 +214,10 @@ class Accumulated(Parameters):
 
     def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
-        cells, column = plan.bins if plan.rises is None else plan.rises, plan.column
+        cells, column = (
+            plan.bins if plan.difference_bins is None else plan.difference_bins,
+            plan.column,
+        )
         x = evaluator.column(column.feature.position)
         cell = cells.locate(x)
         inside = cell >= 0
@@ -226,7 +229,7 @@ class Accumulated(Parameters):
             rows = np.flatnonzero(inside)
             evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
-        if plan.rises is not None:
+        if plan.difference_bins is not None:
             difference = evaluator.cell_differences(column.feature.position, cells.edges, cell)
             effects = difference / cells.widths.take(cell)
             moments = {RISE: Moments.of(effects, cell, len(cells), evaluator.weights)}
@@ -657,7 +660,11 @@ class RHALE(Accumulated):
         kind: WeightKind,
     ) -> Plan | None:
         """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
-        if plan.rises is not None or not plan.derivative_info.on_cells or len(plan.bins) == 0:
+        if (
+            plan.difference_bins is not None
+            or not plan.derivative_info.on_cells
+            or len(plan.bins) == 0
+        ):
             return None
         if is_fixed(self.bins):  # explicit edges define both the cells and the bins
             return None
@@ -670,7 +677,11 @@ class RHALE(Accumulated):
             spread = variance_options(spec, local.largest, plan.column.feature.name)
             kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
         # If every cell is a bin, the differences are known from the first round.
-        return None if len(kept) > len(plan.bins) else replace(plan, rises=plan.bins.merge(kept))
+        return (
+            None
+            if len(kept) > len(plan.bins)
+            else replace(plan, difference_bins=plan.bins.merge(kept))
+        )
 
     def _effect(
         self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
@@ -679,9 +690,9 @@ class RHALE(Accumulated):
         if not plan.derivative_info.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
-        if plan.rises is None:
+        if plan.difference_bins is None:
             return summarise_in_bins(effect, np.arange(len(plan.bins.edges)), local.moments[LOCAL])
-        kept = np.searchsorted(plan.bins.edges, plan.rises.edges)
+        kept = np.searchsorted(plan.bins.edges, plan.difference_bins.edges)
         return summarise_in_bins(effect, kept, local.moments[RISE])
 
     def _on_cells(

@@ -146,7 +146,7 @@ class Plan:
         Indices of the planned edges among the cells' edges, if fine cells were added (see `Method.refined`).
     values : ndarray of float, optional
         The feature's observed values, if the curve consists of differences between adjacent values.
-    rises : Cells, optional
+    difference_bins : Cells, optional
         Bins that the first round chose. The second round computes each row's difference across its bin.
     """
 
@@ -156,7 +156,7 @@ class Plan:
     notes: Json = field(default_factory=dict)
     coarse: Ints | None = None
     values: Floats | None = None
-    rises: Cells | None = None
+    difference_bins: Cells | None = None
 
     @property
     def bins(self) -> Cells:

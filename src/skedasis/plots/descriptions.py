@@ -314,7 +314,7 @@ def _steps(effect: Effect, panel: Panel, view: EffectPlotOptions) -> list[Toolti
 
 def _missing(effect: Effect, panel: Panel) -> list[Tooltip]:
     """Return the tooltip of missing values: number of rows, average and interval."""
-    point = panel.apart
+    point = panel.missing_marker
     if point is None or effect.missing_point is None:
         return []
     lines = [f"{shorten(effect.feature, LONG)}: missing", _rows(effect.missing_point.count)]

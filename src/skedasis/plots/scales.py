@@ -401,7 +401,7 @@ class Axis:
         Names of levels, one per tick; empty for numbers.
     turn : {0, 40, 90}
         Rotation of these labels in degrees, so that they do not overlap.
-    apart : str
+    missing_label : str
         Tick label of the separate position of missing values, at `beside`; empty without one.
     time : TimeAxis, optional
         For dates, times and durations: the meaning of the days on the axis.
@@ -415,7 +415,7 @@ class Axis:
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
     turn: int = 0
-    apart: str = ""
+    missing_label: str = ""
     time: TimeAxis | None = None
 
     @property
@@ -427,7 +427,7 @@ class Axis:
     def limits(self) -> tuple[float, float]:
         """Return the ends of the axis, including the position of missing values."""
         low, high = self.range
-        return low, high + (ASIDE * (high - low) if self.apart else 0.0)
+        return low, high + (ASIDE * (high - low) if self.missing_label else 0.0)
 
     @property
     def beside(self) -> float:

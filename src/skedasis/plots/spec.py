@@ -294,7 +294,7 @@ class MissingMarker:
     y, lower, upper : float
         Value and confidence interval; NaN without an interval.
     label : str
-        Legend entry. The text of its tick belongs to the axis (`Axis.apart`).
+        Legend entry. The text of its tick belongs to the axis (`Axis.missing_label`).
     """
 
     y: float
@@ -356,7 +356,7 @@ class Panel:
     hatches: tuple[Hatch, ...] = ()
     words: tuple[Annotation, ...] = ()
     rug: Rug | None = None
-    apart: MissingMarker | None = None
+    missing_marker: MissingMarker | None = None
     strips: tuple[Strip, ...] = ()
     outlines: tuple[Outline, ...] = ()
 

@@ -79,7 +79,9 @@ class Places:
         """Return the number of rows of each shown level."""
         return self.levels.count[self.shown]
 
-    def axis(self, feature: Feature, across: int | None, most: int, apart: str = "") -> Axis:
+    def axis(
+        self, feature: Feature, across: int | None, most: int, missing_label: str = ""
+    ) -> Axis:
         """Return the axis, with labels shortened and rotated as necessary.
 
         Parameters
@@ -89,7 +91,7 @@ class Places:
             Characters that fit across the axis; None for a vertical axis.
         most : int
             Most labels.
-        apart : str
+        missing_label : str
             Tick label of the position of missing values.
         """
         every = max(1, math.ceil(len(self) / most))
@@ -108,7 +110,7 @@ class Places:
             tuple(float(t) for t in ticks),
             labels,
             turn,
-            apart,
+            missing_label,
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -124,8 +126,8 @@ class Places:
 
 
 def _axis(places: Places, effect: Effect, view: EffectPlotOptions) -> Axis:
-    apart = "" if effect.missing_point is None else effect_parts.APART
-    return places.axis(effect.about.feature, view.across, view.most, apart)
+    missing_label = "" if effect.missing_point is None else effect_parts.MISSING
+    return places.axis(effect.about.feature, view.across, view.most, missing_label)
 
 
 def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
@@ -290,7 +292,7 @@ def _dependence(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions
     )
     individual = () if bundle is None else (bundle.y,)
     y = effect_parts.vertical(
-        effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.apart
+        effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.missing_marker
     )
     return replace(panel, y=y, bundle=bundle, zero=moves)
 
@@ -336,7 +338,7 @@ def _panel(
         notes=(*notes, *effect_parts.missing(effect)),
         lines=(Line(places.x, value, label, True, "thin" if places.ordered else None),),
         bands=bands,
-        apart=point,
+        missing_marker=point,
     )
 
 

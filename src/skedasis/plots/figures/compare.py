@@ -344,8 +344,8 @@ def _curve_at_levels(
     there = np.flatnonzero(np.array(at) >= 0)
     take = np.array(at, dtype=np.int64)[there]
     # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
-    apart = min(0.56 / max(n - 1, 1), max(0.06, 0.0163 * len(places)))
-    x = places.x[there] + apart * (i - (n - 1) / 2)
+    offset = min(0.56 / max(n - 1, 1), max(0.06, 0.0163 * len(places)))
+    x = places.x[there] + offset * (i - (n - 1) / 2)
     joined: Joined = "thin" if places.ordered else None
     return OverlayCurve(x, effect.value[take], lower[take], upper[take], label, joined)
 
@@ -660,9 +660,19 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     # The same legend entry for all panels, regardless of the number of rows.
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shorten(panel.y.name, 36))
-    apart = None if panel.apart is None else replace(panel.apart, label="missing values")
+    missing_marker = (
+        None
+        if panel.missing_marker is None
+        else replace(panel.missing_marker, label="missing values")
+    )
     return replace(
-        panel, title=name, notes=(*figures, *missing), rug=rug, y=y, words=(), apart=apart
+        panel,
+        title=name,
+        notes=(*figures, *missing),
+        rug=rug,
+        y=y,
+        words=(),
+        missing_marker=missing_marker,
     )
 
 

@@ -227,7 +227,7 @@ def _curve(
         bands=bands,
         hatches=tuple(effect_parts.hatches(bins)) if has_bins(effect) else (),
         rug=effect_parts.effect_rug(effect),
-        apart=point,
+        missing_marker=point,
     )
 
 

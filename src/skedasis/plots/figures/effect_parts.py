@@ -180,7 +180,7 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
 
 # --- axes, notes, intervals ----------------------------------------------------------------------
 
-APART = "missing"
+MISSING = "missing"
 """Tick label at the position of missing values."""
 
 
@@ -210,9 +210,11 @@ def horizontal(effect: Effect) -> Axis:
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
     ticks = tuple(float(v) for v in x) if few and own else ()
-    apart = "" if effect.missing_point is None else APART
+    missing_label = "" if effect.missing_point is None else MISSING
     name = shorten(feature.name, BELOW)
-    return Axis(name, feature.unit, low, high, 0.03, ticks, apart=apart, time=effect.time)
+    return Axis(
+        name, feature.unit, low, high, 0.03, ticks, missing_label=missing_label, time=effect.time
+    )
 
 
 def vertical(

@@ -446,7 +446,7 @@ def dependence(effect: Effect, view: EffectPlotOptions) -> Panel:
         bands=bands,
         bundle=bundle,
         rug=effect_rug(effect),
-        apart=point,
+        missing_marker=point,
     )
     return with_elevated_regions(panel, effect, view)
 

@@ -693,7 +693,7 @@ def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSp
         tiles,
         _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
         # Tiles state the number of rows; dots would only hide the text.
-        *_data(surface, order, (x, y), sight, told=bool(tiles) and x.discrete and bands),
+        *_data(surface, order, (x, y), sight, counts_in_tiles=bool(tiles) and x.discrete and bands),
         _contains_zero(surface, asked, steps, sight, (x, y), np.isfinite(value)),
     )
 
@@ -950,7 +950,7 @@ def _data(
     rims: tuple[HeatmapAxis, HeatmapAxis],
     sight: SurfacePlotOptions,
     *,
-    told: bool,
+    counts_in_tiles: bool,
 ) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
     """Return the dots, their legend entry, and the marginal histograms."""
     rows = surface.rows
@@ -960,7 +960,7 @@ def _data(
     margins = None
     if sight.density:
         margins = (margin(at[:, 0], weight, rims[0]), margin(at[:, 1], weight, rims[1]))
-    if told or not sight.points:
+    if counts_in_tiles or not sight.points:
         return np.zeros((0, 2)), "", margins
     all_, n = "rows" if rows.exact else "sampled rows", len(at)
     label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"

@@ -141,10 +141,12 @@ def _aside(ax: Axes, panel: Panel, *, small: bool) -> Legend:
     entries: Legend = {}
     if panel.rug is not None:
         entries[panel.rug.label] = rug_of(ax, panel.rug)
-    if panel.x.apart:
+    if panel.x.missing_label:
         ax.axvspan(*panel.x.gap, fc=ASIDE, ec="none", zorder=0.5)
-    if panel.apart is not None:
-        entries[panel.apart.label] = _apart(ax, panel.apart, panel.x.beside, small=small)
+    if panel.missing_marker is not None:
+        entries[panel.missing_marker.label] = _missing_marker(
+            ax, panel.missing_marker, panel.x.beside, small=small
+        )
     return entries | _doubts(ax, panel.hatches, SMALL - 1 if small else SMALL)
 
 
@@ -173,7 +175,7 @@ def _line(ax: Axes, line: Line, color: str, *, small: bool) -> Artist:
     return drawn
 
 
-def _apart(ax: Axes, point: MissingMarker, x: float, *, small: bool) -> Artist:
+def _missing_marker(ax: Axes, point: MissingMarker, x: float, *, small: bool) -> Artist:
     """Draw the point of missing values with its interval."""
     size = 4.0 if small else 6.0
     ax.vlines(x, point.lower, point.upper, color=ERROR, lw=size - 1, zorder=2)
@@ -272,8 +274,8 @@ class Ticks(Formatter):
     def __init__(self, axis: Axis) -> None:
         self.scale, self.time = axis.scale, axis.time
         self.names = dict(zip(axis.ticks, axis.labels, strict=False))
-        if axis.apart:
-            self.names[axis.beside] = axis.apart
+        if axis.missing_label:
+            self.names[axis.beside] = axis.missing_label
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Return one number as text, for the cursor position."""
@@ -294,7 +296,7 @@ def axis_of(ax: Axes, which: Literal["x", "y"], axis: Axis, most: int) -> None:
     ticks = axis.ticks
     if axis.time is not None and not ticks:
         ticks = times.ticks(axis.time, *axis.range, most)
-    if axis.apart:
+    if axis.missing_label:
         low, high = axis.range
         ticks = ticks or tuple(float(t) for t in chosen.tick_values(low, high))
         # The tick label of missing values must not touch the last number.

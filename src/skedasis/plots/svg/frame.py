@@ -130,7 +130,7 @@ class Frame:
     def ground(self, *, zero: bool = False, grid: bool = True) -> Markup:
         """Return the background: grid lines, line at zero, and the area of missing values."""
         parts: list[Markup] = []
-        if self.across.apart:
+        if self.across.missing_label:
             a, b = (float(v) for v in self.x(np.array(self.across.gap)))
             look = {"y": self.top, "width": b - a, "height": self.height}
             parts.append(tag("rect", class_="aside", x=a, **look))
@@ -283,9 +283,9 @@ def level_ticks(axis: Axis, width: float, *, dense: bool = False) -> Ticks:
     low, high = axis.range
     end = (axis.limits[1] - low) / width if width > 0 else 0.0
     ticks = _numbers_across(axis, width, 4 if dense else 7)
-    if not axis.apart:
+    if not axis.missing_label:
         return ticks
-    half = width_of(axis.apart) / 2 + 6
+    half = width_of(axis.missing_label) / 2 + 6
     at: list[float] = []
     texts: list[str] = []
     for v, text in zip(ticks.at, ticks.texts, strict=True):
@@ -294,7 +294,7 @@ def level_ticks(axis: Axis, width: float, *, dense: bool = False) -> Ticks:
         if low <= v <= high and (ticks.named or v <= free):
             at.append(v)
             texts.append(text)
-    return Ticks((*at, axis.beside), (*texts, axis.apart), ticks.named)
+    return Ticks((*at, axis.beside), (*texts, axis.missing_label), ticks.named)
 
 
 def _numbers_across(axis: Axis, width: float, most: int) -> Ticks:

@@ -204,12 +204,12 @@ def rectangles(left: Floats, right: Floats, low: Floats, high: Floats) -> str:
     return "".join(f"M{a} {c}V{d}H{b}V{c}z" for a, b, c, d in sides)
 
 
-def apart(frame: Frame, point: MissingMarker, *, small: bool) -> tuple[Markup, Keys]:
+def missing_marker(frame: Frame, point: MissingMarker, *, small: bool) -> tuple[Markup, Keys]:
     """Return the point of missing values with its interval."""
     half = 2.6 if small else 3.6
     x = frame.x(np.array([frame.across.beside]))
     lower, upper = frame.y(np.array([[point.lower], [point.upper]]))
-    drawn = bars_of(x, lower, upper, "apart")
+    drawn = bars_of(x, lower, upper, "missing")
     key = points(np.array([13.0]), np.zeros(1), 3, half, "average")
     return drawn + points(x, frame.y(np.array([point.y])), 3, half, "average"), {point.label: key}
 

@@ -342,8 +342,8 @@ def _aside(frame: Frame, panel: Panel, *, small: bool) -> tuple[Markup, Keys]:
         drawn, more = marks.rug(frame, panel.rug)
         parts.append(drawn)
         keys |= more
-    if panel.apart is not None:
-        drawn, more = marks.apart(frame, panel.apart, small=small)
+    if panel.missing_marker is not None:
+        drawn, more = marks.missing_marker(frame, panel.missing_marker, small=small)
         parts.append(drawn)
         keys |= more
     return joined(parts), keys

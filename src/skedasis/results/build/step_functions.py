@@ -219,7 +219,7 @@ def _cell_weight(effect: Effect) -> Floats:
     return half[:-1] + half[1:] if len(weight) > 2 else np.array([weight.sum()])
 
 
-def summarise_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effect:
+def summarise_in_bins(effect: Effect, kept: Ints, differences: Moments | None) -> Effect:
     """Return an effect with the same curve on all cells, summarised by other bins.
 
     Parameters
@@ -228,7 +228,7 @@ def summarise_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effe
         On all cells.
     kept : ndarray of int, shape (K + 1,)
         Indices of the cells' edges that are edges of bins.
-    rises : Moments, K bins, optional
+    differences : Moments, K bins, optional
         Moments of the rows' differences across their bin, divided by its width. Without them the standard deviations
         are NaN.
     """
@@ -246,12 +246,12 @@ def summarise_in_bins(effect: Effect, kept: Ints, rises: Moments | None) -> Effe
         error = np.sqrt(error2)
     bins = effect.moments[LOCAL].pool(kept[:-1])
     variance = np.full(len(bins.weight), np.nan)
-    if rises is not None:
-        variance = rises.variance(spec.ddof, spec.weight_kind)
+    if differences is not None:
+        variance = differences.variance(spec.ddof, spec.weight_kind)
     stats = BinStats.of(edges, bins, effect=slope, std=np.sqrt(variance), std_error=error)
     points = np.asarray(effect.points, dtype=float)
     heterogeneity = _heterogeneity_at(points, stats, spec)
-    moments = {**effect.moments} if rises is None else {**effect.moments, RISE: rises}
+    moments = {**effect.moments} if differences is None else {**effect.moments, RISE: differences}
     return replace(
         effect,
         bins=stats,
