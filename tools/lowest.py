@@ -30,7 +30,7 @@ BESIDE = ("lightgbm", "pandas", "polars", "pyarrow", "xgboost-cpu")
 TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 """What the tests are run with: no user has it, so it is as new as it comes."""
 COMMON = (
-    *("tests/unit/test_containers.py", "tests/unit/test_files.py", "tests/unit/test_tables.py"),
+    *("tests/unit/test_containers.py", "tests/unit/test_readers.py", "tests/unit/test_frames.py"),
     *("tests/unit/test_saving.py", "tests/unit/test_cli.py", "tests/unit/test_notebooks.py"),
     *("tests/unit/test_tree_loading.py", "tests/plots/test_mpl.py", "tests/report/test_page.py"),
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from skedasis.engine import plan
-from tests.laws.mixed import (
+from tests.laws.mixed_cases import (
     EVERY_LEVEL_WAY,
     IDLE_CODES,
     LEVEL_WAYS,

@@ -15,7 +15,7 @@ from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import _about
 from skedasis.engine.plan import Settings, prepare_job
 from skedasis.engine.select import FeatureSelection
-from tests.laws.mixed import (
+from tests.laws.mixed_cases import (
     EVERY_LEVEL_WAY,
     EVERY_PAIR_WAY,
     PAIR_WAYS,

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import skedasis as sd
-from tests.laws.mixed import (
+from tests.laws.mixed_cases import (
     EVERY_PAIR_WAY,
     IDLE,
     PAIR_WAYS,

@@ -11,7 +11,7 @@ from skedasis.plots.figures.compare import mean_over_data, overlay
 from skedasis.plots.mpl.effect import compare
 from skedasis.plots.theme import HUES, MARKS, STROKES
 from tests.helpers import refused
-from tests.plots.drawing import drawn, fits
+from tests.plots.mpl_helpers import drawn, fits
 
 
 def model(X):

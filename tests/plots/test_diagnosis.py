@@ -17,7 +17,7 @@ from skedasis.plots.scales import MARK, placed
 from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
 from skedasis.results.importance import Importance
 from tests.helpers import refused
-from tests.plots.drawing import drawn, fits
+from tests.plots.mpl_helpers import drawn, fits
 
 NAMES = [r"$x^2_{\frac$ \alpha", "_b_", "<script>x</script>", "very long " * 20, "", " a\nb "]
 

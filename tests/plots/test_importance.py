@@ -12,7 +12,7 @@ from skedasis.plots.figures.importance import bars, shifts
 from skedasis.plots.mpl.importance import draw_importance
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import refused
-from tests.plots.drawing import drawn, fits
+from tests.plots.mpl_helpers import drawn, fits
 
 NAMES = [
     "x",

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import skedasis as sd
 from skedasis.plots.mpl.effect import draw
-from tests.plots.drawing import apart, drawn, fits
+from tests.plots.mpl_helpers import apart, drawn, fits
 
 NAMES = [
     "x",

@@ -13,7 +13,7 @@ import skedasis as sd
 from skedasis.plots.figures.surface import FINE, SurfacePlotOptions, crossings, heat, round_levels
 from skedasis.plots.mpl.surface import draw_surface
 from tests.helpers import refused
-from tests.plots.drawing import drawn, fits
+from tests.plots.mpl_helpers import drawn, fits
 
 pd = pytest.importorskip("pandas")
 

@@ -12,7 +12,7 @@ from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.theme import PATTERNS, RISES
 from tests.helpers import refused
-from tests.plots.drawing import drawn, fits
+from tests.plots.mpl_helpers import drawn, fits
 
 
 def inside(X):

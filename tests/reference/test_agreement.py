@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from tests.laws.strategies import near
-from tests.reference.partitions import Table
+from tests.reference.exhaustive_partitions import Table
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is what is compared with")
 

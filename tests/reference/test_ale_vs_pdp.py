@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import skedasis as sd
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
-from tests.reference.cases import case
+from tests.reference.aleplot_cases import case
 
 A, B = 0.0, 0.5
 """x1 is uniform between them; x2 is normal, and x3 normal about x2 with x1 for its standard deviation."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import skedasis as sd
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
-from tests.reference.cases import NAMES, NOMINAL, case
+from tests.reference.aleplot_cases import NAMES, NOMINAL, case
 
 pd = pytest.importorskip("pandas", reason="one-hot blocks and text are compared in data frames")
 

@@ -39,7 +39,7 @@ from sklearn.tree import DecisionTreeRegressor
 import skedasis as sd
 from skedasis.derivatives import chain_rule, sklearn_models
 from tests.helpers import table
-from tests.reference.stencil import close, known, numerical
+from tests.reference.finite_difference_stencils import close, known, numerical
 
 X = table(60)
 Y = 2 * X[:, 0] - 0.3 * X[:, 1] + np.sin(3 * X[:, 2])

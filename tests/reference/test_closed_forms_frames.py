@@ -23,7 +23,16 @@ from sklearn.preprocessing import (
 
 import skedasis as sd
 from skedasis.derivatives import sklearn_models
-from tests.reference.stencil import MIDDLE, X, Y, bent, close, fit, known, numerical
+from tests.reference.finite_difference_stencils import (
+    MIDDLE,
+    X,
+    Y,
+    bent,
+    close,
+    fit,
+    known,
+    numerical,
+)
 
 
 def frame(library: str = "pandas", n: int = 90) -> Any:

@@ -28,7 +28,17 @@ from sklearn.preprocessing import (
 
 import skedasis as sd
 from skedasis.derivatives import sklearn_models
-from tests.reference.stencil import MIDDLE, X, Y, agree, bent, close, fit, known, numerical
+from tests.reference.finite_difference_stencils import (
+    MIDDLE,
+    X,
+    Y,
+    agree,
+    bent,
+    close,
+    fit,
+    known,
+    numerical,
+)
 
 
 @pytest.mark.parametrize("extrapolation", ["constant", "linear", "continue", "periodic"])

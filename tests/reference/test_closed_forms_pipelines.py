@@ -35,7 +35,7 @@ from sklearn.svm import SVR
 
 from skedasis.derivatives import sklearn_models
 from tests.helpers import table
-from tests.reference.stencil import ROWS, Y, agree, bent, close, fit, numerical
+from tests.reference.finite_difference_stencils import ROWS, Y, agree, bent, close, fit, numerical
 
 SMOOTH = {
     "standard": StandardScaler(),

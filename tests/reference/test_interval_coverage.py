@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.reference import covered as c
+from tests.reference import coverage_cases as c
 
 RUNS, ROWS = 1000, 330
 OF_ROWS: dict[str, Any] = {"draws": RUNS, "rows": ROWS, "seed": f"0 to {RUNS - 1}"}

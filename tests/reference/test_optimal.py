@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.strategies import law
-from tests.reference.partitions import (
+from tests.reference.exhaustive_partitions import (
     DIFFERENCES,
     SLOPES,
     Table,

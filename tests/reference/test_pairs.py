@@ -14,7 +14,7 @@ import skedasis as sd
 from skedasis.results.build.pairs import corners_with_rows
 from tests.laws.strategies import law, near
 from tests.reference import aleplot_reference as reference
-from tests.reference.cases import NAMES, NOMINAL, Case, case
+from tests.reference.aleplot_cases import NAMES, NOMINAL, Case, case
 
 CASES = {"examples": 60, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
 LOW, HIGH = 1, 9

@@ -17,7 +17,7 @@ from skedasis.datasets import SYNTHETIC
 from skedasis.datasets.simulations import Correlated
 from skedasis.datasets.synthetic import RunningExample
 from tests.reference import rhale_reference as reference
-from tests.reference.papers import (
+from tests.reference.paper_examples import (
     SEEDS,
     SETTINGS,
     effect,

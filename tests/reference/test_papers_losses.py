@@ -10,7 +10,7 @@ import pytest
 import skedasis as sd
 from skedasis.datasets import SYNTHETIC
 from skedasis.datasets.simulations import PiecewiseLinear
-from tests.reference.papers import SEEDS, effects, from_the_left
+from tests.reference.paper_examples import SEEDS, effects, from_the_left
 
 
 def losses(name, e, k=None):

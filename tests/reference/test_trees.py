@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.reference.growing import (
+from tests.reference.tree_cases import (
     METHODS,
     MODELS,
     SHORT,

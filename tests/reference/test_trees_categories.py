@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from tests.reference.growing import EXACT, QUIET, alike, categories, grown, number, rows
+from tests.reference.tree_cases import EXACT, QUIET, alike, categories, grown, number, rows
 
 FRAME, TARGET = categories()
 LEVELS = {

@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.trees.evaluator import MAX_BITSET_LEAVES
 from skedasis.trees.readers import load
-from tests.reference.growing import alike, categories, labels, number, rows, with_missing
+from tests.reference.tree_cases import alike, categories, labels, number, rows, with_missing
 
 N = 900
 METHODS: dict[str, Any] = {

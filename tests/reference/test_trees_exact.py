@@ -11,7 +11,7 @@ import pytest
 import skedasis as sd
 from skedasis.stats.grid import Cells
 from tests.helpers import refused
-from tests.reference.growing import WEIGHTS, grown, plain, rows, same, tolerance
+from tests.reference.tree_cases import WEIGHTS, grown, plain, rows, same, tolerance
 
 EXACT_GRID = sd.PDP(grid="exact")
 CASES = ["tree", "forest", "boosting", "histograms", "lightgbm", "xgboost", "catboost", "forest 2"]

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
-from tests.unit.shop import headings
+from tests.unit.shell_files import headings
 
 MODULE = """
 import numpy as np

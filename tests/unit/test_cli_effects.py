@@ -14,7 +14,7 @@ from skedasis.cli.app import app
 from skedasis.cli.output import paths_of
 from skedasis.data import readers
 from skedasis.demo import demo
-from tests.unit.shop import headings
+from tests.unit.shell_files import headings
 
 HOSTILE = "<script>[red]x[/red] " + "y" * 60
 MODULE = """

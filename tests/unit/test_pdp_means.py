@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from tests.helpers import frame, of_frame, refused, table
-from tests.reference.growing import WEIGHTS, categories, grown
+from tests.reference.tree_cases import WEIGHTS, categories, grown
 
 MODEL, X, Y = grown("histograms")
 OPTIONS: dict[str, dict[str, Any]] = {

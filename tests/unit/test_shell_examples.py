@@ -21,7 +21,7 @@ from skedasis.cli import explain
 from skedasis.cli.app import app
 from skedasis.cli.output import jsonable
 from skedasis.quantities.base import Quantity
-from tests.unit import shop
+from tests.unit import shell_files
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"
 HELP = {
@@ -47,8 +47,8 @@ TOLD = (
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shop")
-    shop.build(folder)
-    frame = shop.houses()
+    shell_files.build(folder)
+    frame = shell_files.houses()
     skops = pytest.importorskip("skops.io")
     fitted = HistGradientBoostingRegressor(max_iter=5).fit(frame[["age", "size"]], frame["price"])
     skops.dump(fitted, folder / "boosted.skops")
@@ -59,7 +59,7 @@ def made(tmp_path_factory):
 def folder(made, monkeypatch):
     # Completion is written for the shell that calls, and tests may be called by none that has any.
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
-    yield from shop.entered(made, monkeypatch)
+    yield from shell_files.entered(made, monkeypatch)
 
 
 def run(line):
@@ -142,7 +142,7 @@ def test_json_holds_the_numbers(folder):
         "skedasis effect model.skops houses.csv age --target price --method ale --bins 4"
     )
     (result,) = said["results"]
-    frame = shop.houses()
+    frame = shell_files.houses()
     import pickle
 
     linear = pickle.loads((folder / "model.pkl").read_bytes())
@@ -186,7 +186,7 @@ def test_json_of_a_report(folder):
         said["notes"][0].split()
     )
     (methods,) = said["models"].values()
-    frame = shop.houses()
+    frame = shell_files.houses()
     for feature in ("age", "size"):
         assert methods["RHALE"][feature]["importance"] > 0
     assert set(methods["RHALE"]) == {"age", "size"}
@@ -249,7 +249,7 @@ def table(name):
 
 
 def test_weights_count_rows(folder):
-    frame = shop.houses()
+    frame = shell_files.houses()
     run(
         "skedasis effect my:clf houses.csv age --sample-weight visits --method pdp --bins 5 -o w.csv"
     )
@@ -295,7 +295,7 @@ def test_a_sample_is_seeded_and_said(folder):
     rows = np.sort(np.random.default_rng(3).choice(160, 50, replace=False))
     from my import clf
 
-    X = shop.houses()[list(clf.feature_names_in_)].iloc[rows].reset_index(drop=True)
+    X = shell_files.houses()[list(clf.feature_names_in_)].iloc[rows].reset_index(drop=True)
     want = sd.explain(clf, X, "age")
     assert first["results"][0]["importance"] == want.importance
     assert "50 of 160 rows" in run("skedasis effect my:clf houses.csv age --sample 50").stdout
@@ -306,7 +306,7 @@ def test_a_sample_is_seeded_and_said(folder):
 
 def test_a_booster_gets_its_columns_in_its_order(folder):
     # The file's columns stand in another order, and there are others among them.
-    frame = shop.houses()
+    frame = shell_files.houses()
     frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
     there = document("skedasis effect model.txt houses.csv age size")["results"]
     turned = document("skedasis effect model.txt turned.csv age size")["results"]
@@ -321,7 +321,7 @@ def test_a_booster_gets_its_columns_in_its_order(folder):
 def test_boosters_of_arrays_take_what_is_left(folder):
     import lightgbm
 
-    frame = shop.houses()
+    frame = shell_files.houses()
     fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1)
     fitted.fit(frame[["age", "size"]].to_numpy(), frame["price"]).booster_.save_model("plain.txt")
     frame[["age", "size", "price"]].to_csv("three.csv", index=False)
@@ -341,7 +341,7 @@ def test_boosters_of_arrays_take_what_is_left(folder):
 
 def test_xgboost_from_the_shell(folder):
     xgboost = pytest.importorskip("xgboost")
-    frame = shop.houses()
+    frame = shell_files.houses()
     fitted = xgboost.XGBRegressor(n_estimators=5).fit(frame[["size", "age"]], frame["price"])
     for ending in ("json", "ubj"):
         fitted.save_model(f"model.{ending}")
@@ -355,7 +355,7 @@ def test_xgboost_from_the_shell(folder):
 
 
 def test_quantities(folder):
-    frame = shop.houses()
+    frame = shell_files.houses()
     said = document(
         "skedasis effect my:clf houses.csv age --quantity likelihood --target sold --method pdp --bins 3"
     )
@@ -390,7 +390,7 @@ def test_quantities(folder):
 
 
 def test_rows_without_a_label(folder):
-    frame = shop.houses()
+    frame = shell_files.houses()
     frame.loc[:9, "sold"] = None
     frame.to_csv("holes.csv", index=False)
     said = document("skedasis effect my:clf holes.csv age --quantity likelihood --target sold")
@@ -402,7 +402,7 @@ def test_rows_without_a_label(folder):
 
 
 def test_features_by_every_way(folder):
-    frame = shop.houses().rename(columns={"age": "age, years"})
+    frame = shell_files.houses().rename(columns={"age": "age, years"})
     frame.to_csv("commas.csv", index=False)
     for names in (
         "'age, years' size",
@@ -467,7 +467,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
-    frame = shop.houses()
+    frame = shell_files.houses()
     assert list(seen["X"]) == ["age", "size", "gas", "oil", "wood"]
     assert list(seen["y"]) == list(frame["sold"])
     assert list(seen["sample_weight"]) == list(frame["visits"])
@@ -503,7 +503,7 @@ def test_scores_are_in_the_document_unless_they_are_left_out(folder):
 
 
 def test_no_rows_leaves_rows_out(folder):
-    frame = shop.houses()
+    frame = shell_files.houses()
     frame["age"] = np.linspace(10, 80, len(frame)) + 0.123456789
     frame.to_csv("precise.csv", index=False)
     sizes = {}

@@ -11,7 +11,7 @@ import pytest
 
 import skedasis as sd
 from tests.helpers import refused
-from tests.reference.growing import alike, grown, plain, rows, same
+from tests.reference.tree_cases import alike, grown, plain, rows, same
 
 sklearn = pytest.importorskip("sklearn.ensemble")
 METHODS = [sd.ALE(bins=5), sd.PDP(grid=5), sd.PDP(grid=5, heterogeneity=False), sd.RHALE()]

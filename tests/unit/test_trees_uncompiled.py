@@ -16,7 +16,7 @@ import skedasis as sd
 from skedasis.quantities import tree_evaluator
 from skedasis.trees import compilation
 from tests.helpers import refused
-from tests.reference.growing import alike, categories, grown, rows, same
+from tests.reference.tree_cases import alike, categories, grown, rows, same
 
 sklearn = pytest.importorskip("sklearn.ensemble")
 METHODS = [sd.ALE(bins=5), sd.PDP(grid=5), sd.RHALE()]

@@ -137,7 +137,7 @@ class MultiModelResult(RenamedAttributes):
         equals r if the learner is a mean over its rows). "bound" follows from that. Nadeau & Bengio use the held-out
         rows over all rows for r. That is too small for stable learners, and for folds of cross-validation, whose
         training sets share nearly all rows. Coverage of 95 % intervals of a PDP, averaged over 9 points and 300
-        simulated data sets of 200 rows, with 15 refits or K folds (`tests/reference/test_learner.py`):
+        simulated data sets of 200 rows, with 15 refits or K folds (`tests/reference/test_learner_interval.py`):
 
         ==========================  =========  =======  ======
         a cubic polynomial          "models"   learner  bound

@@ -15,7 +15,7 @@ from skedasis.quantities import tree_evaluator
 from skedasis.trees import readers
 from skedasis.trees.ensemble import TreesUnreadable
 from tests.helpers import refused
-from tests.reference.growing import categories, grown, plain, rows, same
+from tests.reference.tree_cases import categories, grown, plain, rows, same
 
 sklearn = pytest.importorskip("sklearn.ensemble")
 X, Y = rows(), grown("boosting")[2]

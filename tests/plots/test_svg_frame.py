@@ -27,7 +27,7 @@ from skedasis.plots.svg.frame import (
     upright_ticks,
 )
 from skedasis.plots.svg.marks import PATTERNS, Defs, shape
-from tests.plots.reading import parts
+from tests.plots.svg_parsing import parts
 
 RANGES = [
     (0.0, 1.0),

@@ -8,7 +8,7 @@ import pytest
 import skedasis as sd
 from skedasis.plots.figures.importance import shifts
 from skedasis.plots.svg.importance import before
-from tests.plots.reading import Sheet
+from tests.plots.svg_parsing import Sheet
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 8))

@@ -12,7 +12,7 @@ import pytest
 
 import skedasis as sd
 from tests.long.figures import long_case
-from tests.reference.riskily import slopes_as_given
+from tests.reference.likelihood_partitions import slopes_as_given
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from skedasis.cli.app import app
 from skedasis.cli.inputs import load_model
 from skedasis.cli.output import visible
 from skedasis.engine.run import Progress
-from tests.unit import shop
+from tests.unit import shell_files
 
 COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]
 ORDERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202d\u202e]")
@@ -77,7 +77,7 @@ RAISING = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("enemy")
-    shop.build(folder)
+    shell_files.build(folder)
     (folder / "enemy.py").write_text(MODULE, encoding="utf-8")
     rows = "".join(f"{k},{k % 7},{k % 3}\n" for k in range(40))
     (folder / "d.csv").write_text("a,b,c\n" + rows)
@@ -88,7 +88,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, monkeypatch):
-    yield from shop.entered(made, monkeypatch)
+    yield from shell_files.entered(made, monkeypatch)
 
 
 def run(*args, columns=100):
@@ -339,7 +339,7 @@ def test_names_that_may_have_been_meant(folder):
 def test_columns_that_are_no_features(folder):
     import lightgbm
 
-    frame = shop.houses()
+    frame = shell_files.houses()
     fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1)
     fitted.fit(frame[["age", "size"]].to_numpy(), frame["price"])
     fitted.booster_.save_model("unnamed.txt")
@@ -355,7 +355,7 @@ def test_columns_that_are_no_features(folder):
 def test_outputs_of_models_without_classes(folder):
     import lightgbm
 
-    frame = shop.houses()
+    frame = shell_files.houses()
     clf = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(
         frame[["age", "size"]], frame["zip"]
     )
@@ -379,7 +379,7 @@ def test_importance_of_some_features(folder):
     clf = load_model("my:clf")
     call = ["importance", "my:clf", "houses.csv", "--target", "sold", "--n-repeats", "3"]
     said = document(*call, "age", "size", "--n-jobs", "2")["results"][0]
-    X, y = shop.houses()[list(clf.feature_names_in_)], shop.houses()["sold"]
+    X, y = shell_files.houses()[list(clf.feature_names_in_)], shell_files.houses()["sold"]
     want = sd.explain(sd.nll(clf), X, ["age", "size"], y=y, method=sd.PFI(n_repeats=3))
     assert said["features"] == ["age", "size"]
     assert said["tables"]["importance"]["mean"] == list(want.table()["mean"])
@@ -446,7 +446,7 @@ def same(table, want, value):
 )
 def test_numbers_are_those_of_explain(folder, options, keywords):
     clf, file = load_model("my:clf"), "houses.csv"
-    frame = shop.houses()
+    frame = shell_files.houses()
     if "rows" in keywords:
         n, seed = keywords["rows"]
         some = np.sort(np.random.default_rng(seed).choice(len(frame), n, replace=False))
@@ -471,7 +471,7 @@ def test_numbers_are_those_of_explain(folder, options, keywords):
 @pytest.mark.parametrize("file", ["houses.parquet", "houses.feather"])
 def test_numbers_are_those_of_explain_in_every_file(folder, file):
     clf = load_model("my:clf")
-    frame = shop.houses()
+    frame = shell_files.houses()
     X, visits = frame[list(clf.feature_names_in_)], frame["visits"]
     want = sd.explain(sd.probability(clf, class_="yes"), X, "size", sample_weight=visits)
     (found,) = document("effect", "my:clf", file, "size", "--sample-weight", "visits")["results"]
@@ -480,7 +480,7 @@ def test_numbers_are_those_of_explain_in_every_file(folder, file):
 
 def test_numbers_of_importance_are_those_of_explain(folder):
     clf = load_model("my:clf")
-    frame = shop.houses()
+    frame = shell_files.houses()
     some = np.sort(np.random.default_rng(2).choice(len(frame), 90, replace=False))
     frame = frame.iloc[some].reset_index(drop=True)
     X = frame[list(clf.feature_names_in_)]

@@ -23,7 +23,7 @@ from skedasis.plots.svg.overview import (
 )
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance
-from tests.plots.sheets import back, inside, moves, of, parsed, pixel, texts, tips
+from tests.plots.svg_figures import back, inside, moves, of, parsed, pixel, texts, tips
 
 RNG = np.random.default_rng(4127)
 NAMES = [

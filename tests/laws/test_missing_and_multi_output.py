@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from tests.laws.mixed import (
+from tests.laws.mixed_cases import (
     A,
     B,
     C,

@@ -17,7 +17,7 @@ from skedasis.stats.segmentation import (
     refine_edges,
 )
 from tests.laws.strategies import law
-from tests.reference.riskily import Rows
+from tests.reference.likelihood_partitions import Rows
 
 SHAPES = ["steps", "line", "bent", "noise", "spread", "exact"]
 

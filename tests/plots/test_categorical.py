@@ -12,7 +12,7 @@ import skedasis as sd
 from skedasis.plots.figures.categorical import fitted
 from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.spec import EffectPlotOptions
-from tests.plots.drawing import apart, drawn, fits
+from tests.plots.mpl_helpers import apart, drawn, fits
 
 pd = pytest.importorskip("pandas")
 

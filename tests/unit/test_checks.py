@@ -13,7 +13,7 @@ from skedasis.errors import DataError
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.checks.reliability import check_effect
 from tests.helpers import every_method, frame, linear, of_frame, refused, table
-from tests.unit.test_trust_split import of_slopes
+from tests.unit.test_variance_decomposition import of_slopes
 
 
 def kinds(flags):

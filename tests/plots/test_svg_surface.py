@@ -23,8 +23,8 @@ from skedasis.plots.figures.surface import (
 )
 from skedasis.plots.svg.marks import HEAT_SHADES, bounds, heat_shades, patches, trace_outlines
 from skedasis.plots.svg.surface import surface
-from tests.plots.reading import parts
-from tests.plots.sheets import back, inside, of, parsed, pixel, texts, tips
+from tests.plots.svg_figures import back, inside, of, parsed, pixel, texts, tips
+from tests.plots.svg_parsing import parts
 
 RNG = np.random.default_rng(2957)
 X = RNG.normal(size=(600, 2))

@@ -48,7 +48,7 @@ from skedasis.models.registry import adapt_model
 from skedasis.quantities.evaluator import probe_model
 from skedasis.quantities.tree_evaluator import use_trees_if_exact
 from skedasis.trees import readers
-from tests.reference.growing import MODELS, grown, labels, labels_of, number, quantities, rows
+from tests.reference.tree_cases import MODELS, grown, labels, labels_of, number, quantities, rows
 
 X, NUMBERS, LABELS = rows(), number(rows()), labels(rows())
 PAIR = np.stack([NUMBERS, X[:, 0]], axis=1)

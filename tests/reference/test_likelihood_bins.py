@@ -15,7 +15,7 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 from tests.laws.strategies import law
 from tests.long.figures import long_case
-from tests.reference.riskily import Rows, slopes_as_given
+from tests.reference.likelihood_partitions import Rows, slopes_as_given
 
 RISK = sd.Optimal(criterion="likelihood")
 FLAT = sd.Optimal(criterion="likelihood", slopes="constant")

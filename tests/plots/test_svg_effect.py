@@ -17,7 +17,7 @@ from skedasis.plots.figures.effect import effect_spec
 from skedasis.plots.scales import number, number_or_zero, position_texts
 from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
-from tests.plots.reading import SPACE, Sheet, marks, parts
+from tests.plots.svg_parsing import SPACE, Sheet, marks, parts
 
 
 def slopes(X):
