@@ -1,4 +1,4 @@
-"""What all tests have in common."""
+"""Hooks and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OPTIONAL = ("catboost", "jax", "keras", "onnx")
 
 
 def _without_its_system_library(name: str) -> None:
-    """Let a library count as not installed where the system lacks what it is linked with: its tests skip then."""
+    """Mark a library as not installed if a system library that it links to is missing: its tests are then skipped."""
     try:
         importlib.import_module(name)
     except ImportError:
@@ -36,7 +36,7 @@ _without_its_system_library("lightgbm")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs one of these libraries, and note which tests measure figures."""
+    """Mark tests of the libraries in `OPTIONAL`, and record which tests measure figures."""
     note(config, items)
     for item in items:
         if any(name in item.nodeid.lower() for name in OPTIONAL):

@@ -1,4 +1,4 @@
-"""What several test files share: data, models that remember what they were given, and words of errors."""
+"""Shared by several test files: data, models that record their calls, and checks of error messages."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def table(n: int = 80, d: int = 3, seed: int = 0) -> np.ndarray:
 
 
 def linear(X: np.ndarray) -> np.ndarray:
-    """Return 3 x0 - x1, whatever else X holds."""
+    """Return 3 x0 - x1; other columns of X have no effect."""
     return 3.0 * X[:, 0] - X[:, 1]
 
 
 def bent(X: np.ndarray) -> np.ndarray:
-    """Return a function that bends in its first feature, which its second one scales."""
+    """Return a function that is nonlinear in x0, scaled by x1, plus x2."""
     return np.sin(2.0 * X[:, 0]) * (1.0 + X[:, 1] ** 2) + X[:, 2]
 
 
@@ -55,7 +55,7 @@ def bent_slope(X: np.ndarray) -> np.ndarray:
 
 
 def frame(n: int = 120, seed: int = 0) -> pd.DataFrame:
-    """Return two numbers and two texts."""
+    """Return two numeric and two text columns."""
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {
@@ -68,13 +68,13 @@ def frame(n: int = 120, seed: int = 0) -> pd.DataFrame:
 
 
 def of_frame(X: Any) -> Any:
-    """Return a function of all four columns of `frame`, in which c changes what a does."""
+    """Return a function of all four columns of `frame`, in which c changes the effect of a."""
     code = X["c"].map({"u": 0.0, "v": 1.0, "w": 3.0, "x": 6.0}).fillna(9.0).astype(float)
     return X["a"] * code + 2 * X["b"] + code + 0.5 * (X["d"] == "p")
 
 
 class Remembers:
-    """A model that keeps (copies of) what it was called with."""
+    """A model that keeps a copy of the rows of each call."""
 
     def __init__(self, model: Callable[[Any], Any]) -> None:
         self.model = model
@@ -86,7 +86,7 @@ class Remembers:
 
 
 def refused(kind: type[Exception], *words: str) -> Any:
-    """Expect an error of a class whose message has the one form, and says all these words."""
+    """Expect an error of this class whose message has the common format and contains all these words."""
     return _Refused(kind, words)
 
 

@@ -1,7 +1,7 @@
-"""What the laws of categories and of pairs are tried on: rows of numbers and codes, models of both, all the ways.
+"""Cases for the laws of categories and pairs: rows of numbers and codes, models of both, and all methods.
 
-Columns: two numbers, two categories, then a number and a category that the model does not look at. Models are computed
-element by element, so that *exactly* can be meant exactly.
+Columns: two numbers, two categories, then a number and a category that the model does not use. Models are computed
+element by element, so that laws can demand exact equality.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import skedasis as sd
 from tests.laws.strategies import EXACT, near
 
 A, B, C, D, IDLE, IDLE_CODES = range(6)
-"""Columns: numbers A and B, categories C and D, and two that no model uses."""
+"""Columns: numbers A and B, categories C and D, and two that the model does not use."""
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """A smooth function of two numbers that two categories change, with its derivatives.
+    """A smooth function of two numbers and two categories, with its derivatives.
 
     ``size * (a u + b v + p u v + w sin(u + v) + t_k + s_l + g_k u + h_l v + c_kl + d_kl u v) + lift`` where u, v are
-    ``(x - shift) / unit`` and k, l the codes; `place` says in which columns these are.
+    ``(x - shift) / unit`` and k, l are the codes; `place` holds the indices of their columns.
     """
 
     number: np.ndarray
@@ -51,7 +51,7 @@ class Mixed:
         return self.size * total + self.lift
 
     def slope(self, X):
-        """Return the partial derivatives, (n, d); zero by categories."""
+        """Return the partial derivatives, (n, d); those of categories are zero."""
         u, v, k, m = self._inputs(X)
         a, b, p, w = self.number
         both = p + self.crossed[1, k, m]
@@ -62,7 +62,7 @@ class Mixed:
         return self.size / self.unit * jacobian
 
     def mixed(self, X, i, j):
-        """Return the mixed derivative by columns i and j, (n,)."""
+        """Return the mixed derivative with respect to columns i and j, (n,)."""
         if {i, j} != set(self.place[:2]):
             return np.zeros(len(X))
         u, v, k, m = self._inputs(X)
@@ -71,7 +71,7 @@ class Mixed:
         return self.size / self.unit**2 * both
 
     def bound(self, X):
-        """Return a bound of the quantity's absolute value, wherever rows are moved within the data."""
+        """Return an upper bound of the quantity's absolute value on all combinations of observed values."""
         u, v = (np.abs((X[:, j] - self.shift) / self.unit).max() for j in self.place[:2])
         a, b, p, w = np.abs(self.number)
         t, s = (np.abs(table).max(axis=1) for table in (self.first, self.second))
@@ -82,7 +82,7 @@ class Mixed:
 
 @dataclass(frozen=True)
 class MixedCase:
-    """Rows, a model, and perhaps weights."""
+    """Rows, a model, and optional weights."""
 
     X: np.ndarray
     model: Mixed
@@ -92,11 +92,11 @@ class MixedCase:
 
     @property
     def bound(self):
-        """Return what rounding errors are proportional to."""
+        """Return the bound of the quantity, to which rounding errors are proportional."""
         return self.model.bound(self.X)
 
     def with_rows(self, rows):
-        """Return the case of some rows, in the order of `rows`."""
+        """Return the case with the given rows only, in the order of `rows`."""
         weights = None if self.weights is None else self.weights[rows]
         return replace(self, X=self.X[rows], weights=weights)
 
@@ -114,7 +114,7 @@ def tables(rng, k, m, *, additive=False):
 
 @st.composite
 def mixed_cases(draw, weights=("none", "whole", "fractional"), rows=(24, 70), additive=False):
-    """Draw rows whose numbers go along with their categories, so that levels differ, and a model of them."""
+    """Draw rows whose numbers depend on their categories, so that levels differ, and a model."""
     seed = draw(st.integers(0, 2**32 - 1))
     n = draw(st.integers(*rows))
     k, m = draw(st.integers(2, 5)), draw(st.integers(2, 4))
@@ -145,14 +145,14 @@ def mixed_cases(draw, weights=("none", "whole", "fractional"), rows=(24, 70), ad
 
 @dataclass(frozen=True)
 class LevelWay:
-    """A method for a category: made from the observed levels, shuffled the same way each time."""
+    """A method for a category: built from the observed levels, with the same shuffled order each time."""
 
     method: Callable
     kind: str = "nominal"
     moves: bool = True
-    """Whether rows are moved: an M-plot looks at them as they are."""
+    """Whether rows are moved; an M-plot does not move rows."""
     raw: bool = False
-    """Whether values are on the quantity's own level."""
+    """Whether values are uncentred, in the quantity's own units."""
 
 
 def _some_order(levels):
@@ -212,13 +212,13 @@ EVERY_PAIR_WAY = pytest.mark.parametrize("way", PAIR_WAYS.values(), ids=PAIR_WAY
 
 
 def only(ways, wanted):
-    """Parametrize a law by some of the ways."""
+    """Parametrize a law by the methods that satisfy `wanted`."""
     chosen = {name: way for name, way in ways.items() if wanted(way)}
     return pytest.mark.parametrize("way", chosen.values(), ids=chosen)
 
 
 def kinds(kind, place=(A, B, C, D, IDLE, IDLE_CODES)):
-    """Return the schema that declares the columns of codes."""
+    """Return the schema that declares the columns of codes as categories."""
     return {f"x{place[j]}": kind for j in (C, D, IDLE_CODES)}
 
 
@@ -228,7 +228,7 @@ def levels_of(case, column=C):
 
 
 def level_effect(case, way, column=C, method=None, **options):
-    """Explain a category."""
+    """Return the effect of a category."""
     options = {
         "sample_weight": case.weights,
         "progress": False,
@@ -240,13 +240,13 @@ def level_effect(case, way, column=C, method=None, **options):
 
 
 def pair_quantity(model, way):
-    """Return the quantity, with the derivatives that the way is to have."""
+    """Return the quantity, with the derivatives that the method needs."""
     slope = model.slope if way.local in ("slopes", "mixed") else None
     return sd.prediction(model, slope=slope, mixed=model.mixed if way.local == "mixed" else None)
 
 
 def pair_effect(case, way, columns=None, method=None, **options):
-    """Explain a pair."""
+    """Return the effect of a pair of columns."""
     options = {
         "sample_weight": case.weights,
         "progress": False,
@@ -262,8 +262,9 @@ def pair_effect(case, way, columns=None, method=None, **options):
 # --------------------------------------------------------------------------------------- equality
 
 SECOND = 2e-4
-"""Mixed differences with a step that changes by a bit: their rounding is eps / eps^(1/2) = 1.5e-8 of q for steps of one
-standard deviation in both directions; through widths and variances some decades more."""
+"""Tolerance of mixed differences, whose step may change by a bit: their rounding is eps / eps^(1/2) = 1.5e-8 of q for
+steps of one standard deviation in both directions; widths and variances add some decades.
+"""
 
 
 def pair_tolerance(way):
@@ -271,7 +272,7 @@ def pair_tolerance(way):
 
 
 def level_by_level(got, want, size, names=("value", "heterogeneity", "std_error")):
-    """Assert that two effects are the same at each level, whatever the order."""
+    """Assert that two effects are the same at each level, in whatever order the levels are."""
     labels = list(got.levels.labels)
     assert sorted(labels) == sorted(want.levels.labels)
     place = [labels.index(label) for label in want.levels.labels]
@@ -281,10 +282,10 @@ def level_by_level(got, want, size, names=("value", "heterogeneity", "std_error"
 
 
 def same_levels(got, want, size, *, score=True):
-    """Assert that two effects of a category are the same but for rounding, steps included."""
+    """Assert that two effects of a category are the same up to rounding, including level differences."""
     level_by_level(got, want, size)
     near(got.importance, want.importance, size, "importance")
-    if score:  # not where rows are known by other names: other pairs are drawn then
+    if score:  # without equal row_ids the score draws other pairs
         near(got.heterogeneity_score, want.heterogeneity_score, size, "score")
     assert (got.bins is None) == (want.bins is None)
     if want.bins is None or list(got.levels.labels) != list(want.levels.labels):
@@ -294,7 +295,7 @@ def same_levels(got, want, size, *, score=True):
 
 
 def same_surface(got, want, size, *, x_size=0.0):
-    """Assert that two surfaces are the same but for rounding."""
+    """Assert that two surfaces are the same up to rounding."""
     for one, two in zip(got.x, want.x, strict=True):
         if two.dtype.kind == "f":
             near(one, two, x_size, "x")
@@ -315,7 +316,7 @@ def same_surface(got, want, size, *, x_size=0.0):
 
 
 def identical(got, want):
-    """Assert that two results have the same bits, whatever they consist of."""
+    """Assert that two results are bitwise identical, for any type of result."""
     assert type(got) is type(want)
     if isinstance(want, np.ndarray):
         np.testing.assert_array_equal(got, want)
@@ -337,6 +338,6 @@ def identical(got, want):
 
 
 def size_of(case, way):
-    """Return what the rounding of surfaces is proportional to."""
+    """Return the size to which rounding errors of surfaces are proportional."""
     reach = np.ptp(case.X[:, [A, B]], axis=0).prod() if way.local in ("slopes", "mixed") else 1.0
     return max(reach, 1.0) * case.bound

@@ -1,7 +1,7 @@
-"""What the laws are tried on: random data, random models, every method; and what *the same* means.
+"""Cases for the laws: random data, random models, every method; and the tolerances of equality.
 
-Models are computed element by element, so that a row's answer does not depend on the batch it comes in: laws that say
-*exactly* can then be meant exactly.
+Models are computed element by element, so that the response of a row does not depend on its batch. Laws can therefore
+demand exact equality.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ import skedasis as sd
 from tests.long.figures import LONG
 
 QUICK, THOROUGH = 25, 60
-"""Examples of a law in the usual run, and in the long one: with 150 the laws alone would take half an hour. Draws are
-fixed, so more of them are only worth their time once."""
+"""Number of examples of a law in the usual run and in the long one: with 150, the laws alone would take half an hour.
+Draws are fixed, so running more of them is useful only once.
+"""
 
 
 def law(examples=QUICK, thorough=THOROUGH, **strategies):
-    """Make two tests of a law: a quick one, and one with many examples that is marked long.
+    """Turn a law into two tests: a quick one, and one with many examples that is marked long.
 
-    Draws do not change from run to run: what passes once passes everywhere.
+    Draws do not change between runs: a law that passes once passes on every machine.
     """
 
     def decorate(check):
@@ -70,7 +71,7 @@ class Smooth:
     """A smooth function of some columns, with its derivatives.
 
     ``size * sum of (a_j u_j + b_j u_j u_next + c_j sin(u_j + u_next))`` over the used columns, where u is
-    ``(x - shift) / unit`` and *next* goes round.
+    ``(x - shift) / unit`` and *next* is cyclic.
     """
 
     linear: np.ndarray
@@ -116,7 +117,7 @@ class Smooth:
 
 @dataclass(frozen=True)
 class Case:
-    """Rows, a model, and perhaps weights."""
+    """Rows, a model, and optional weights."""
 
     X: np.ndarray
     model: Smooth
@@ -147,7 +148,7 @@ CONTINUOUS = ("normal", "uniform", "skewed")
 
 @st.composite
 def cases(draw, weights=("none", "whole", "fractional"), kinds=KINDS, rows=(20, 90), smooth=True):
-    """Draw rows of two to four columns, of which the model uses all, or all but one."""
+    """Draw rows of two to four columns; the model uses all of them, or all but one."""
     seed = draw(st.integers(0, 2**32 - 1))
     n = draw(st.integers(*rows))
     d = draw(st.integers(2, 4))
@@ -171,7 +172,7 @@ def cases(draw, weights=("none", "whole", "fractional"), kinds=KINDS, rows=(20, 
 
 
 def _three_edges(x):
-    """Return edges on data values that leave some rows out, whatever the scale."""
+    """Return edges at data values that exclude some rows, at any scale."""
     x = np.unique(x)
     return x[[len(x) // 10, len(x) // 2, len(x) - 1 - len(x) // 10]]
 
@@ -183,14 +184,14 @@ def _edges(x, **options):
 
 @dataclass(frozen=True)
 class Way:
-    """A method with its settings, and where its local effects come from."""
+    """A method with its settings, and the source of its local effects."""
 
     method: Callable
     local: str = "edges"
     fixed: bool = False
     """Whether the bins do not depend on the local effects."""
     derivative: bool = False
-    """Whether values are slopes."""
+    """Whether values are derivatives."""
 
     @property
     def accumulates(self):
@@ -243,7 +244,7 @@ WAYS = {
     ),
     "mplot-optimal": Way(lambda x: sd.MPlot(bins=sd.Optimal(max_bins=9)), "values"),
 }
-"""Every method, with bins of every kind."""
+"""Every method, with every kind of binning."""
 
 EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 FIXED_WAYS = pytest.mark.parametrize(
@@ -257,14 +258,14 @@ ACCUMULATED_WAYS = pytest.mark.parametrize(
 
 
 def quantity_of(model, way):
-    """Return the quantity, with derivatives where the way is to have them."""
+    """Return the quantity, with derivatives if the method needs them."""
     return sd.prediction(model, slope=model.slope if way.sloped else None)
 
 
 def effects_of(case, way, method=None, features=None, **options):
-    """Explain all features of a case in one pass, each with the method's settings for the first column.
+    """Return the effect of each feature of a case.
 
-    Settings with edges are made from a feature's own column, so they are explained one by one.
+    Methods with edges depend on the feature's own column, so each feature is explained in its own pass.
     """
     places = range(case.X.shape[1]) if features is None else features
     options = {"sample_weight": case.weights, "progress": False, **options}
@@ -278,11 +279,12 @@ def effects_of(case, way, method=None, features=None, **options):
 # --------------------------------------------------------------------------------------- equality
 
 EXACT = 1e-11
-"""Sums of a hundred terms in another order: 100 rows and 20 bins of round-off 1e-16, and two decades to spare."""
+"""Sums of a hundred terms in another order: 100 rows and 20 bins with rounding errors of 1e-16, plus two decades."""
 
 DIFFERENCED = 2e-6
-"""Central differences with a step that changes by a bit: their rounding is eps / eps^(1/3) = 4e-11 of q for a step of
-one standard deviation; in relation to the largest slope, and through variances, some decades more."""
+"""Tolerance of central differences, whose step may change by a bit: their rounding is eps / eps^(1/3) = 4e-11 of q for
+a step of one standard deviation; division by the largest slope, and variances, add some decades.
+"""
 
 
 def tolerance(way):
@@ -296,8 +298,8 @@ def has_few_values(case):
 
 
 def sizes(e):
-    """Return what rounding errors are proportional to: of the slopes, and of the curve."""
-    if e.spec.local_effects == "values":  # of an M-plot the bins hold the quantity itself
+    """Return the sizes to which rounding errors are proportional: of the slopes, and of the curve."""
+    if e.spec.local_effects == "values":  # the bins of an M-plot hold the quantity itself
         size = np.abs(e.rows.effect).max()
         return size, size
     if e.rows is not None and e.rows.local is not None and len(e.rows):
@@ -311,7 +313,7 @@ def sizes(e):
 
 
 def means_of_x(e):
-    """Return how exactly an effect's points are known: edges and grids to the last bit, means of rows not quite."""
+    """Return the relative tolerance of an effect's points: edges and grids are exact, means of rows are rounded."""
     return EXACT if e.spec.local_effects == "values" else 0.0
 
 
@@ -320,12 +322,12 @@ def near(got, want, size, what):
 
 
 def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
-    """Assert that two effects are the same up to rounding that is proportional to the local effects' size.
+    """Assert that two effects are the same up to rounding, relative to the size of the local effects.
 
-    Without `score` the heterogeneity scores may differ: where rows are known by other names, other pairs are drawn.
+    Use ``score=False`` where the row identifiers differ, because then other pairs of rows are drawn for the score.
     """
     slope, size = sizes(want)
-    # The points of an M-plot are means of the rows, and round as these do.
+    # The points of an M-plot are means of rows, and are rounded like these.
     x_tol = max(x_tol, means_of_x(want))
     near(got.x, want.x, x_tol * np.abs(want.x).max(), "x")
     for name in ("value", "heterogeneity", "std_error"):
@@ -347,7 +349,7 @@ def assert_same(got, want, tol=EXACT, *, counts=True, x_tol=0.0, score=True):
 
 
 def assert_identical(got, want):
-    """Assert that two effects have the same bits."""
+    """Assert that two effects are bitwise identical."""
     for name in ("x", "value", "heterogeneity", "std_error", "df"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
     assert (got.importance, got.swap_score) == (want.importance, want.swap_score)

@@ -1,4 +1,4 @@
-"""Laws of effects of categories: on random models of numbers and codes, for every method that knows levels."""
+"""Laws of effects of categories, on random models of numbers and codes, for every method that supports categories."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from tests.laws.mixed_cases import (
 from tests.laws.strategies import EXACT, law, near
 
 FEW, MORE = 6, 60
-"""Examples of a law in the usual run, and in the slow one: there are many ways, and many laws."""
+"""Number of examples of a law in the usual run and in the long one; small, because there are many methods and laws."""
 
 MOVING = only(LEVEL_WAYS, lambda way: way.moves)
 
-# ------------------------------------------------------------------------------ how work is cut up
+# ---------------------------------------------------------------------- batches, threads and calls
 
 
 @EVERY_LEVEL_WAY
@@ -73,7 +73,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
 @EVERY_LEVEL_WAY
 @law(4, MORE, case=mixed_cases())
 def test_features_together_are_features_one_by_one(way, case):
-    """Numbers, too, beside categories."""
+    """Numbers and categories are explained in the same pass."""
     if isinstance(getattr(way.method([0.0]), "anchor", None), float):
         method = sd.PDP(anchor={"x2": 0.0})
     else:
@@ -104,7 +104,7 @@ def test_whole_weights_are_repetitions(way, case):
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_weight_zero_is_absence(way, case):
-    """A level that only absent rows have is no level."""
+    """A level that only rows of weight zero have is not a level."""
     absent = (case.X[:, C] == 1) | (case.rng.random(len(case.X)) < 0.2)
     absent[0] = False
     X = case.X.copy()
@@ -167,7 +167,7 @@ def test_permuting_columns_permutes_results(way, case):
 @law(FEW, MORE, case=mixed_cases())
 def test_an_unused_category_is_exactly_zero(way, case):
     e = level_effect(case, way, IDLE_CODES)
-    # On the quantity's own level it is constant instead: the same rows, the same mean.
+    # Uncentred values are constant instead: the same rows have the same mean.
     np.testing.assert_array_equal(e.value, e.value[0] if way.raw else 0.0)
     if not way.raw:
         np.testing.assert_array_equal(e.std_error[~np.isnan(e.std_error)], 0.0)
@@ -181,12 +181,12 @@ def test_an_unused_category_is_exactly_zero(way, case):
     4, MORE, case=mixed_cases(), a=st.sampled_from([1e-9, 3.0, 2.0**20]), b=st.sampled_from([0, 7])
 )
 def test_units_of_the_other_features_do_not_matter(way, case, a, b):
-    """Similarity compares distributions at quantiles: their units drop out."""
+    """Similarity compares distributions at quantiles, so that units cancel."""
     X = case.X.copy()
     X[:, [A, B]] = X[:, [A, B]] * a + b
     model = replace(case.model, unit=a, shift=float(b))
     got, want = level_effect(replace(case, X=X, model=model), way), level_effect(case, way)
-    # Adding b rounds x by eps b, which the model sees divided by a.
+    # Adding b rounds x by eps b, and the model divides this error by a.
     same_levels(got, want, (EXACT + 1e-13 * b / a) * case.bound)
 
 
@@ -196,7 +196,7 @@ def test_units_of_the_other_features_do_not_matter(way, case, a, b):
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_values_add_up(way, case):
-    """Of two quantities on the same levels, in the same order."""
+    """The effect of a sum of two quantities is the sum of their effects, for the same levels in the same order."""
     other = tables(case.rng, *case.levels)
 
     def both(X):
@@ -232,7 +232,7 @@ def test_the_scale_of_the_quantity_only_scales_results(way, case, c, d):
 @EVERY_LEVEL_WAY
 @law(4, MORE, case=mixed_cases())
 def test_a_category_that_only_adds_has_its_own_steps_for_an_effect(way, case):
-    """q = t_k + the rest: every method that moves rows finds t_k, but for a constant, and no heterogeneity."""
+    """For q = t_k + the rest, every method that moves rows finds t_k up to a constant, and no heterogeneity."""
     if not way.moves:
         return
     model = tables(case.rng, *case.levels, additive=True)
@@ -264,7 +264,7 @@ def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, cas
     np.testing.assert_array_equal(e.value, expected)
     np.testing.assert_array_equal(e.heterogeneity[~np.isnan(e.heterogeneity)], 0.0)
     assert np.isnan(e.heterogeneity_score)  # no row is moved
-    # The mean of equal numbers is theirs up to its last place.
+    # The mean of equal numbers is exact up to rounding in its last place.
     near(e.importance, 0.0, 4 * np.spacing(abs(expected)), "importance")
 
 
@@ -273,13 +273,13 @@ def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, cas
 
 @law(25, 150, case=mixed_cases(), center=st.sampled_from(["mean", None]))
 def test_the_direction_of_an_order_changes_no_level(case, center):
-    """Of a nominal feature: with an order of its own the spread is accumulated from its first level."""
+    """For a nominal feature with a given order, heterogeneity is accumulated from the first level."""
     order = [float(v) for v in case.rng.permutation(case.levels[0])]
     way = LEVEL_WAYS["ale-given"]
     there, back = (
         level_effect(case, way, method=sd.ALE(order=o, center=center)) for o in (order, order[::-1])
     )
-    if center is None:  # nothing is subtracted: the curve starts at zero, wherever that is
+    if center is None:  # no centring: the curve starts at zero at the first level of either order
         near(np.diff(back.value[::-1]), np.diff(there.value), EXACT * case.bound, "steps")
         return
     assert list(there.x) == list(back.x[::-1])
@@ -298,7 +298,7 @@ def test_dependence_and_m_plots_do_not_look_at_the_order(way, case):
     got = level_effect(case, way, method=method, schema=schema)
     assert got.levels.values == order
     near(np.diff(got.value), np.diff(want(list(order))), EXACT * case.bound, "value")
-    if getattr(method, "center", None) != "start":  # whose first level is another one then
+    if getattr(method, "center", None) != "start":  # other orders have another first level
         level_by_level(got, want, EXACT * case.bound)
     near(got.importance, want.importance, EXACT * case.bound, "importance")
 
@@ -306,7 +306,7 @@ def test_dependence_and_m_plots_do_not_look_at_the_order(way, case):
 @EVERY_LEVEL_WAY
 @law(FEW, MORE, case=mixed_cases())
 def test_renaming_levels_renames_results(way, case):
-    """Also where the new names are in another alphabetical order."""
+    """This includes new names in another alphabetical order."""
     names = [f"level {c}" for c in case.rng.permutation(case.levels[0])]
     code = {name: k for k, name in enumerate(names)}
     frame = pd.DataFrame(case.X, columns=[f"x{j}" for j in range(6)])
@@ -332,7 +332,7 @@ def test_renaming_levels_renames_results(way, case):
     size = EXACT * case.bound
     if getattr(method, "center", None) == "start" and isinstance(method, sd.ICE):
         lift = want(got_codes(got, code)) - got.value
-        near(lift, lift[0], size, "value")  # the first level is another one
+        near(lift, lift[0], size, "value")  # another first level shifts the values by a constant
         return
     for name in ("value", "heterogeneity", "std_error"):
         by_name = dict(zip(got.levels.values, getattr(got, name), strict=True))
@@ -342,7 +342,7 @@ def test_renaming_levels_renames_results(way, case):
 
 
 def got_codes(effect, code):
-    """Return the codes that an effect's levels stand for."""
+    """Return the codes of an effect's levels."""
     return [float(code[name]) for name in effect.levels.values]
 
 
@@ -360,7 +360,7 @@ def test_a_group_of_one_column_is_no_group(way, case):
 @only(LEVEL_WAYS, lambda way: way.kind == "nominal")
 @law(FEW, MORE, case=mixed_cases())
 def test_a_one_hot_block_is_its_category(way, case):
-    """Moved together as a group: each row keeps exactly one 1, and each level its value."""
+    """A one-hot block that is moved as a group: each row keeps exactly one 1, and each level its value."""
     size = case.levels[0]
     hot = (case.X[:, [C]] == np.arange(size)).astype(float)
     X = np.hstack([case.X[:, [A, B, D, 4, 5]], hot])
@@ -410,7 +410,7 @@ def test_saving_and_loading_is_the_identity(way, case):
 
 
 def test_every_way_of_levels_is_one():
-    """What is tried is what the library has: a method that is new to levels belongs into the table."""
+    """The table covers every method that supports categories; add new ones to it."""
     tried = {type(way.method([0.0, 1.0])).__name__ for way in LEVEL_WAYS.values()}
     assert tried == {"ALE", "RHALE", "UALE", "PDP", "ICE", "MPlot"}
     assert all(isinstance(way, LevelWay) for way in LEVEL_WAYS.values())

@@ -37,7 +37,7 @@ from tests.laws.strategies import (
     tolerance,
 )
 
-# ------------------------------------------------------------------------------ how work is cut up
+# ---------------------------------------------------------------------- batches, threads and calls
 
 
 @EVERY_WAY
@@ -90,12 +90,12 @@ def test_features_together_are_features_one_by_one(way, case):
 def test_whole_weights_are_repetitions(way, case):
     repeats = case.weights.astype(int)
     repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
-    assume(has_few_values(case) == has_few_values(repeated))  # rows are counted there
+    assume(has_few_values(case) == has_few_values(repeated))  # the number of rows decides this
     for j in range(case.X.shape[1]):
         method = way.method(case.X[:, j])
         got = effects_of(case, way, method, [j])[j]
         want = effects_of(repeated, way, method, [j])[j]
-        # Pairs are drawn anew, and with the score the allowance of the check of slopes.
+        # Other pairs are drawn, so that the score differs, and with it the tolerance of the slope check.
         assume(got.spec.local_effects == want.spec.local_effects)
         assert_same(got, want, tolerance(way), counts=False, score=False)
 
@@ -107,7 +107,7 @@ def test_weight_zero_is_absence(way, case):
     absent[0] = True
     X = case.X.copy()
     X[absent] = 1e6
-    X[0] = np.nan  # an absent row may hold anything
+    X[0] = np.nan  # a row of weight zero may hold any value
     with_zeros = changed(case, X=X, weights=np.where(absent, 0.0, case.weights))
     without = changed(case, X=case.X[~absent], weights=case.weights[~absent])
     if any(len(np.unique(column)) < 4 for column in without.X.T):
@@ -123,7 +123,7 @@ def test_weight_zero_is_absence(way, case):
 @EVERY_WAY
 @law(case=cases(), factor=st.sampled_from([3.0, 0.1, 1e6]))
 def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
-    """True of fixed cells: where variances steer the bins, n - 1 has a scale."""
+    """This holds for fixed cells only: where variances determine the bins, n - 1 depends on the scale of weights."""
     if not way.fixed:
         return
     weights = np.ones(len(case.X)) if case.weights is None else case.weights
@@ -147,7 +147,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
         want = effects_of(case, way, method, [j], row_id=np.arange(len(order)))[j]
         got = effects_of(shuffled, way, method, [j], row_id=order)[j]
         assert_same(got, want, tolerance(way))
-        assert got.swap_score == want.swap_score  # the same pairs: the same bits
+        assert got.swap_score == want.swap_score  # same pairs, hence the same bits
 
 
 @EVERY_WAY
@@ -177,7 +177,7 @@ def test_inputs_are_not_changed(way, case):
     alpha=st.sampled_from([0.0, 0.2, 0.5]),
 )
 def test_ties_do_not_depend_on_the_order_or_the_batches_of_rows(scheme, seed, n, k, alpha):
-    """Slopes constant in pieces, cells without rows: many partitions cost the same but for rounding."""
+    """With piecewise constant slopes and empty cells, many partitions cost the same up to rounding."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(size=n)
     d = rng.choice([0.1, 1 / 3, -0.7, 1e-3], size=4)[(4 * x).astype(int)]
@@ -274,7 +274,7 @@ def test_values_on_given_cells_add_up(way, case):
 
 
 def rounding_of(case, way, j):
-    """Return the rounding error of a curve that adds up differences of model values."""
+    """Return the rounding error of a curve that sums differences of the quantity."""
     values = np.abs(case.model(case.X)).max() + 10 * np.abs(case.X).max() ** 2
     return 0.0 if way.local == "slopes" else 1e-14 * values
 
@@ -282,7 +282,7 @@ def rounding_of(case, way, j):
 @ACCUMULATED_WAYS
 @law(case=cases(smooth=False))
 def test_a_linear_model_is_exact_and_homogeneous(way, case):
-    """Bins without rows, too, are crossed without an error (DESIGN 4.5 and 6)."""
+    """Bins without rows are interpolated without error, too (DESIGN 4.5 and 6)."""
     steepest = np.abs(case.model.linear).max()
     for j in range(case.X.shape[1]):
         e = effects_of(case, way, features=[j])[j]
@@ -291,7 +291,8 @@ def test_a_linear_model_is_exact_and_homogeneous(way, case):
         truth = a * (e.x - e.x[0])
         if e.spec.center == "mean":
             truth -= centre_of(e, truth)
-        # Differences round to eps * max |q| each; there are at most 20 bins, divided by their widths.
+        # Each difference is rounded by eps * max |q|; there are at most 20 bins, and slopes are divided by their
+        # widths.
         q = np.abs(case.X).max(axis=0)[list(case.model.columns)] @ np.abs(case.model.linear)
         relative = {"slopes": 1e-14, "differences": 1e-9}.get(way.local)
         slope_error = relative * steepest if relative else 4e-15 * q / np.diff(e.cells.edges).min()
@@ -322,7 +323,7 @@ def test_a_linear_model_is_exact_across_empty_bins(case, k):
 
 @law(case=cases(weights=("none", "whole", "fractional")), k=st.integers(1, 8))
 def test_dale_is_ale_where_the_model_is_linear_in_the_feature(case, k):
-    """q(x) = x_0 g(x_c) + h(x_c): any slope in between is the derivative."""
+    """For q(x) = x_0 g(x_c) + h(x_c), any difference quotient equals the derivative."""
     amount, phase = case.rng.normal(size=2)
 
     def f(X):
@@ -338,14 +339,14 @@ def test_dale_is_ale_where_the_model_is_linear_in_the_feature(case, k):
     given = {"sample_weight": case.weights}
     dale = sd.explain(sd.prediction(f, slope=slope), case.X, 0, method=sd.DALE(bins=edges), **given)
     ale = sd.explain(f, case.X, 0, method=sd.ALE(bins=edges), **given)
-    # A difference of two values rounds by eps * |q|, and is divided by the width of a bin.
+    # A difference of two values is rounded by eps * |q|, and divided by the width of a bin.
     q = np.abs(case.X[:, 0]).max() + np.abs(amount) * np.abs(case.X[:, 1]).max() ** 2
     error = 1e-15 * q * k / (x.max() - x.min())
     assert_same(ale, dale, max(EXACT, 100 * error))
 
 
 def in_other_units(case, j, a, b, c, d):
-    """Return the same model of x' = a x + b in column j, its values c q + d."""
+    """Return the same model of x' = a x + b in column j, with values c q + d."""
     X = case.X * a + b
     model = Smooth(
         case.model.linear, case.model.product, case.model.wave, case.model.columns, b, a, c, d
@@ -363,7 +364,7 @@ SCALES = [1e-12, 1e-5, 2.0**-20, 2.0**10, 1e4, 1e12]
     c=st.sampled_from(SCALES),
 )
 def test_units_of_feature_and_quantity_only_scale_results(way, case, a, c):
-    """x -> ax divides slopes by a, q -> cq + d multiplies values by c: no absolute tolerance anywhere."""
+    """x -> ax divides slopes by a, q -> cq + d multiplies values by c: the library has no absolute tolerances."""
     for j in range(case.X.shape[1]):
         want = effects_of(case, way, features=[j])[j]
         other = in_other_units(case, j, a, 0.0, c, 0.0)
@@ -376,20 +377,20 @@ def test_units_of_feature_and_quantity_only_scale_results(way, case, a, c):
     case=cases(kinds=CONTINUOUS), b=st.sampled_from([1.7e9, -4.0e4]), d=st.sampled_from([0.0, 1e3])
 )
 def test_an_offset_of_feature_and_quantity_changes_nothing(way, case, b, d):
-    """A Unix time at scale 1: the spread is still some 1e6 units in the last place of the offset."""
-    # Rows on the grid of floating-point numbers at the offset: nothing is lost by moving them there.
+    """At a Unix time with standard deviation 1, that deviation is about 1e6 units in the last place of the offset."""
+    # Rows on the grid of floating-point numbers at the offset: adding the offset loses no digits.
     case = changed(case, X=np.round(case.X * 2**20) / 2**20)
     for j in range(case.X.shape[1]):
         want = effects_of(case, way, features=[j])[j]
         got = effects_of(in_other_units(case, j, 1.0, b, 1.0, d), way, features=[j])[j]
-        # Edges between the rows are rounded to spacing(b) = 2.4e-7; what is swept to them moves as much.
+        # Edges between the rows are rounded to spacing(b) = 2.4e-7; the values of moved rows have the same error.
         moved = 4 * np.spacing(abs(b)) * (1 + np.abs(case.X).max())
         tol = max(tolerance(way), 1e3 * moved, 1e-13 * abs(d) * len(want.x))
         assert_scaled(got, want, 1.0, b, 1.0, d, tol)
 
 
 def centre_of(e, curve):
-    """Return the mean of a curve: of its mid-values by the cells' rows; where it is made of steps, over the rows."""
+    """Return the mean of a curve: of its mid-values by the cells' weights, or of a step curve over the rows."""
     if e.values is not None:
         return np.average(np.interp(e.rows.x, e.x, curve), weights=e.rows.weight)
     weight = e.bins.weight if len(e.bins) == len(curve) - 1 else e.moments["local"].weight
@@ -417,7 +418,7 @@ def assert_scaled(got, want, a, b, c, d, tol):
     near(got.importance / c, want.importance, tol * size, "importance")
     if want.bins is not None:
         mean = got.bins.effect
-        if got.spec.local_effects == "values":  # of an M-plot they are means of the quantity
+        if got.spec.local_effects == "values":  # the bins of an M-plot hold means of the quantity
             a, mean = 1.0, mean - d
         near(mean * a / c, want.bins.effect, tol * slope, "effect")
         for name in ("std", "std_error"):
@@ -503,12 +504,12 @@ def test_rebinning_is_explaining_anew(scheme, local, case):
         return case.model(X)
 
     slope = case.model.slope if local == "slopes" else None
-    # Differences of a feature with few values belong to these, or to the edges that were asked for.
+    # Differences of a feature with few values are between these, or between the given edges.
     assume(slope is not None or not has_few_values(case))
     quantity = sd.prediction(counted, slope=slope)
     options = {"sample_weight": case.weights, "progress": False}
     first, ways = sd.Uniform(3), [sd.RHALE, sd.DALE, sd.UALE]
-    if local == "differences":  # of few rows they may not tell the rise, and would be replaced
+    if local == "differences":  # with few rows, slopes may fail the check and be replaced
         ways = [partial(w, local_effects="slopes") if w is not sd.DALE else w for w in ways]
     for method in ways:
         e = sd.explain(quantity, case.X, 0, method=method(bins=first), **options)
@@ -532,7 +533,7 @@ def test_rebinning_is_explaining_anew_in_narrow_types(case, kind):
 
 @law(case=cases(weights=("none", "whole", "fractional"), kinds=CONTINUOUS))
 def test_edges_may_be_rebinned_to_unions_of_cells(case):
-    """The curve of differences is its cells', so at the edges that stay it does not move (DESIGN 4.5)."""
+    """The curve of differences is determined by its cells, so it is unchanged at the edges that stay (DESIGN 4.5)."""
     for method in (
         sd.ALE(bins=12, center="start"),
         sd.RHALE(bins=sd.Uniform(9), local_effects="steps", center="start"),
@@ -542,7 +543,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
         coarse = e.rebin(sd.Edges(some, closed=e.spec.closed))
         if method.name == "ALE":
             np.testing.assert_array_equal(coarse.x, some)
-        else:  # read in other bins, the curve stays on all cells
+        else:  # after rebinning, the curve keeps all cells
             np.testing.assert_array_equal(coarse.x, e.x)
             np.testing.assert_array_equal(np.append(coarse.bins.left, coarse.bins.right[-1]), some)
         near(coarse(some), e(some), EXACT * sizes(e)[1], "value")
@@ -559,7 +560,7 @@ def test_edges_may_be_rebinned_to_unions_of_cells(case):
 
 @law(case=cases())
 def test_choosing_bins_later_is_choosing_them_at_once(case):
-    """With differences over cells, the fine cells are all that counts."""
+    """Results of differences over cells depend on the fine cells only."""
     scheme = sd.Optimal(max_bins=14)
     options = {"sample_weight": case.weights, "progress": False}
     fine = sd.ALE(bins=sd.Uniform(14))
@@ -591,7 +592,7 @@ def test_pdp_is_the_mean_of_ice(case, center):
 
 
 def scored(case, X=None, model=None, **options):
-    """Return the heterogeneity score of each column, with rows that are known by their numbers."""
+    """Return the heterogeneity score of each column, with row numbers as row identifiers."""
     X = case.X if X is None else X
     options = {
         "row_id": np.arange(len(X)),
@@ -620,7 +621,7 @@ def test_scores_do_not_depend_on_the_order_of_rows_and_columns_to_the_last_bit(c
     columns = case.rng.permutation(case.X.shape[1])
     back = np.argsort(columns)
 
-    def model(X):  # columns in their own order again: the model adds them up as before
+    def model(X):  # restore the order of columns: the model adds them in the same order
         return case.model(X[:, back])
 
     got = scored(case, case.X[:, columns], model, heterogeneity_rows=rows)
@@ -640,7 +641,7 @@ def test_scores_scale_with_the_quantity(case, c, d):
 
 @law(case=cases())
 def test_increasing_transforms_of_a_feature_leave_its_score(case):
-    """Ranks choose the pairs, and the model undoes the transform."""
+    """Pairs are chosen by ranks, and the model inverts the transform."""
     want = scored(case)
     got = scored(case, 2.0 ** (case.X / 4), lambda X: case.model(4 * np.log2(X)))
     for one, two in zip(got, want, strict=True):

@@ -1,4 +1,4 @@
-"""Laws of PFI, on random models and data, in all its forms."""
+"""Laws of PFI, on random models and data, in all its variants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.laws.strategies import CONTINUOUS, EXACT, Smooth, cases, changed, law
 
 
 def squared(y, values):
-    """Return the squared error by another name: a loss, and what a metric averages."""
+    """Return the squared error of each row: the loss, and the term that the metric averages."""
     return (y - values) ** 2
 
 
@@ -27,7 +27,7 @@ def mean_squared(y, values, sample_weight=None):
 
 @dataclass(frozen=True)
 class Form:
-    """Settings of PFI, and what they are tried on."""
+    """Settings of PFI, and the properties of them that the laws depend on."""
 
     settings: dict[str, Any] = field(default_factory=dict)
     labelled: bool = False
@@ -54,12 +54,12 @@ PLAIN = pytest.mark.parametrize("form", [FORMS["draws"], FORMS["exact"]], ids=["
 
 
 def labels_of(case):
-    """Return labels that go along with the rows, and belong to them: the same for the same row."""
+    """Return labels that depend on the row's values only, so that equal rows have equal labels."""
     return np.cos(3 * case.X[:, 0]) + case.X[:, 1]
 
 
 def importance_of(case, form, model=None, y=None, features=None, **options):
-    """Explain a case by a form of PFI."""
+    """Return the importances of a case for a variant of PFI."""
     model = case.model if model is None else model
     quantity = sd.loss(model, squared) if form.labelled else model
     options = {"sample_weight": case.weights, "progress": False, **options}
@@ -72,9 +72,9 @@ def importance_of(case, form, model=None, y=None, features=None, **options):
 
 
 def size_of(case, form, model=None, y=None):
-    """Return what rounding errors are proportional to: how large the quantity gets wherever columns are mixed.
+    """Return the size to which rounding errors are proportional: a bound of the quantity for any mix of the columns.
 
-    A smooth model's terms are bounded by the largest values of its columns, in whatever row.
+    The terms of a smooth model are bounded by the largest values of its columns, in any row.
     """
     model = case.model if model is None else model
     u = [(np.abs(case.X[:, j] - model.shift) / model.unit).max() for j in model.columns]
@@ -92,25 +92,25 @@ def assert_same(got, want, size, *, errors=True, rows=True):
     near(got.values, want.values, EXACT * size, "values")
     near(got.baseline, want.baseline, EXACT * size, "baseline")
     if errors:
-        # A variance rounds as its squares do; its root of nearly nothing is larger than its rounding.
+        # A variance is rounded relative to its squares; the root of a variance near zero is larger than its rounding.
         near(got.std_error**2, want.std_error**2, EXACT * size**2, "std_error")
         near(got.df, want.df, 1e-9 * want.df.max(), "df")
     if rows:
-        near(got.local.before, want.local.before, EXACT * size, "own")
+        near(got.local.before, want.local.before, EXACT * size, "before")
         near(got.local.after, want.local.after, EXACT * size, "after")
 
 
 def assert_identical(got, want):
-    """Assert that two importances have the same bits."""
+    """Assert that two importances are bitwise identical."""
     for name in ("values", "std_error", "df"):
         np.testing.assert_array_equal(getattr(got, name), getattr(want, name), err_msg=name)
-    for name in ("row", "own", "after"):
+    for name in ("row", "before", "after"):
         one, two = getattr(got.local, name), getattr(want.local, name)
         np.testing.assert_array_equal(one, two, err_msg=name)
     assert got.baseline == want.baseline
 
 
-# ------------------------------------------------------------------------------ how work is cut up
+# ---------------------------------------------------------------------- batches, threads and calls
 
 
 @EVERY_FORM
@@ -166,7 +166,7 @@ def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
     want = importance_of(case, form, row_id=known)
     got = importance_of(shuffled, form, row_id=known[order])
     assert_same(got, want, size_of(case, form), rows=False)
-    near(got.local.before, want.local.before[order], EXACT * size_of(case, form), "own")
+    near(got.local.before, want.local.before[order], EXACT * size_of(case, form), "before")
     near(got.local.after, want.local.after[:, order], EXACT * size_of(case, form), "after")
 
 
@@ -185,7 +185,7 @@ def test_with_row_id_samples_are_of_the_same_rows(case):
 
 @law(examples=10, case=cases())
 def test_row_id_only_says_which_rows_are_which(case):
-    """Keys in the order of the rows are the rows' places."""
+    """Identifiers in the order of the rows give the same results as row numbers."""
     form = FORMS["draws"]
     want = importance_of(case, form)
     names = [f"{i:05}" for i in range(len(case.X))]
@@ -196,7 +196,7 @@ def test_row_id_only_says_which_rows_are_which(case):
 @law(case=cases(weights=("none",)), weight=st.sampled_from([2.0, 0.3, 1e6]))
 def test_rows_of_equal_weight_are_rows_without_weight(form, case, weight):
     if form.settings.get("conditional"):
-        return  # arcs of equal length, from a random point each: other draws
+        return  # conditional PFI draws arcs of equal length from random points: other draws
     want = importance_of(case, form)
     got = importance_of(case, form, sample_weight=np.full(len(case.X), weight))
     assert_same(got, want, size_of(case, form), errors=False)
@@ -220,7 +220,7 @@ def test_weight_zero_is_absence(form, case):
     absent[0] = True
     X, y = case.X.copy(), labels_of(case)
     X[absent], y[absent] = 1e6, 1e6
-    X[0] = np.nan  # an absent row may hold anything
+    X[0] = np.nan  # a row of weight zero may hold any value
     with_zeros = changed(case, X=X, weights=np.where(absent, 0.0, case.weights))
     without = changed(case, X=case.X[~absent], weights=case.weights[~absent])
     got = importance_of(with_zeros, form, y=y)
@@ -318,13 +318,13 @@ def test_importances_add_up(form, case):
     d=st.sampled_from([0.0, 1e3, -1e-3]),
 )
 def test_units_and_offsets_of_the_quantity_only_scale_results(form, case, c, d):
-    """A quantity turned upside down has the opposite importances: nothing is clipped."""
+    """A quantity with opposite sign has the opposite importances: nothing is clipped."""
     want = importance_of(case, form)
     y = labels_of(case)
     model = replace(case.model, size=c, lift=d)
     if (
         form.labelled
-    ):  # squares of errors: c² of them, and an offset of labels and predictions cancels
+    ):  # squared errors scale with c², and an offset of labels and predictions cancels
         got = importance_of(case, form, model=model, y=c * y + d)
         scale, lift, size = c**2, 0.0, size_of(case, form, model, c * y + d)
     else:
@@ -380,8 +380,8 @@ def test_single_rows_average_to_the_importance(form, case):
     np.testing.assert_array_equal(pf.local.row, np.arange(n))
     size = size_of(case, form)
     if form.drawn and (case.weights is not None or form.settings.get("conditional")):
-        return  # rows with themselves are a part of the pairs that differs from row to row
-    # Each row borrowed from others: that one pair in n is a row with itself is left to be counted.
+        return  # the fraction of pairs of a row with itself differs between rows
+    # The donor of each row is another row, so the one pair in n of a row with itself has to be counted here.
     others = 1 - 1 / n if form.drawn else 1
     means = np.average(pf.local.difference, axis=1, weights=case.weights)
     near(others * means, pf.mean, EXACT * size, "mean")
@@ -427,7 +427,7 @@ def test_save_and_load_are_identities(form, case):
 
 
 def test_importances_below_zero_are_told():
-    """They occur: of a quantity that is larger where the features go together than where they do not."""
+    """Importances are negative where the quantity is larger for rows with matching features than for permuted ones."""
     x = np.random.default_rng(0).normal(size=200)
     X = np.stack([x, x], axis=1)
     for settings in ({"n_repeats": 20}, {"exact": True}, {"max_samples": 50}):

@@ -1,4 +1,4 @@
-"""Laws of what batches give: parts merge in any order, in any grouping, into what the rows give at once."""
+"""Laws of merging: partial results of batches merge, in any order and grouping, to the result of all rows at once."""
 
 from __future__ import annotations
 
@@ -34,27 +34,29 @@ FEW, MORE = 4, 50
 
 @dataclass
 class Parts:
-    """One feature, or a pair, prepared once, and what each of some batches gives."""
+    """One feature or pair, planned once, and the partial results of several batches."""
 
     job: Any
     found: list[Any]
 
     @classmethod
     def of(cls, quantity, case, wanted, method, schema, cuts):
-        """Cut the rows, and gather each part by itself."""
+        """Compute the partial result of each subset of rows separately."""
         source = as_dataset(case.X, None, case.weights, schema)
         tasks = FeatureSelection(source, wanted).tasks(method)
         job = prepare_job(quantity, method, source, tasks, Settings(10**9, 10**9))
         (batch,) = source.batches(len(source))
         way, plan = tasks[0].variant, job.plans[None, tasks[0].key]
         found = [
-            way.compute(quantity.on(batch.take(rows), job.copies, job.checked.eps), plan, None)
+            way.compute(
+                quantity.evaluator(batch.take(rows), job.copies, job.checked.eps), plan, None
+            )
             for rows in cuts
         ]
         return cls(job, found)
 
     def read(self, local):
-        """Return the values and the scores that moments give, without any row."""
+        """Return the values and scores that are computed from moments, without any row."""
         task = self.job.tasks[0]
         abouts = tuple(_about(self.job.quantity, self.job.source, c) for c in task.columns)
         about = abouts[0] if len(abouts) == 1 else abouts
@@ -64,9 +66,9 @@ class Parts:
 
 
 def in_any_order(quantity, case, wanted, method, schema, cut):
-    """Assert that parts a, b, c give the same by (a b) c, a (b c), (c a) b, and all at once."""
+    """Assert that parts a, b, c give the same as (a b) c, a (b c), (c a) b, and all at once."""
     n = len(case.X)
-    # Two different places of the n - 1 between the rows.
+    # Two different cuts among the n - 1 gaps between rows.
     one, apart = cut % (n - 1), 1 + cut // n % (n - 2)
     first, second = sorted((1 + one, 1 + (one + apart) % (n - 1)))
     order = case.rng.permutation(n)

@@ -1,4 +1,4 @@
-"""Laws of missing values, and of models with several outputs, for numbers, categories and pairs."""
+"""Laws of missing values, and of multi-output models, for numbers, categories and pairs."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tests.laws.mixed_cases import (
 from tests.laws.strategies import EXACT, law, near
 
 FEW, MORE = 6, 60
-"""Examples of a law in the usual run, and in the slow one: there are many ways, and many laws."""
+"""Number of examples of a law in the usual run and in the long one; small, because there are many methods and laws."""
 
-# ------------------------------------------------------------------------------ missing, and several
+# ------------------------------------------------------------------------ missing values and outputs
 
 
 MISSING = [
@@ -96,14 +96,15 @@ def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, cas
             numbers = ["value", "heterogeneity", "moments", "rows"]
             numbers += ["swap_score"] if hasattr(want, "swap_score") else []
             for field in numbers:
-                # Batches are smaller where outputs share the memory: then sums round otherwise.
+                # Batches are smaller where outputs share the memory; sums are then rounded differently.
                 if memory == 10**9:
                     identical(getattr(got, field), getattr(want, field))
             near(got.value, want.value, EXACT * (case.bound + other.bound(case.X)), "value")
         said = alone.provenance if hasattr(alone, "provenance") else want.provenance
         singly.append(said["model_rows"] + said["check_rows"] + said["score_rows"])
     if memory == 10**9:
-        # Two rows were asked how many outputs there are. A feature whose slopes do not match one output's rises costs
-        # further rows, which all outputs share: at least what the dearest output costs, at most what each of them adds.
+        # Two rows are evaluated to find the number of outputs. A feature whose slopes do not match the differences of
+        # one output costs further rows, which all outputs share: at least the cost of the most expensive output, at
+        # most the sum of what each output adds.
         least = min(singly)
         assert max(singly) <= seen - 2 <= least + sum(own - least for own in singly)

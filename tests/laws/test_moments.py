@@ -1,4 +1,4 @@
-"""Laws of `Moments`, on values whose offset dwarfs their spread, against exact rational arithmetic."""
+"""Laws of `Moments`, on values with an offset much larger than their deviation, against exact rational arithmetic."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIELDS = ("count", "weight", "weight2", "mean", "m2")
 
 @st.composite
 def samples(draw):
-    """Draw values, their cells and weights: offsets up to 1e9 spreads, cells that may stay empty."""
+    """Draw values, their cells and weights: offsets up to 1e9 standard deviations, cells that may stay empty."""
     seed = draw(st.integers(0, 2**32 - 1))
     n = draw(st.integers(1, 60))
     cells = draw(st.integers(1, 6))
@@ -33,7 +33,7 @@ def samples(draw):
 
 
 def exactly(values, cell, cells, weights):
-    """Return count, weight, squared weight, mean and m2 of each cell, from rational numbers."""
+    """Return count, weight, squared weight, mean and m2 of each cell, computed with rational numbers."""
     w = np.ones(len(values)) if weights is None else weights
     table = []
     for k in range(cells):
@@ -50,8 +50,8 @@ def exactly(values, cell, cells, weights):
 def assert_close(got, want, size):
     """Assert equality up to the rounding of a stable algorithm, on values of up to `size`.
 
-    A mean is known to a few units in the last place of the values. A sum of n squared deviations about it to n eps
-    relative, and what the mean's error adds: twice deviation times error, and its square.
+    The error of a mean is a few units in the last place of the values. The relative error of a sum of n squared
+    deviations is n eps, plus what the mean's error adds: twice the deviation times the error, and the squared error.
     """
     n = want.count.sum() + 10
     for name in ("count", "weight", "weight2"):
@@ -136,14 +136,14 @@ def test_variances_are_those_of_repeated_rows(sample, ddof):
     want = Moments.of(np.repeat(values, repeats), np.repeat(cell, repeats), cells)
     np.testing.assert_array_equal(got.weight, want.weight)
     size = np.abs(values).max()
-    # The mean's rounding, eps * size, enters a variance by its square.
+    # The mean's rounding, eps * size, enters a variance as its square.
     near = {"rtol": 1e-9, "atol": 1e3 * (EPS * size) ** 2}
     np.testing.assert_allclose(got.variance(ddof), want.variance(ddof), **near)
     np.testing.assert_array_equal(np.isnan(got.variance(ddof)), got.weight <= 1)
 
 
 def test_a_mean_of_many_values_is_known_to_their_last_place():
-    """Adding 1e6 numbers one by one rounds a million times: a second pass takes that back."""
+    """Adding 1e6 numbers in sequence rounds a million times; a second pass corrects this."""
     values = 1.7e9 + np.random.default_rng(0).normal(size=1_000_000)
     cell = np.zeros(len(values), dtype=int)
     want = math.fsum(values) / len(values)

@@ -1,4 +1,4 @@
-"""Laws of several models: what the engine owes to one it owes to each of a list."""
+"""Laws of multi-model results: guarantees for one model also hold for each model of a list."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLDS = np.arange(120) % 3
 
 
 def alike(a: Any, b: Any, rtol: float = 1e-9) -> None:
-    """Assert that two results of models are the same but for rounding."""
+    """Assert that two multi-model results are the same up to rounding."""
     np.testing.assert_allclose(a.x, b.x, rtol=1e-12)
     scale = np.nanmax(np.abs(b.values))
     np.testing.assert_allclose(a.values, b.values, rtol=rtol, atol=rtol * scale)
@@ -67,7 +67,7 @@ def test_scales_of_the_quantity(method: str, scale: float, shift: float) -> None
     one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)
     moved = [lambda X, m=m: scale * (m(X) + shift) for m in MODELS]
     other = sd.explain(moved, X, 0, method=METHODS[method], cv=FOLDS)
-    # Rounding of differences may decide a tie of partitions.
+    # Rounding of differences may decide ties between partitions.
     assume(not method.startswith(("rhale", "uale")) or len(one.x) == len(other.x))
     raw = method in ("pdp", "mplot")
     np.testing.assert_allclose(
@@ -78,7 +78,7 @@ def test_scales_of_the_quantity(method: str, scale: float, shift: float) -> None
 
 @every
 def test_copies_and_single_models(method: str) -> None:
-    """Identical models do not differ; the same model on all folds differs by its rows alone."""
+    """Identical models do not differ; the same model on all folds differs only because its rows differ."""
     em = sd.explain([bent] * 4, X, 0, method=METHODS[method])
     np.testing.assert_array_equal(em.between, 0)
     np.testing.assert_array_equal(em.value, em.models[0].value)

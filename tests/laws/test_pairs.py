@@ -40,7 +40,7 @@ ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
 DERIVED = only(PAIR_WAYS, lambda way: way.local in ("slopes", "mixed", "differences"))
 
 
-# ------------------------------------------------------------------------------ how work is cut up
+# ---------------------------------------------------------------------- batches, threads and calls
 
 
 @EVERY_PAIR_WAY
@@ -195,11 +195,11 @@ def test_offsets_of_features_and_quantity_change_nothing(way, case, b, d):
     X[:, [A, B]] += b
     moved = replace(case, X=X, model=replace(case.model, shift=b, lift=float(d)))
     want, got = pair_effect(case, way), pair_effect(moved, way)
-    # Edges and steps are rounded to spacing(b): what is swept there moves as much.
+    # Edges and steps are rounded to spacing(b), and so are the values of rows moved there.
     rounded = 1e3 * np.spacing(abs(b)) * (1 + np.abs(case.X).max())
     if way.local == "differences":
         if b > 1e9:
-            return  # differences of differences, divided by two steps: nothing is left of them
+            return  # differences of differences, divided by two steps, lose all digits here
         rounded = 0.05
     size = (pair_tolerance(way) + rounded) * (size_of(case, way) + d)
     raw = want.spec.center is None and not way.accumulates
@@ -237,7 +237,7 @@ def test_evaluation_at_the_nodes_gives_the_values(way, case):
     s = pair_effect(case, way)
     found = s(s.x[0][:, None], s.x[1][None, :])
     if way.accumulates and way.method().empty is None:
-        found = np.where(np.isnan(found), s.value, found)  # nodes that only empty cells touch
+        found = np.where(np.isnan(found), s.value, found)  # nodes with empty cells only
     np.testing.assert_array_equal(found, s.value)
     for axis, j in enumerate(way.columns):
         beyond = 1e9 if j in (A, B) else 77.0
@@ -252,7 +252,7 @@ def test_strength_is_the_spread_over_the_rows(way, case):
     s = pair_effect(case, way)
     i, j = way.columns
     x = [case.X[:, c] for c in (i, j)]
-    if not way.accumulates:  # beyond a grid its last value holds
+    if not way.accumulates:  # outside a grid its last value is used
         x = [
             np.clip(v, n.min(), n.max()) if c in (A, B) else v
             for v, n, c in zip(x, s.x, (i, j), strict=True)
@@ -291,7 +291,7 @@ def test_saving_and_loading_is_the_identity(way, case):
 
 
 def test_every_way_of_pairs_is_one():
-    """What is tried is what the library has: all kinds of pairs, and every method of them."""
+    """The table covers all kinds of pairs, and every method that supports them."""
     assert all(isinstance(way, PairWay) for way in PAIR_WAYS.values())
     assert {type(way.method()) for way in PAIR_WAYS.values()} == {sd.ALE, sd.DALE, sd.PDP}
     differences = {way.columns for way in PAIR_WAYS.values() if way.local == "values"}

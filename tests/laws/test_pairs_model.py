@@ -1,4 +1,4 @@
-"""Laws of pairs that look at the model: what surfaces of known models are, and what is derived from surfaces."""
+"""Laws of pairs on known models: the surfaces, and what is derived from them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_an_additive_model_has_no_second_order_effect(way, case):
 @ACCUMULATED
 @law(FEW, MORE, case=mixed_cases())
 def test_a_pair_is_its_mirror_image(way, case):
-    """With bins and levels of different numbers on both sides."""
+    """This includes different numbers of bins and levels on the two axes."""
     first, second = way.columns
     want = pair_effect(case, way)
     got = pair_effect(case, way, (second, first))
@@ -99,16 +99,16 @@ def homes_of(x, nodes, *, levels, left):
     """Return each row's bin or level, by a comparison with each edge."""
     if levels:
         return np.array([int(np.flatnonzero(nodes == v)[0]) for v in x])
-    if left:  # [z, z'), the last one closed
+    if left:  # [z, z'), the last bin is closed
         return np.minimum((x[:, None] >= nodes[1:]).sum(axis=1), len(nodes) - 2)
     return np.maximum((x[:, None] > nodes[:-1]).sum(axis=1) - 1, 0)
 
 
 def main_effects_again(s, case, way):
-    """Return both accumulated main effects of a surface and its mean, by loops over rows, cells and nodes.
+    """Return both accumulated main effects of a surface, and its mean, by loops over rows, cells and nodes.
 
-    A row in a bin sees both edges by halves, a row at a level that level. The weight of a step between two levels is
-    the mean of theirs (DESIGN 4.6).
+    Values at a row in a bin average both edges; those at a row at a level are the level's. The weight of a step between
+    two levels is the mean of theirs (DESIGN 4.6).
     """
     left = not isinstance(way.method(), sd.ALE) or way.columns != (A, B)
     sides = []
@@ -145,7 +145,7 @@ def main_effects_again(s, case, way):
 @only(PAIR_WAYS, lambda way: way.accumulates and way.method().empty is not None)
 @law(FEW, MORE, case=mixed_cases())
 def test_main_effects_and_mean_of_the_result_are_zero(way, case):
-    """Computed again from the values, row by row. Strips without rows, which have no weights, are their own matter."""
+    """Recomputed from the values, row by row. Strips without rows have no weights, so these surfaces are skipped."""
     s = pair_effect(case, way)
     if (s.cells.empty.all(axis=0)).any() or (s.cells.empty.all(axis=1)).any():
         return
@@ -180,7 +180,7 @@ def test_the_direction_of_an_order_changes_no_value(way, case):
 
 @law(FEW, MORE, case=mixed_cases(), k=st.integers(1, 5), m=st.integers(1, 5))
 def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
-    """q = a x y + additive parts: cells have a constant mixed derivative, whatever their bins."""
+    """For q = a x y + additive parts, the mixed derivative is constant in every cell, for any bins."""
     x, y = case.X[:, A], case.X[:, B]
     a, b = case.rng.normal(size=2)
 
@@ -194,7 +194,7 @@ def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
 
     method = sd.DALE(bins={"x0": k, "x1": m})
     q = sd.prediction(f, slope=slope, mixed=lambda X, i, j: np.full(len(X), a))
-    # The second-order effect of x y is (x - g(y)) (y - h(x)) but for parts of one feature: compare double differences.
+    # The second-order effect of x y is (x - g(y)) (y - h(x)) up to parts of one feature: compare double differences.
     truth = a * np.diff(np.linspace(x.min(), x.max(), k + 1))[:, None]
     truth = truth * np.diff(np.linspace(y.min(), y.max(), m + 1))
     reach = np.abs(a) * np.ptp(x) * np.ptp(y)
@@ -211,7 +211,7 @@ def test_dale_is_exact_where_the_model_is_linear_in_each_feature(case, k, m):
 
 @law(FEW, MORE, case=mixed_cases())
 def test_steps_of_two_categories_sum_up_to_the_model(case):
-    """q = c_kl of the levels alone: the double differences are the table's own, and so is the whole surface."""
+    """For q = c_kl of the levels alone, the double differences are those of the table, and so is the whole surface."""
     table = case.model.crossed[0]
     s = sd.explain(
         lambda X: table[X[:, C].astype(int), X[:, D].astype(int)],

@@ -1,4 +1,4 @@
-"""Sets of rows and walks say what a row finds that goes down every tree by itself, for any trees and any rows."""
+"""Laws of tree evaluation: every evaluator gives the same scores as sending each row down every tree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COLUMNS, CATEGORIES = 4, (0, 3, 4, 8)
 
 
 def _tree(rng: np.random.Generator, most: int, thresholds: Any, sets: list[Any]) -> dict[str, Any]:
-    """Grow a tree by splitting leaves at random; a node stands before its children."""
+    """Grow a tree by splitting leaves at random; a node comes before its children."""
     feature, left, right, parent = [-1], [-1], [-1], [-1]
     while len(feature) < most:
         leaf = int(rng.choice([q for q, f in enumerate(feature) if f < 0]))
@@ -53,7 +53,7 @@ def ensembles(draw: Any) -> tuple[Ensemble, np.ndarray, np.random.Generator]:
     most, n = draw(st.sampled_from([1, 3, 7, 21])), draw(st.sampled_from([1, 2, 5, 64, 65, 130]))
     vector, single = draw(st.booleans()), draw(st.booleans())
     thresholds = np.round(rng.normal(size=5), 1)
-    thresholds[0] = 0.1  # which a single is not
+    thresholds[0] = 0.1  # not a single-precision number
     sets = [rng.permutation(CATEGORIES)[: rng.integers(0, 5)] for _ in range(4)]
     grown = [_tree(rng, most, thresholds, sets) for _ in range(trees)]
     sizes = [len(t["feature"]) for t in grown]
@@ -80,7 +80,7 @@ def ensembles(draw: Any) -> tuple[Ensemble, np.ndarray, np.random.Generator]:
 
 
 def _rows(rng: np.random.Generator, n: int, thresholds: Any) -> np.ndarray:
-    """Return values on thresholds and beside them, far away, missing; categories that are known and not."""
+    """Return values on, next to and far from thresholds, missing values, and known and unknown categories."""
     X = rng.choice(np.concatenate([thresholds, thresholds + 0.05, [-9.0, 9.0]]), (n, COLUMNS))
     X = np.where(rng.uniform(size=X.shape) < 0.2, np.nextafter(X, np.inf), X)
     X[:, -1] = rng.choice([*CATEGORIES, 1.0, -0.5, 3.7, 5.0, -1.0, 1e12], n)
@@ -88,7 +88,7 @@ def _rows(rng: np.random.Generator, n: int, thresholds: Any) -> np.ndarray:
 
 
 class Case:
-    """An ensemble on rows, in each of the three ways."""
+    """An ensemble on rows, with each of the three evaluators."""
 
     def __init__(self, ensemble: Ensemble, X: np.ndarray) -> None:
         self.ensemble, self.X = ensemble, X
@@ -96,11 +96,11 @@ class Case:
         self.parts = layouts_by_output(ensemble, self.shape)
 
     def codes(self, k: int, x: np.ndarray) -> Any:
-        """Return what the trees see of values of the column of place k."""
+        """Return the codes of values of the column with index k, as used by the trees."""
         return self.shape.tests[k].codes(x)
 
     def made(self, way: str, output: int) -> Any:
-        """Return one output's trees on the rows."""
+        """Return the evaluator of one output's trees on the rows."""
         shape, n = self.parts[output], len(self.X)
         codes = [self.codes(k, self.X[:, j]) for k, j in enumerate(self.shape.columns)]
         if way == "walked":
@@ -115,7 +115,7 @@ class Case:
         return kind(shape, n, np.concatenate([words, *sets]))
 
     def scores(self, output: int, **changes: np.ndarray) -> np.ndarray:
-        """Return one output's sums, each row by itself, with columns replaced."""
+        """Return one output's sums, row by row, with columns replaced."""
         X = self.X.copy()
         for name, values in changes.items():
             X[:, int(name[1:])] = values
@@ -127,7 +127,7 @@ COMPILED = pytest.mark.parametrize("way", ["marked", "walked"])
 
 
 def near(got: Any, want: Any) -> None:
-    """Assert that sums of a few leaves of size 1 are the same."""
+    """Assert that sums of a few leaves of size 1 are the same up to rounding."""
     np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
 
 
@@ -162,7 +162,7 @@ def test_between(way: str, drawn: Any) -> None:
         low, high = rng.permutation(X[:, j]), rng.permutation(X[:, j])
         found = case.made(way, 0).between(k, case.codes(k, low), case.codes(k, high))
         near(found, case.scores(0, **{f"x{j}": high}) - case.scores(0, **{f"x{j}": low}))
-        # Where nothing changes there is nothing, not even rounding.
+        # Where nothing changes the difference is exactly 0, without rounding.
         still = case.made(way, 0).between(k, case.codes(k, low), case.codes(k, low))
         assert (still == 0.0).all()
 
@@ -173,11 +173,11 @@ def test_curves_and_totals(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
     for k, j in enumerate(case.shape.columns):
-        # In no order, some twice, some missing.
+        # Unordered, with duplicates and missing values.
         points = rng.choice(X[:, j], 6)
         wanted = [case.scores(0, **{f"x{j}": np.full(len(X), p)}) for p in points]
         part = case.made(way, 0)
-        # Twice: what is kept of one set of points must not answer for another.
+        # Two sets of points: what is cached for one must not be returned for the other.
         near(part.curves(k, case.codes(k, points[::-1])), wanted[::-1])
         near(part.curves(k, case.codes(k, points)), wanted)
         near(part.totals(k, case.codes(k, points)) / len(X), np.mean(wanted, axis=1))
@@ -221,7 +221,7 @@ def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
 @COMPILED
 @law(drawn=ensembles())
 def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
-    """There and back again, bit for bit; and the same however many other rows there are."""
+    """Replacing a column directly or by its change gives the same bits, also for the first third of the rows."""
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
     for k, j in enumerate(case.shape.columns):

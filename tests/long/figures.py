@@ -1,10 +1,10 @@
-"""Figures of the long simulations: each is measured by a test, held to limits, and kept in `figures.json`.
+"""Figures of the long simulations: each is measured by a test, checked against limits, and stored in `figures.json`.
 
-A test says what it measured by the fixture `measured`. `pytest -m long` compares with the figures that are kept;
-`--write-figures` writes those of the tests that ran and passed, and `FIGURES.md`, a table of all. Seeds are fixed, so
-the same figures come out wherever libraries draw and round alike; elsewhere a few draws fall to the other side of a
-limit. A figure is therefore taken as reproduced within one standard error of its own: more means that code or libraries
-changed what is measured, and that somebody has to look at the figures anew.
+A test records a figure with the fixture `measured`. `pytest -m long` compares it with the stored figure.
+`--write-figures` writes the figures of the tests that ran and passed, and `FIGURES.md`, a table of all. Seeds are
+fixed, so figures are the same wherever libraries draw and round in the same way; elsewhere a few draws cross a limit.
+A figure therefore counts as reproduced within one standard error. A larger difference means that code or libraries
+changed the result, and that the figures need a review.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLLECTED = pytest.StashKey[set[str]]()
 
 @dataclass(frozen=True)
 class Figure:
-    """What a simulation measured, of how many draws, and which values the test allows."""
+    """A measured value, its number of draws, and the limits that the test allows."""
 
     value: float
     error: float
@@ -46,29 +46,29 @@ class Figure:
     high: float | None = None
 
     def conditions(self) -> dict[str, Any]:
-        """Return all but what chance decides; of limits, which may be simulated themselves, three digits."""
+        """Return everything except the value and its error. Limits may be simulated: they get three digits."""
         limits = {k: v and float(f"{v:.3g}") for k, v in (("low", self.low), ("high", self.high))}
         return {"draws": self.draws, "rows": self.rows, "seed": self.seed, **limits}
 
 
 def of_share(share: float, draws: int) -> float:
-    """Return the standard error of a share; of none and of all as if one more draw of each kind had been seen."""
+    """Return the standard error of a fraction, with one draw of each kind added: it is above 0 for 0 and 1, too."""
     p = (share * draws + 1) / (draws + 2)
     return float(np.sqrt(p * (1 - p) / draws))
 
 
 def of_ratio(ratio: float, draws: int) -> float:
-    """Return the standard error of a ratio of standard deviations, of which one is that of so many normal draws."""
+    """Return the standard error of a ratio of standard deviations, one of them estimated from normal draws."""
     return float(ratio / np.sqrt(2 * (draws - 1)))
 
 
 def rounded(value: float) -> float:
-    """Return a number in as many digits as are kept."""
+    """Return a number rounded to the stored precision of four digits."""
     return float(f"{value:.4g}")
 
 
 def difference(now: Figure, kept: Figure | None) -> str | None:
-    """Return what is wrong with a kept figure, or None."""
+    """Return how a figure differs from the stored one, or None."""
     if kept is None:
         return "it is not kept"
     if now.conditions() != kept.conditions():
@@ -82,7 +82,7 @@ def difference(now: Figure, kept: Figure | None) -> str | None:
 
 
 def read(path: Path = KEPT) -> dict[str, Figure]:
-    """Return all kept figures, by test and name."""
+    """Return all stored figures, by test and name."""
     if not path.exists():
         return {}
     return {k: Figure(**v) for k, v in json.loads(path.read_text(encoding="utf-8")).items()}
@@ -94,13 +94,13 @@ def test_of(key: str) -> str:
 
 
 def merged(kept: dict[str, Figure], new: dict[str, Figure]) -> dict[str, Figure]:
-    """Return kept figures with those of tests that ran put in place of all that these had."""
+    """Return the stored figures, with all figures of the tests that ran replaced by the new ones."""
     ran = {test_of(key) for key in new}
     return {**{k: v for k, v in kept.items() if test_of(k) not in ran}, **new}
 
 
 def as_json(figures: dict[str, Figure]) -> str:
-    """Return the text of the file: sorted, one figure a line, so that differences can be read."""
+    """Return the text of the file: sorted, one figure per line, so that diffs are readable."""
     lines = []
     for key in sorted(figures):
         known = {k: v for k, v in asdict(figures[key]).items() if v is not None}
@@ -119,7 +119,7 @@ given with its standard error. `make test-long ARGS=--write-figures` writes this
 
 
 def as_table(figures: dict[str, Figure]) -> str:
-    """Return all figures as a page: a section for each file and test, a row for each figure."""
+    """Return a Markdown page of all figures: a section for each file and test, a row for each figure."""
     text, section = [HEAD], ("", "")
     for key in sorted(figures):
         nodeid, _, name = key.rpartition(BETWEEN)
@@ -150,12 +150,12 @@ def as_table(figures: dict[str, Figure]) -> str:
 
 
 def write(figures: dict[str, Figure], path: Path = KEPT) -> None:
-    """Write the file, and the page beside it."""
+    """Write the file, and the page in the same folder."""
     path.write_text(as_json(figures), encoding="utf-8")
     path.with_name(TABLE).write_text(as_table(figures), encoding="utf-8")
 
 
-# ------------------------------------------------------------------------------------- for pytest
+# ---------------------------------------------------------------------- pytest hooks and fixtures
 
 Measure = Callable[..., None]
 
@@ -164,7 +164,7 @@ LONG = (pytest.mark.slow, pytest.mark.long)
 
 
 def long_case(*values: Any) -> Any:
-    """Return a case of a parametrised test that only `make test-long` runs."""
+    """Return a case of a parametrized test that only `make test-long` runs."""
     return pytest.param(*values, marks=LONG)
 
 
@@ -173,13 +173,13 @@ FAULTS = pytest.StashKey[list[str]]()
 
 @pytest.fixture
 def measured(request: pytest.FixtureRequest) -> Measure:
-    """Take a figure: hold it to its limits, and compare it with the one that is kept, or keep it.
+    """Return a function that records a figure, checks its limits, and compares it with the stored one.
 
-    ``measured(name, value, draws=..., rows=..., seed=..., low=None, high=None, error=None)``; the error is that of a
-    share unless it is given. All figures of a test are taken before one of them fails it.
+    ``measured(name, value, draws=..., rows=..., seed=..., low=None, high=None, error=None)``. The default error is
+    that of a fraction. A test fails only after all of its figures are recorded.
 
     The quick form of a test, not marked long, has fewer draws: its figures may lie three standard errors beyond
-    the limits, and are not kept.
+    the limits, and are not stored.
     """
     config, node = request.config, request.node
     is_long = node.get_closest_marker("long") is not None
@@ -206,7 +206,7 @@ def measured(request: pytest.FixtureRequest) -> Measure:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Any:
-    """Fail a test by its figures, when it has taken all of them."""
+    """Fail a test for its figures after all of them are recorded."""
     found = yield
     if faults := item.stash.get(FAULTS, []):
         pytest.fail("\n".join(faults), pytrace=False)
@@ -214,9 +214,10 @@ def pytest_runtest_call(item: pytest.Item) -> Any:
 
 
 def take_uniform(measured: Measure, p: Any, name: str, **about: Any) -> None:
-    """Take how far the distribution of p-values is from the uniform one: farther by chance once in 1,000 times.
+    """Record the Kolmogorov-Smirnov distance of p-values from the uniform distribution.
 
-    0.26 / √n is the standard deviation of Kolmogorov's distribution.
+    Uniform p-values exceed the limit once in 1,000 times. 0.26 / √n is the standard deviation of
+    Kolmogorov's distribution.
     """
     n = len(p)
     distance = stats.kstest(p, "uniform").statistic
@@ -225,14 +226,14 @@ def take_uniform(measured: Measure, p: Any, name: str, **about: Any) -> None:
 
 
 class Keeper:
-    """Gathers figures of tests that pass, of this process and of its workers, and writes them at the end."""
+    """Collects the figures of passed tests, from this process and its workers, and writes them at the end."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.figures: dict[str, Figure] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a test measured, if it passed."""
+        """Collect the figures of a test that passed."""
         if report.when == "call" and report.passed:
             for name, found in report.user_properties:
                 if name == "measured":
@@ -240,26 +241,26 @@ class Keeper:
                     self.figures[key] = Figure(**about)
 
     def pytest_sessionfinish(self) -> None:
-        """Write what was gathered, and leave the figures of other tests as they are."""
+        """Write the collected figures; figures of other tests stay as they are."""
         if self.figures:
             write(merged(read(self.path), self.figures), self.path)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the two options."""
+    """Add the options ``--write-figures`` and ``--figures``."""
     group = parser.getgroup("figures of long simulations")
     group.addoption("--write-figures", action="store_true", help="keep what simulations measure")
     group.addoption("--figures", default=str(KEPT), help="the file in which they are kept")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Write in the process that starts the others, to which all reports come."""
+    """Register the writer in the main process, which receives the reports of all workers."""
     if config.getoption("write_figures") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Keeper(Path(config.getoption("figures"))))
 
 
 def note(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Note which tests measure figures, before tests that are not to run are taken out."""
+    """Record which tests measure figures, before pytest deselects tests."""
     config.stash[MEASURING] = [
         i.nodeid
         for i in items

@@ -30,7 +30,7 @@ def effect(request):
     return replace(
         fine,
         bins=replace(bins, effect=rise),
-        spec=replace(fine.spec, method="RHALE", local=request.param),
+        spec=replace(fine.spec, method="RHALE", local_effects=request.param),
     )
 
 

@@ -1,4 +1,4 @@
-"""Random rows on which the library is compared with `aleplot_reference`: two numbers and two categories."""
+"""Random rows for comparing the library with `aleplot_reference`: two numbers and two categories."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ PLACES = ((0.0, 1.0), (0.0, 1.0), (1e6, 1.0), (0.0, 1e-9), (-3e9, 1e9))
 
 @dataclass(frozen=True)
 class Case:
-    """Rows of two numbers and two categories, a model of them, and how the rows are weighted.
+    """Rows of two numbers and two categories, a model, and the weights of the rows.
 
-    `X` is what the library is given. `plain` and `weights_of_plain` say the same to the reference: rows as
-    floats, and whole weights as repetitions. `orders` holds the levels in an order drawn by lot.
+    `X` is the input of the library. `plain` and `weights_of_plain` are the same data for the reference: rows as floats,
+    and whole weights as repeated rows. `orders` holds the levels in random order.
     """
 
     X: np.ndarray
@@ -32,7 +32,7 @@ class Case:
 
     @property
     def size(self) -> float:
-        """Return the size of what the model says, in which its rounding is measured."""
+        """Return the largest absolute prediction, to which rounding errors are proportional."""
         return float(np.abs(self.f(self.plain)).max())
 
     def framed(self) -> tuple[Any, Any]:
@@ -52,7 +52,7 @@ class Case:
         return model, pd.DataFrame(columns)
 
     def named(self, order: list[float]) -> list[str]:
-        """Return levels as the data frame has them."""
+        """Return the names of levels in the data frame."""
         return [f"level {code:g}" for code in order]
 
 
@@ -79,7 +79,7 @@ def case(seed: int, rows: tuple[int, int] = (8, 36)) -> Case:
 
 
 def numbers(rng: np.random.Generator, n: int, shapes: tuple[str, ...]) -> np.ndarray:
-    """Return two columns of n numbers of size 1, each of at least two values in the first two rows."""
+    """Return two columns of n numbers of size 1, with at least two values each in the first two rows."""
     first, second = rng.choice(shapes, 2)
     u = rng.normal(size=(n, 2))
     u[:, 1] += rng.choice([0.0, 0.8]) * u[:, 0]
@@ -90,14 +90,14 @@ def numbers(rng: np.random.Generator, n: int, shapes: tuple[str, ...]) -> np.nda
             u[:, j] = np.rint(3 * u[:, j])
         elif shape == "heavy":
             u[:, j] **= 3
-    if second == "tight":  # most cells are empty then
+    if second == "tight":  # most cells are then empty
         u[:, 1] = u[:, 0] + 0.02 * u[:, 1]
     u[:2] = [[-1.0, 2.0], [2.0, -1.0]]
     return u
 
 
 def levels(rng: np.random.Generator, x: np.ndarray, size: int) -> np.ndarray:
-    """Return places of levels that go with x; the first rows have each level once."""
+    """Return codes of levels that depend on x; each level occurs once in the first rows."""
     ranks = np.argsort(np.argsort(x + rng.choice([0.1, 1.0, 9.0]) * rng.normal(size=len(x))))
     place = ranks * size // len(x)
     place[:size] = rng.permutation(size)
@@ -107,7 +107,7 @@ def levels(rng: np.random.Generator, x: np.ndarray, size: int) -> np.ndarray:
 def model(
     rng: np.random.Generator, shift: np.ndarray, unit: np.ndarray, codes: list[np.ndarray]
 ) -> Callable[[Any], np.ndarray]:
-    """Return a function in which everything meets everything; each row is answered by itself."""
+    """Return a function in which all features interact; it is computed row by row."""
     a, b = rng.normal(size=(2, len(codes[0]), len(codes[1])))
     c, lift = rng.normal(size=6), rng.choice([0.0, 100.0])
 
@@ -124,10 +124,10 @@ def model(
 def weighted(
     rng: np.random.Generator, X: np.ndarray
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray | None]:
-    """Return weights, and for the reference the rows and the weights that mean the same."""
+    """Return weights, and the equivalent rows and weights for the reference."""
     n, plain = len(X), X.astype(float)
     kind = rng.choice(["none", "whole", "quarters", "any"])
-    first = np.arange(n) < 6  # these hold all levels, and two values of each number
+    first = np.arange(n) < 6  # these rows hold all levels, and two values of each number
     if kind == "none":
         return None, plain, None
     if kind == "whole":

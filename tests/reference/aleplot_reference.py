@@ -1,15 +1,14 @@
-"""Apley & Zhu's ALE from its rules alone: one feature, pairs and categories, slow and plain.
+"""Apley & Zhu's ALE implemented from its rules alone, for one feature, pairs and categories: slow and simple.
 
-Nothing of the library is used here. What is computed is what the R package ALEPlot computes:
-second-order effects of pairs (ale_vs_pdp.txt, Eq. 6.4 to 6.7; DESIGN.md 4.6) and effects of
-categories, whose rows jump to the neighbouring levels (DESIGN.md 4.7). Where the rules leave
-something open, it is decided here and said in a docstring:
+This file does not use the library. It computes what the R package ALEPlot computes: second-order effects of pairs
+(ale_vs_pdp.txt, Eq. 6.4 to 6.7; DESIGN.md 4.6) and effects of categories, whose rows are moved to the adjacent levels
+(DESIGN.md 4.7). Where the rules leave a choice, it is made here and described in a docstring:
 
-- Weights are frequencies. A row of weight 0 is absent: it does not even move an edge.
-- What the rules do not speak of is refused with a ValueError: missing values, values outside
-  the edges, codes that are not in the order, levels without rows, numeric features of one value.
-- `X` is an array of floats, one column a feature; a category's column holds its codes. A model `f`
-  takes such an array, (rows, features), and returns one number a row.
+- Weights are frequencies. A row of weight 0 is absent: it does not even change an edge.
+- Cases that the rules do not cover raise a ValueError: missing values, values outside the edges, codes that are not in
+  the order, levels without rows, numeric features with a single value.
+- `X` is an array of floats with one column per feature; the column of a category holds its codes. A model `f` takes
+  such an array, (rows, features), and returns one number per row.
 - Bins, levels and jumps are counted from 0. Jump k leads from level k to level k + 1 of the order.
 """
 
@@ -34,7 +33,7 @@ EQUIDISTANT = 1e-9  # relative: distances that differ by less are the same dista
 
 
 class Curve(NamedTuple):
-    """ALE of a number: edges (K + 1,), centred value at them, and per bin mean rise and weight."""
+    """ALE of a number: edges (K + 1,), the centred values at them, and the mean difference and weight of each bin."""
 
     edges: Array
     value: Array
@@ -43,7 +42,7 @@ class Curve(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """ALE of a category: centred value and weight per level (L,), mean rise per jump (L - 1,)."""
+    """ALE of a category: centred value and weight per level (L,), mean difference per jump (L - 1,)."""
 
     levels: Array
     value: Array
@@ -54,10 +53,10 @@ class Steps(NamedTuple):
 class Cells(NamedTuple):
     """Double differences on the steps (bins or jumps) of two features, (Sj, Sl), and their sums.
 
-    `weight` and `mean` are of the double differences that were taken in a cell, NaN where none
-    was, as `empty` says; `filled` has the nearest cells' means there; `accumulated`,
-    (Sj + 1, Sl + 1), is Eq. 6.4 before main effects are subtracted, 0 along its first row and
-    column. In a cell of jumps a row counts more than once: `weight` is not the number of rows.
+    `weight` and `mean` are those of the double differences in a cell; `mean` is NaN where there are none, as marked in
+    `empty`. `filled` has the mean of the nearest cells there. `accumulated`, (Sj + 1, Sl + 1), is Eq. 6.4 before main
+    effects are subtracted, 0 along its first row and column. In a cell of jumps a row counts more than once: `weight`
+    is not the number of rows.
     """
 
     weight: Array
@@ -70,9 +69,9 @@ class Cells(NamedTuple):
 class Surface(NamedTuple):
     """Second-order ALE of a pair: `value` at each pair of points, centred.
 
-    A number's points are its K + 1 edges, and its places are its K bins; a category's points and
-    places are both its L levels. `count` is the rows' weight in each pair of places, `main_j` and
-    `main_l` are the accumulated main effects and `constant` the mean that were subtracted.
+    The points of a number are its K + 1 edges, and its places are its K bins; points and places of a category are both
+    its L levels. `count` is the weight of the rows in each pair of places. `main_j` and `main_l` are the accumulated
+    main effects, and `constant` the mean, that were subtracted.
     """
 
     points_j: Array
@@ -86,10 +85,10 @@ class Surface(NamedTuple):
 
 
 class Similarity(NamedTuple):
-    """Levels in the order of their coordinate, and what led there.
+    """Levels in the order of their coordinate, with the intermediate results.
 
-    `order` holds level values, `coordinate` and `distances` are in the order of `levels` as given.
-    The order means something only if the first of `eigenvalues` (descending) is above the second.
+    `order` holds level values; `coordinate` and `distances` are in the order of `levels` as given. The order is
+    meaningful only if the first of `eigenvalues` (descending) is larger than the second.
     """
 
     order: list[float]
@@ -109,10 +108,9 @@ class Dependence(NamedTuple):
 class Axis(NamedTuple):
     """One feature of a pair; its points and places are those of `Surface`.
 
-    `place` is each row's. `ends` are the points of a place: a bin's two edges, a level itself.
-    Step s, a bin or a jump, leads from point s to s + 1; `partners` are the places whose rows
-    take part in it: the bin itself, the jump's two levels. `position` says where a step lies when
-    the nearest cell is looked for.
+    `place` is that of each row. `ends` are the points of a place: the two edges of a bin, or the level itself. Step s,
+    a bin or a jump, leads from point s to s + 1. `partners` are the places whose rows take part in a step: the bin
+    itself, or the two levels of the jump. `position` is the coordinate of a step in the search for the nearest cell.
     """
 
     points: list[float]
@@ -136,11 +134,10 @@ def present(X: Array, weights: Weights) -> tuple[Array, list[float]]:
 
 
 def quantile_edges(x: Numbers, k: int, weights: Weights = None) -> Array:
-    """Return the smallest value and R's quantiles of type 1 at 1/k, …, k/k, each value once.
+    """Return the smallest value and R's quantiles of type 1 at 1/k, …, k/k, without duplicates.
 
-    Without weights the j-th is the order statistic ⌈N j / k⌉, in integers. With weights it is the
-    first value whose cumulative weight times k reaches j times the total, in fractions, so that
-    no sum is rounded.
+    Without weights the j-th is the order statistic ⌈N j / k⌉, in integers. With weights it is the first value whose
+    cumulative weight times k reaches j times the total, in fractions, so that no sum is rounded.
     """
     if not np.isfinite(x).all():
         raise ValueError("a missing or infinite value lies in no bin")
@@ -162,7 +159,7 @@ def quantile_edges(x: Numbers, k: int, weights: Weights = None) -> Array:
 
 
 def cell_of(x: Numbers, edges: Numbers) -> Array:
-    """Return each value's bin: (z_k, z_{k+1}] is bin k, and z_0 lies in bin 0."""
+    """Return each value's bin: bin k is (z_k, z_{k+1}], and z_0 belongs to bin 0."""
     cells = []
     for value in x:
         hits = [k for k, (low, high) in enumerate(pairwise(edges)) if low < value <= high]
@@ -175,7 +172,7 @@ def cell_of(x: Numbers, edges: Numbers) -> Array:
 
 
 def level_of(codes: Numbers, order: Numbers) -> list[int]:
-    """Return each row's place in the order of levels; each level must have a row."""
+    """Return each row's index in the order of levels; each level must have a row."""
     order = list(order)
     if len(set(order)) != len(order) or set(order) != {float(code) for code in codes}:
         raise ValueError("the order must name each observed level once, and no other")
@@ -183,10 +180,10 @@ def level_of(codes: Numbers, order: Numbers) -> list[int]:
 
 
 def numeric_axis(x: Array, k: int, weights: Weights) -> Axis:
-    """Return bins between quantiles; a row takes part in its own, which lies at centre / range."""
+    """Return an axis of bins between quantiles; a row takes part in its own bin, whose position is centre / range."""
     edges = [float(z) for z in quantile_edges(x, k, weights)]
     bins = range(len(edges) - 1)
-    # From the left end, so that an offset does not cost digits: only differences matter.
+    # Relative to the left end, so that an offset costs no digits: only differences matter.
     middle = [(edges[m] - edges[0] + (edges[m + 1] - edges[0])) / 2 for m in bins]
     position = [z / (edges[-1] - edges[0]) for z in middle]
     place = [int(c) for c in cell_of(x, edges)]
@@ -194,7 +191,7 @@ def numeric_axis(x: Array, k: int, weights: Weights) -> Axis:
 
 
 def categorical_axis(codes: Array, order: Numbers) -> Axis:
-    """Return levels; a row takes part in up to two jumps; jump k lies at k / (levels - 1)."""
+    """Return an axis of levels; a row takes part in up to two jumps; the position of jump k is k / (levels - 1)."""
     if len(order) < 2:
         raise ValueError("a pair needs at least two levels")
     levels, jumps = range(len(order)), range(len(order) - 1)
@@ -213,7 +210,7 @@ def moved(row: Array, changes: dict[int, float]) -> Array:
 
 
 def asked(f: Model, rows: list[Array]) -> list[float]:
-    """Return the model's answer to each row."""
+    """Return the model's response to each row."""
     return [float(y) for y in np.asarray(f(np.array(rows)), dtype=float).reshape(len(rows))]
 
 
@@ -232,7 +229,7 @@ def summed(increments: Numbers) -> Array:
 
 
 def ale_1d(f: Model, X: Array, j: int, k: int, weights: Weights = None) -> Curve:
-    """Return the ALE of a number: mean rises over the bins, summed, the bins' middles centred."""
+    """Return the ALE of a number: accumulated mean differences of bins, centred by the mid-values of bins."""
     X, w = present(X, weights)
     edges = quantile_edges(X[:, j], k, None if weights is None else w)
     cells = cell_of(X[:, j], edges)
@@ -249,10 +246,10 @@ def ale_1d(f: Model, X: Array, j: int, k: int, weights: Weights = None) -> Curve
 
 
 def ale_categorical(f: Model, X: Array, j: int, order: Numbers, weights: Weights = None) -> Steps:
-    """Return the ALE of a category, its levels in the given order.
+    """Return the ALE of a category with its levels in the given order.
 
-    The rise from level k to k + 1 is the mean over the rows of both: those of k are moved up,
-    those of k + 1 down. The values are centred by the levels' frequency.
+    The difference between levels k and k + 1 is the mean over the rows of both: those of k are moved up, those of k + 1
+    down. The values are centred by the levels' frequency.
     """
     X, w = present(X, weights)
     place = level_of(X[:, j], order)
@@ -276,7 +273,7 @@ def ale_categorical(f: Model, X: Array, j: int, order: Numbers, weights: Weights
 def double_differences(
     f: Model, X: Array, w: list[float], columns: tuple[int, int], axes: tuple[Axis, Axis]
 ) -> Cells:
-    """Return the means of Eq. 6.5 in all cells of steps, the empty ones filled, and Eq. 6.4."""
+    """Return the means of Eq. 6.5 in all cells of steps, with empty cells filled, and Eq. 6.4."""
     (j, l), (first, second) = columns, axes
     shape = len(first.position), len(second.position)
     weight, mean = np.zeros(shape), np.full(shape, np.nan)
@@ -303,7 +300,7 @@ def double_differences(
 
 
 def nearest_filled(mean: Array, first: Numbers, second: Numbers) -> Array:
-    """Return cell means with each NaN replaced by the plain mean of the nearest other cells."""
+    """Return cell means with each NaN replaced by the unweighted mean of the nearest other cells."""
     filled = mean.copy()
     known = [cell for cell in np.ndindex(*mean.shape) if not np.isnan(mean[cell])]
     for a, b in np.ndindex(*mean.shape):
@@ -319,11 +316,11 @@ def nearest_filled(mean: Array, first: Numbers, second: Numbers) -> Array:
 
 
 def main_effect(F: Array, count: Array, own: Axis, other: Axis) -> Array:
-    """Return the accumulated main effect of the axis that F and count have first (Eq. 6.6).
+    """Return the accumulated main effect of the axis that comes first in F and count (Eq. 6.6).
 
-    The rise over a step is taken at each place of the other axis, its ends averaged, and weighted
-    by the rows that take part in the step: those of a bin, or of a jump's two levels, which is
-    the weight (b_k + b_{k+1}) / 2 up to a factor.
+    The difference over a step is taken at each place of the other axis, averaged over the ends of the place, and
+    weighted by the rows that take part in the step: those of a bin, or of the two levels of a jump, which is the weight
+    (b_k + b_{k+1}) / 2 up to a factor.
     """
     increments = []
     for s, partners in enumerate(own.partners):
@@ -363,8 +360,8 @@ def ale_2d(
 ) -> Surface:
     """Return the second-order ALE of two numbers, with at most kj and kl bins: (Kj + 1, Kl + 1).
 
-    As ALEPlot has it, a main effect's increments average a cell's two edges on the other axis, and
-    the constant its four corners, both by cell counts.
+    As in ALEPlot, the increments of a main effect average the two edges of a cell on the other axis, and the constant
+    averages the four corners, both weighted by cell counts.
     """
     X, w = present(X, weights)
     given = None if weights is None else w
@@ -377,10 +374,10 @@ def ale_cat_num(
 ) -> Surface:
     """Return the second-order ALE of a category j and a number l of at most kl bins: (L, K + 1).
 
-    A row at level p in bin m takes part in the cells (p - 1, m) and (p, m) of jumps and bins.
-    Main effects: of l, differences at each level by level × bin counts b; of j, jump k by
-    (b_k + b_{k+1}) / 2 with both edges of a bin averaged. The constant averages a bin's two edges
-    by level × bin counts.
+    A row at level p in bin m takes part in the cells (p - 1, m) and (p, m) of jumps and bins. Main effects: for l, the
+    differences at each level are weighted by level × bin counts b; for j, those of jump k are weighted by (b_k +
+    b_{k+1}) / 2, averaged over both edges of a bin. The constant averages the two edges of a bin, weighted by level ×
+    bin counts.
     """
     X, w = present(X, weights)
     second = numeric_axis(X[:, l], kl, None if weights is None else w)
@@ -392,9 +389,9 @@ def ale_cat_cat(
 ) -> Surface:
     """Return the second-order ALE of two categories: (Lj, Ll).
 
-    A row at levels (p, r) takes part in the up to four cells of jumps that touch (p, r). The
-    increment of a main effect at jump k weights each level r of the other feature by
-    (b[k, r] + b[k + 1, r]) / 2; the constant weights each pair of levels by its count.
+    A row at levels (p, r) takes part in the up to four cells of jumps that touch (p, r). The increment of a main effect
+    at jump k weights each level r of the other feature by (b[k, r] + b[k + 1, r]) / 2; the constant weights each pair
+    of levels by its count.
     """
     X, w = present(X, weights)
     axes = categorical_axis(X[:, j], order_j), categorical_axis(X[:, l], order_l)
@@ -404,7 +401,7 @@ def ale_cat_cat(
 def pdp_2d(
     f: Model, X: Array, j: int, l: int, grid_j: Numbers, grid_l: Numbers, weights: Weights = None
 ) -> Dependence:
-    """Return the mean over all rows of the model with both features at each pair of values."""
+    """Return the mean prediction over all rows with both features set to each pair of values."""
     X, w = present(X, weights)
     value = np.empty((len(grid_j), len(grid_l)))
     for a, b in np.ndindex(*value.shape):
@@ -419,12 +416,12 @@ def pdp_2d(
 def similarity_order(
     columns: Sequence[Numbers], codes: Numbers, levels: Numbers, numeric_flags: Sequence[bool]
 ) -> Similarity:
-    """Return the levels in the order of Apley & Zhu: similar ones beside each other.
+    """Return the levels in the order of Apley & Zhu, which places similar levels next to each other.
 
-    `columns` are the other features, numbers or codes as `numeric_flags` say; `codes` is the
-    feature's own column, whose values are `levels`. Coordinates have no direction: the first of
-    `levels` gets one that is not positive. Levels whose coordinates differ by at most 1e-9 of the
-    largest keep their own order.
+    `columns` are the other features, numbers or codes according to `numeric_flags`; `codes` is the feature's own
+    column, whose values are `levels`. The sign of coordinates is arbitrary: it is chosen so that the coordinate of the
+    first of `levels` is not positive. Levels whose coordinates differ by at most 1e-9 of the largest keep their own
+    order.
     """
     place = level_of(codes, levels)
     L = len(levels)
@@ -457,7 +454,7 @@ def ecdf_distance(a: Numbers, b: Numbers, everyone: Numbers) -> float:
 
 
 def share_distance(a: Numbers, b: Numbers, everyone: Numbers) -> float:
-    """Return half the sum of the differences between two samples' shares of each category."""
+    """Return half the sum of the absolute differences between two samples' fractions of each category."""
     a, b = list(a), list(b)
     gaps = [
         abs(Fraction(a.count(code), len(a)) - Fraction(b.count(code), len(b)))
@@ -467,7 +464,7 @@ def share_distance(a: Numbers, b: Numbers, everyone: Numbers) -> float:
 
 
 def classical_scaling(distances: Array) -> tuple[Array, Array]:
-    """Return one coordinate a level (R's cmdscale, k = 1), and all eigenvalues, descending."""
+    """Return one coordinate per level (R's cmdscale, k = 1), and all eigenvalues, descending."""
     L = len(distances)
     J = np.eye(L) - np.ones((L, L)) / L
     B = -0.5 * J @ (distances**2) @ J
@@ -476,7 +473,7 @@ def classical_scaling(distances: Array) -> tuple[Array, Array]:
 
 
 def sorted_with_ties(coordinate: Array) -> list[int]:
-    """Return places by coordinate; those within 1e-9 of the largest stand in their own order."""
+    """Return indices sorted by coordinate; those that differ by at most 1e-9 of the largest keep their own order."""
     limit = EQUIDISTANT * float(np.max(np.abs(coordinate)))
     groups: list[list[int]] = []
     for p in sorted(range(len(coordinate)), key=lambda p: coordinate[p]):

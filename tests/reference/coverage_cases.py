@@ -1,7 +1,7 @@
-"""Data whose accumulated effects, partial dependences and importances are known in closed form, to count covers.
+"""Data whose accumulated effects, partial dependences and importances are known in closed form, to measure coverage.
 
-The quantity is ``x^3 + x u + x^2 v`` with x uniform on (-1, 1), ``u = 0.5 + 0.8 x + noise`` and v exponential: slopes
-``3 x^2 + u + 2 x v`` that scatter more in some bins than in others, lean to one side, and go along with u.
+The quantity is ``x^3 + x u + x^2 v`` with x uniform on (-1, 1), ``u = 0.5 + 0.8 x + noise`` and v exponential. Its
+slopes ``3 x^2 + u + 2 x v`` vary more in some bins than in others, are skewed, and are correlated with u.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cubic(X: Floats) -> Floats:
 
 
 def cubic_slope(X: Floats) -> Floats:
-    """Return its derivatives."""
+    """Return the derivatives of the quantity."""
     x, u, v = X.T
     return np.c_[3 * x**2 + u + 2 * x * v, x, x**2]
 
@@ -48,13 +48,13 @@ SLOPED = sd.prediction(cubic, slope=cubic_slope)
 
 
 def mean_slopes() -> Floats:
-    """Return E[d | bin]: of slopes and of differences across the bin alike, for x is uniform within it."""
+    """Return E[d | bin], equal for slopes and for differences across the bin, because x is uniform within it."""
     a, b = EDGES[:-1], EDGES[1:]
     return (a * a + a * b + b * b) + 0.5 + 0.4 * (a + b) + (a + b)
 
 
 def curve(center: str | None) -> Floats:
-    """Return the accumulated effect at the edges, centred by the population's shares."""
+    """Return the accumulated effect at the edges, centred by the population fractions of bins."""
     value = np.append(0.0, np.cumsum(mean_slopes() * np.diff(EDGES)))
     middle = (value[:-1] + value[1:]) / 2
     return value - SHARE @ middle if center == "mean" else value
@@ -66,7 +66,7 @@ def dependence(grid: Floats) -> Floats:
 
 
 def bin_means() -> Floats:
-    """Return E[q | bin], of an M-plot: u leans on x."""
+    """Return E[q | bin] of an M-plot; u depends on x."""
     a, b = EDGES[:-1], EDGES[1:]
     third = (b**3 - a**3) / (3 * (b - a))
     fourth = (b**4 - a**4) / (4 * (b - a))
@@ -74,20 +74,20 @@ def bin_means() -> Floats:
 
 
 def with_levels(n: int, seed: int) -> Floats:
-    """Return rows of a level and of a number that goes along with it."""
+    """Return rows of a level and of a number that depends on it."""
     rng = np.random.default_rng(seed)
     level = rng.choice(4, n, p=LEVEL_SHARE)
     return np.c_[level, rng.gamma(2.0, 0.7, n) - 1.4 + 0.6 * level]
 
 
 def stepped(X: Floats) -> Floats:
-    """Return something whose steps between levels depend on the number beside them."""
+    """Return a quantity whose differences between levels depend on the number."""
     level = X[:, 0].astype(int)
     return BASE[level] + STEEP[level] * X[:, 1]
 
 
 def steps() -> Floats:
-    """Return E[step | either level]: the number's mean at level l is 0.6 l."""
+    """Return E[difference | either level]: the mean of the number at level l is 0.6 l."""
     near = np.array([LEVEL_SHARE[k : k + 2] / LEVEL_SHARE[k : k + 2].sum() for k in range(3)])
     beside = near[:, 0] * 0.6 * np.arange(3) + near[:, 1] * 0.6 * np.arange(1, 4)
     return np.diff(BASE) + np.diff(STEEP) * beside
@@ -102,11 +102,11 @@ def level_curve(center: str | None) -> Floats:
 # --------------------------------------------------------------------------------------- weights
 
 PLACES = (np.arange(40) + 0.5) / 20 - 1
-"""Values of x in a population of few different rows, of which a weight counts how many there are."""
+"""Values of x in a population with few distinct rows, where a weight is the number of equal rows."""
 
 
 def rows_and_counts(n: int, seed: int) -> tuple[Floats, Floats]:
-    """Return different rows among n, and how often each is there."""
+    """Return the distinct rows among n, and how often each occurs."""
     rng = np.random.default_rng(seed)
     x = rng.choice(PLACES, n)
     X = np.c_[x, 0.5 + 0.8 * x + rng.choice([-1.0, 1.0], n), rng.choice([0.5, 1.5], n)]
@@ -124,7 +124,7 @@ def counted_curve(center: str | None) -> Floats:
 
 
 def thinned(n: int, seed: int) -> tuple[Floats, Floats]:
-    """Return rows of which those on the right are drawn more often, and weights that make up for it, and scatter."""
+    """Return rows drawn with higher probability for larger x, and random weights that correct for it on average."""
     rng = np.random.default_rng(seed)
     x = rng.uniform(-1, 1, 3 * n + 100)
     x = x[rng.uniform(0, 1.5, len(x)) < 1 + 0.5 * x][:n]
@@ -132,7 +132,7 @@ def thinned(n: int, seed: int) -> tuple[Floats, Floats]:
     return X, rng.gamma(4.0, 0.25, n) / (1 + 0.5 * x)
 
 
-# ------------------------------------------------------------------------------------------ chosen bins
+# ------------------------------------------------------------------------------------------ selected bins
 
 
 def whole_curve(z: Floats) -> Floats:
@@ -141,7 +141,7 @@ def whole_curve(z: Floats) -> Floats:
 
 
 def curve_at(edges: Floats) -> Floats:
-    """Return the accumulated effect at any edges, centred by the population's shares."""
+    """Return the accumulated effect at any edges, centred by the population fractions of bins."""
     value, share = whole_curve(edges), np.diff(edges) / (edges[-1] - edges[0])
     return value - share @ (value[:-1] + value[1:]) / 2
 
@@ -161,7 +161,7 @@ def pairs(n: int, seed: int) -> Floats:
 
 
 def products(X: Floats) -> Floats:
-    """Return the sum of the pairs' products: what permuting either of a pair adds is minus its correlation."""
+    """Return the sum of the pairs' products: permuting one column of a pair changes it by minus the correlation."""
     return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
 
 
@@ -173,7 +173,7 @@ IMPORTANCE = -np.repeat(RELATED, 2)
 
 @dataclass(frozen=True)
 class Share:
-    """How often truths were covered: each point by itself, and all at once."""
+    """Fraction of runs in which the truth was covered: at each point, and at all points at once."""
 
     points: Floats
     together: float
@@ -182,7 +182,7 @@ class Share:
 def covered(
     made: Callable[[int], Any], truth: Floats | Callable[[Any], Floats], runs: int, **options: Any
 ) -> Share:
-    """Return how often nominal 95 % intervals, and bands, cover; points that are known are left out."""
+    """Return the coverage of nominal 95 % intervals and bands; points without uncertainty are excluded."""
     points, together = [], 0
     for seed in range(runs):
         e = made(seed)

@@ -1,4 +1,4 @@
-"""What the tests of the entropy paper share: its models (appendix B), and both importances of one."""
+"""Shared by the tests of the entropy paper: its models (appendix B), and both importances of a model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def order(importance: sd.Importance) -> list[str]:
 
 
 def covers_zero(importance: sd.Importance) -> np.ndarray:
-    """Return per feature whether the 95 % interval holds 0."""
+    """Return for each feature whether its 95 % interval contains 0."""
     lower, upper = importance.interval(0.95)
     return (lower <= 0) & (upper >= 0)
 
@@ -55,7 +55,7 @@ def calibrated_forest(X: Any, y: Any, trees: int, seed: int) -> Any:
     """Return a forest of depth 8, fitted on the first 80 % of the rows and calibrated on the others (B.2)."""
     cut = round(0.8 * len(X))
     forest = RandomForestClassifier(trees, max_depth=8, random_state=seed).fit(X[:cut], y[:cut])
-    frozen = pytest.importorskip("sklearn.frozen", reason="scikit-learn has it since 1.6")
+    frozen = pytest.importorskip("sklearn.frozen", reason="needs scikit-learn 1.6 or newer")
     frozen_forest = frozen.FrozenEstimator(forest)
     return CalibratedClassifierCV(frozen_forest, method="sigmoid").fit(X[cut:], y[cut:])
 
@@ -63,7 +63,7 @@ def calibrated_forest(X: Any, y: Any, trees: int, seed: int) -> Any:
 def gaussian_process(X: Any, y: Any, scales: int = 1) -> Any:
     """Return a Gaussian process on standardised features: constant times RBF, plus noise (B.1).
 
-    `scales` is 1 for one length scale, as the paper has it, or the number of features for one each.
+    `scales` is 1 for one length scale, as in the paper, or the number of features for one length scale each.
     """
     lengths = np.ones(scales) if scales > 1 else 1.0
     kernel = ConstantKernel(1.0, (1e-3, 1e5)) * RBF(lengths, (1e-2, 1e4)) + WhiteKernel(0.1)
@@ -71,13 +71,13 @@ def gaussian_process(X: Any, y: Any, scales: int = 1) -> Any:
         StandardScaler(), GaussianProcessRegressor(kernel, normalize_y=True, random_state=0)
     )
     with warnings.catch_warnings():
-        # The length scale of a feature that is not used has no optimum: it ends at its bound.
+        # The length scale of an unused feature has no optimum and ends at its bound.
         warnings.filterwarnings("ignore", "The optimal value found", ConvergenceWarning)
         return model.fit(X, y)
 
 
 def quarters(name: str, seed: int) -> tuple[Any, Any, Any, Any]:
-    """Return the rows of a real table to fit on (75 %) and to test on, and their labels; skip where it is absent."""
+    """Return training rows (75 %) and test rows of a real data set, with labels; skip if it is not available."""
     try:
         table = load(name, download=False)
     except DataError as error:

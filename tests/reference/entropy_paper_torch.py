@@ -1,4 +1,4 @@
-"""The entropy paper's two neural networks (appendix B), for the tests that have torch. Both have two layers of 100."""
+"""is used."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ SAMPLES = 50
 
 
 def single(values: Any) -> Any:
-    """Return numbers as a tensor of single precision."""
+    """Return numbers as a single-precision tensor."""
     return torch.as_tensor(np.asarray(values, dtype=np.float32))
 
 
 def dropout_network(X: Any, y: Any, seed: int, rate: float = 0.1, epochs: int = 1000) -> Any:
     """Return a network with Monte-Carlo dropout (B.4), as a mixture of 50 samples.
 
-    It takes and gives the units of measurement: its first and its last layer only scale. The last tenth of the rows
-    decides on the noise, by their likelihood. The paper's rate is not in the text that we have, and its 5,000 epochs
-    would take half a minute.
+    Inputs and outputs are in the original units: the first and the last layer only scale. The noise is chosen by the
+    likelihood of the last tenth of the rows. The text available to us does not give the paper's dropout rate; its 5,000
+    epochs would take half a minute.
     """
     torch.manual_seed(seed)
     rows, target = single(X), single(y)[:, None]
@@ -65,9 +65,10 @@ def _affine(weight: Any, bias: Any) -> Any:
 
 
 def bayesian_network(X: Any, y: Any, seed: int, epochs: int = 100) -> Any:
-    """Return a network of two classes with uncertain weights (B.3, Bayes by backprop), as a mixture of 50 samples.
+    """Return a network for two classes with uncertain weights (B.3, Bayes by backprop), as a mixture of 50 samples.
 
-    Weights have independent normal distributions. The prior's standard deviation is not in the text that we have: 1.
+    Weights have independent normal distributions. The text available to us does not give the prior's standard
+    deviation;
     """
     torch.manual_seed(seed)
     rows, label = single(X), single(y)

@@ -1,6 +1,7 @@
-"""Bins chosen by trying everything, from DESIGN 4.4 and the papers' equations alone: slow and plain.
+"""Bins chosen by exhaustive search, from DESIGN 4.4 and the papers' equations alone: slow and simple.
 
-Nothing of the library is used. Sums are exact (`math.fsum`), rows are found by comparison, partitions are listed.
+This file does not use the library. Sums are exact (`math.fsum`), rows are found by comparison, all partitions are
+listed.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import numpy as np
 
 
 def variance(d, w, ddof, kind):
-    """Return the variance of one bin's local effects; None where it has none (DESIGN 4.3)."""
+    """Return the variance of one bin's local effects, or None where it is undefined (DESIGN 4.3)."""
     n = math.fsum(w)
     effective_one = 1.0 if kind == "frequency" else math.fsum(v * v for v in w) / n if n else 1.0
     if kind == "sampling" and len(w) < 2:
@@ -25,7 +26,9 @@ def variance(d, w, ddof, kind):
 
 
 def inside(x, low, high, first, last, closed="left"):
-    """Return which rows lie in a bin: [low, high), the last one closed on both ends; or the mirror image."""
+    """Return which rows are in a bin: [low, high), the last one closed on both ends; or mirrored for
+    ``closed="right"``.
+    """
     if closed == "left":
         return (x >= low) & ((x <= high) if last else (x < high))
     return ((x >= low) if first else (x > low)) & (x <= high)
@@ -36,8 +39,9 @@ def default_least(total):
 
 
 SLOPES, DIFFERENCES = 1e-9, 1e-6
-"""What rounding may be of the largest local effect: DESIGN 4.4's 1e-12 is the square of the second. Slopes that are
-given have less, and hide less behind a tie."""
+"""Rounding errors relative to the largest local effect: DESIGN 4.4's 1e-12 is the square of the second. Given slopes
+have smaller errors, so that fewer differences count as ties.
+"""
 
 
 class Table:
@@ -76,7 +80,7 @@ class Table:
         self.tie = noise**2 * self.size
 
     def of(self, chosen):
-        """Return the cost of one partition, or None where a bin is not allowed."""
+        """Return the cost of one partition, or None where one of its bins is not allowed."""
         costs = [self.cost[pair] for pair in itertools.pairwise(chosen)]
         return None if None in costs else math.fsum(costs)
 
@@ -93,9 +97,9 @@ class Table:
 
 
 def greedy(table, tie):
-    """Merge the neighbours that lower Eq. 13 most until none does; ties are merged, and go to the left.
+    """Merge the adjacent bins that lower Eq. 13 most until no merge lowers it; ties are merged, leftmost first.
 
-    A bin that is not allowed has no cost to lower: those come first, each time the merge that costs least.
+    Bins that are not allowed have no cost and are merged first, each time by the merge that costs least.
     """
     chosen = list(range(len(table.points)))
 

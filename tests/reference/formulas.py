@@ -1,4 +1,4 @@
-"""DESIGN 4.1 to 4.3 by plain loops and exact sums. Nothing of the library is used."""
+"""DESIGN 4.1 to 4.3 by plain loops and exact sums. The library is not used."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 def inverse_ecdf(x, w, k):
     """Return the inverse empirical distribution at 0, 1/k, …, 1, in rational arithmetic (R's type 1).
 
-    The first value whose cumulative weight is at least j/k of the total.
+    It is the first value whose cumulative weight is at least j/k of the total.
     """
     pairs = sorted(zip(x, w, strict=True))
     total = sum((Fraction(v) for _, v in pairs), Fraction(0))
@@ -28,7 +28,7 @@ def inverse_ecdf(x, w, k):
 
 
 def cell_of(value, edges, closed):
-    """Return the cell of a value, -1 if it lies in none: one comparison after another."""
+    """Return the cell of a value, or -1 if no cell contains it, by comparisons in sequence."""
     cells = len(edges) - 1
     for k in range(cells):
         low, high = edges[k], edges[k + 1]
@@ -46,7 +46,7 @@ def weighted_mean(values, w):
 
 @dataclass
 class Accumulated:
-    """An accumulated effect of local effects d at places x, all bins with more than one row."""
+    """An accumulated effect of local effects d at feature values x; all bins have more than one row."""
 
     x: np.ndarray
     d: np.ndarray
@@ -75,7 +75,7 @@ class Accumulated:
         return m2 / (self.n[k] - self.ddof * one)
 
     def size(self, k):
-        """Return n, or (sum w)² / sum w²: what the error of a mean divides by."""
+        """Return n, or (sum w)² / sum w²: the divisor of the variance of a mean."""
         return self.n[k] if self.kind == "frequency" else self.n[k] ** 2 / self.square(k)
 
     def start(self):
@@ -94,14 +94,14 @@ class Accumulated:
         return [v - c for v in self.start()]
 
     def heterogeneity_variance(self):
-        """RHALE Eq. 16."""
+        """Return the heterogeneity at the edges from summed variances (RHALE Eq. 16)."""
         return [
             math.sqrt(math.fsum(self.width[j] ** 2 * self.variance(j) for j in range(k)))
             for k in range(len(self.edges))
         ]
 
     def heterogeneity_std(self):
-        """UALE Eq. 9."""
+        """Return the heterogeneity at the edges from summed standard deviations (UALE Eq. 9)."""
         return [
             math.fsum(self.width[j] * math.sqrt(self.variance(j)) for j in range(k))
             for k in range(len(self.edges))
@@ -136,14 +136,14 @@ class Accumulated:
         ]
 
     def std_error_sum(self):
-        """The draft's Eq. 5, without centring."""
+        """Return the standard errors of the draft's Eq. 5, without centring."""
         return [
             math.fsum(self.width[j] * math.sqrt(self.variance(j) / self.size(j)) for j in range(k))
             for k in range(len(self.edges))
         ]
 
     def df(self):
-        """Satterthwaite: (sum of variances)² / sum of variance²/df; infinite where there is no variance."""
+        """Return Satterthwaite's df: (sum of variances)² / sum of variance²/df; infinite where the variance is zero."""
         out = []
         for k in range(len(self.edges)):
             parts = self.variances(k)
@@ -159,7 +159,7 @@ class Accumulated:
         return f[k] + self.mean[k] * (value - self.edges[k])
 
     def importance(self):
-        """Return the weighted standard deviation of the effect over the rows inside."""
+        """Return the weighted standard deviation of the effect over the rows within the edges."""
         there = [i for rows in self.rows for i in rows]
         values, w = [self.at(self.x[i]) for i in there], [self.w[i] for i in there]
         m = weighted_mean(values, w)
@@ -167,7 +167,7 @@ class Accumulated:
 
 
 def spread_of(values, w, kind="frequency"):
-    """Return mean, unbiased variance and the size that the mean's error divides by."""
+    """Return the mean, the unbiased variance, and the divisor of the variance of the mean."""
     n, square = math.fsum(w), math.fsum(v * v for v in w)
     mean = weighted_mean(values, w)
     m2 = math.fsum(b * (a - mean) ** 2 for a, b in zip(values, w, strict=True))

@@ -1,8 +1,8 @@
-"""Partitions by their risk, found by trying everything: plain formulas over rows, nothing of the library's.
+"""Partitions of least penalized likelihood, found by exhaustive search: plain formulas over rows, without the library.
 
 A bin of n rows costs ``n log((SSE + 3 v) / (n + 3))``: SSE about the rows' mean or about `numpy.polyfit`'s line, v the
-mean of the noise that is given for the rows' cells. A line costs ``t (log N + 1)`` more, a bin ``t (1.5 log(N / K) +
-8)``, where t says how heavy the tails are and K how many bins were found with the price before.
+mean of the noise that is given for the rows' cells. A line adds ``t (log N + 1)``, a bin ``t (1.5 log(N / K) + 8)``,
+where t measures how heavy the tails are and K is the number of bins found with the previous penalty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import skedasis as sd
 
 
 def slopes_as_given(x, d, bins, *, weights=None, method=sd.RHALE, **options):
-    """Explain rows whose slopes are exactly d: they are read from a second column."""
+    """Explain rows whose slopes are exactly d, which are read from a second column."""
 
     def slope(X):
         return np.stack([X[:, 1], np.zeros(len(X))], axis=1)
@@ -43,7 +43,7 @@ def sse(x, d, w, line):
 
 
 class Rows:
-    """Rows in cells, and what each bin of neighbouring cells costs.
+    """Rows in cells, and the cost of each bin of adjacent cells.
 
     Parameters
     ----------
@@ -52,6 +52,7 @@ class Rows:
     noise : sequence of float
         A row's variance in each cell.
     tails : float
+        Factor of the penalties that measures how heavy the tails are.
     """
 
     def __init__(self, cells, noise, tails, *, linear=True, least=5.0):
@@ -64,7 +65,7 @@ class Rows:
             self.cost[a, b], self.lines[a, b] = self.of_bin(a, b)
 
     def of_bin(self, a, b):
-        """Return a bin's cost, less its price, and whether it has a line; infinite where it may not be."""
+        """Return a bin's cost without its penalty, and whether it has a line; infinite where the bin is not allowed."""
         x, d, w = (np.concatenate([c[i] for c in self.cells[a:b]]) for i in range(3))
         n = math.fsum(w)
         if n < self.least and (a, b) != (0, len(self.cells)):
@@ -79,7 +80,7 @@ class Rows:
         return (leaning, True) if leaning < flat else (flat, False)
 
     def price(self, bins):
-        """Return what each bin costs beside, when so many were found before."""
+        """Return the penalty of each bin, given the number of bins found before."""
         return self.tails * (1.5 * math.log(self.total / bins) + 8.0)
 
     def of(self, starts, price):
@@ -99,7 +100,7 @@ class Rows:
         )
 
     def tabled(self, price):
-        """Return the same by a table, for more cells than can be listed."""
+        """Return the same by dynamic programming, for more cells than can be listed."""
         m = len(self.cells)
         best = {0: (0.0, (0,))}
         for b in range(1, m + 1):
@@ -109,7 +110,7 @@ class Rows:
         return best[m][1]
 
     def cheapest(self, search=None):
-        """Return the partition with its price set again for as many bins as were found, while they become more."""
+        """Return the cheapest partition; the penalty is updated for the number of bins found, while that increases."""
         search = search or self.listed
         bins, found = 1, (0, len(self.cells))
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""What the tests of the papers' examples share: settings, and the effects of all seeds."""
+"""Shared by the tests of the papers' examples: settings, and the effects of all seeds."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from skedasis.datasets import SYNTHETIC
 
 SEEDS = 200
 
-# max_bins, alpha, min_points and rows, as the papers have them; where a paper is silent (sections
-# 4.1 and 4.2), as the authors' published experiments have them, with the paper's typical alpha.
+# max_bins, alpha, min_points and rows as in the papers; where a paper does not give them (sections 4.1 and 4.2), as in
+# the authors' published experiments, with the paper's typical alpha.
 SETTINGS = {
     "rhale_introduction": (20, 0.5, 10, 100),
     "running_example": (50, 0.1, 5, 60),
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def effect(example, X, feature, max_bins, alpha, min_points, method=sd.RHALE):
-    """Explain one feature from given slopes."""
+    """Return the effect of one feature from given slopes."""
     bins = sd.Optimal(max_bins=max_bins, alpha=alpha, min_points=min_points, criterion="eq13")
     quantity = sd.prediction(example.f, slope=example.slope)
     return sd.explain(quantity, X, feature, method=method(bins=bins), progress=False)
@@ -49,7 +49,7 @@ def share(conditions):
 
 
 def from_the_left(e):
-    """Return the values at the edges, 0 at the left end, whatever the centring."""
+    """Return the values at the edges, shifted to 0 at the left end, for any centring."""
     return e.value - e.value[0]
 
 

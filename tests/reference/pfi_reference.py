@@ -1,6 +1,6 @@
-"""Permutation importance from its definition alone: plain loops over rows, one row of plain values at a time.
+"""Permutation importance from its definition alone: loops over rows, one row of plain values at a time.
 
-Nothing here knows of batches, blocks, places or containers, and nothing of it is taken from the library.
+This file does not use the library, and has no batches, blocks, column indices or containers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 Row = dict[str, Any]
 Rule = Callable[[Row], float]
-"""A model of one row, of values by name."""
+"""A model of one row, which is a mapping from names to values."""
 
 
 def rows_of(X: Any) -> list[Row]:
@@ -33,12 +33,12 @@ def is_missing(value: Any) -> bool:
 
 
 def as_model(rule: Rule) -> Callable[[Any], np.ndarray]:
-    """Return a rule of one row as a model of many, in whatever container."""
+    """Return a rule for one row as a model for many rows, in any container."""
     return lambda X: np.array([rule(row) for row in rows_of(X)])
 
 
 def moved(row: Row, donor: Row, columns: Iterable[str]) -> Row:
-    """Return a row with some of its values taken from another."""
+    """Return a row with some of its values replaced by those of a donor row."""
     return {**row, **{c: donor[c] for c in columns}}
 
 
@@ -50,9 +50,10 @@ def all_pairs(
     weights: Sequence[float] | None = None,
     within: Sequence[Any] | None = None,
 ) -> float:
-    """Return the mean rise over all ordered pairs of rows, each row with itself included.
+    """Return the mean increase over all ordered pairs of rows, pairs of a row with itself included.
 
-    `rule(row, label)`; with `within`, pairs are rows of the same group only, and each receiver counts by its weight.
+    The arguments of `rule` are row and label. With `within`, only rows of the same group form pairs, and each recipient
+    counts with its weight.
     """
     labels = [None] * len(rows) if labels is None else labels
     w = [1.0] * len(rows) if weights is None else weights
@@ -76,7 +77,7 @@ def by_permutation(
     labels: Sequence[Any] | None = None,
     weights: Sequence[float] | None = None,
 ) -> float:
-    """Return the mean rise where row i takes its values from row `lenders[i]` (entropy_importance Eq. 1)."""
+    """Return the mean increase where the donor of row i is row `lenders[i]` (entropy_importance Eq. 1)."""
     labels = [None] * len(rows) if labels is None else labels
     w = [1.0] * len(rows) if weights is None else weights
     rises = [

@@ -1,8 +1,8 @@
-"""RHALE's bins from the paper alone: Eq. 11, 13 and 14 written down as they stand, slow and plain.
+"""RHALE's bins from the paper alone: Eq. 11, 13 and 14 as printed, slow and simple.
 
-Nothing of the library is used here. The table `T(i, j)` of Eq. 14, which the library replaces by
-one array, is kept: row i holds the best cost of reaching each grid point with exactly i bins, so
-*ties go to fewer bins* can be read off it.
+This file does not use the library. The table `T(i, j)` of Eq. 14, which the library replaces by one array, is kept:
+row i holds the best cost of reaching each grid point with exactly i bins, so that ties can be resolved in favour of
+fewer bins.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Binning:
-    """Edges, their cost (Eq. 13), and per bin rows, mean (Eq. 10) and deviation (Eq. 11)."""
+    """Edges, their cost (Eq. 13), and for each bin its count, mean (Eq. 10) and standard deviation (Eq. 11)."""
 
     edges: np.ndarray
     cost: float
@@ -30,7 +30,7 @@ class Binning:
 
     @property
     def heterogeneity(self) -> np.ndarray:
-        """Return STD at the edges (Eq. 16)."""
+        """Return the heterogeneity (STD) at the edges (Eq. 16)."""
         steps = (np.diff(self.edges) * self.std) ** 2
         return np.sqrt(np.concatenate([[0.0], np.cumsum(steps)]))
 
@@ -48,7 +48,7 @@ def members(x: np.ndarray, low: float, high: float, last: bool) -> np.ndarray:
 
 
 def bin_cost(d: np.ndarray, width: float, total: int, alpha: float, min_points: int) -> float:
-    """Return B(l, j): tau * variance * width, infinite where the bin holds too few rows."""
+    """Return B(l, j): tau * variance * width, or infinity where the bin has too few rows."""
     if len(d) < max(min_points, 2):
         return np.inf
     return (1.0 - alpha * len(d) / total) * float(np.var(d, ddof=1)) * width
@@ -74,7 +74,7 @@ def tie(x: np.ndarray, d: np.ndarray) -> float:
 
 
 def describe(x: np.ndarray, d: np.ndarray, edges: np.ndarray, alpha: float) -> Binning:
-    """Return the statistics of given bins; one of fewer than two rows has no std."""
+    """Return the statistics of given bins; the std of a bin with fewer than two rows is NaN."""
     last = len(edges) - 2
     rows = [d[members(x, edges[k], edges[k + 1], k == last)] for k in range(last + 1)]
     costs = [bin_cost(r, w, len(x), alpha, 0) for r, w in zip(rows, np.diff(edges), strict=True)]

@@ -1,4 +1,4 @@
-"""Agreement with scikit-learn, PyALE 1.2.0 and effector 0.6.0, where they mean the same."""
+"""Agreement with scikit-learn, PyALE 1.2.0 and effector 0.6.0, where their definitions are the same."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import skedasis as sd
 from tests.laws.strategies import near
 from tests.reference.exhaustive_partitions import Table
 
-sklearn = pytest.importorskip("sklearn", reason="scikit-learn is what is compared with")
+sklearn = pytest.importorskip("sklearn", reason="scikit-learn is the reference")
 
 SEEDS = range(4)
 
 
 def rows(seed, n=120):
-    """Return correlated rows, a column of few values, a target and weights."""
+    """Return correlated rows, one column with few values, a target and weights."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 4))
     X[:, 1] += X[:, 0]
@@ -60,7 +60,7 @@ def brute(model, X, feature, grid, weights=None, kind="average", **options):
     from sklearn.inspection import partial_dependence
 
     if "custom_values" not in inspect.signature(partial_dependence).parameters:
-        pytest.skip("scikit-learn takes grids of one's own since 1.7")
+        pytest.skip("custom grids need scikit-learn 1.7 or newer")
     return partial_dependence(
         model,
         X,
@@ -107,7 +107,7 @@ def test_pdp_and_ice_of_classifiers_are_scikit_learns(name, classes):
     for place, class_ in enumerate(model.classes_):
         quantity = sd.probability(model, class_=class_)
         found = brute(model, X, 1, grid, weights, **options)["average"]
-        # Of two classes scikit-learn gives the second one's alone.
+        # For two classes scikit-learn returns only the second one's values.
         want = found[place] if len(found) > 1 else found[0] if place == 1 else 1 - found[0]
         e = sd.explain(quantity, X, 1, method=sd.PDP(grid=grid), sample_weight=weights)
         near(e.value, want, 1e-12, "PDP")
@@ -127,7 +127,7 @@ def test_a_bare_classifier_of_two_means_the_class_that_scikit_learn_means():
 
 
 def test_pdp_of_a_data_frame_is_scikit_learns():
-    pandas = pytest.importorskip("pandas", reason="data frames are compared as pandas has them")
+    pandas = pytest.importorskip("pandas", reason="data frames are compared in pandas")
     X, y, weights = rows(5)
     frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
     model = regressors()["forest"].fit(frame, y)
@@ -143,11 +143,11 @@ def test_pdp_of_a_data_frame_is_scikit_learns():
 @pytest.mark.parametrize("bins", [1, 5, 20, 100])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_ale_is_pyales(bins, seed):
-    """Edges by the inverse empirical distribution, cells closed on the right, centred by the bins' mid-values."""
+    """As in PyALE: edges by the inverse empirical distribution, cells closed on the right, mid-values centred."""
     pandas = pytest.importorskip("pandas", reason="PyALE takes pandas data frames")
     if pandas.__version__.startswith("2."):
-        pytest.skip("PyALE slices a float index by place, which pandas 2 takes for labels")
-    pytest.importorskip("PyALE", reason="PyALE is what is compared with: pip install PyALE==1.2.0")
+        pytest.skip("PyALE slices a float index by position, which pandas 2 treats as labels")
+    pytest.importorskip("PyALE", reason="PyALE is the reference: pip install PyALE==1.2.0")
     from PyALE._src.ALE_1D import aleplot_1D_continuous
 
     X, y, _ = rows(seed)
@@ -156,11 +156,12 @@ def test_ale_is_pyales(bins, seed):
     model = regressors()["boosting"].fit(frame, y)
     for j, name in enumerate(names):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # PyALE's own, about pandas
+            warnings.simplefilter("ignore")  # warnings that pandas raises in PyALE
             theirs = aleplot_1D_continuous(frame, model, name, grid_size=bins, include_CI=False)
         e = sd.explain(model, frame, name, method=sd.ALE(bins=bins))
         if not np.array_equal(e.x, theirs.index):
-            # PyALE multiplies n by a rounded k / K; where it lands beside the rank, its edges are given to us.
+            # PyALE multiplies n by a rounded k / K; where the product misses the rank, the library is given PyALE's
+            # edges.
             assert np.isin(theirs.index, X[:, j]).all()
             e = sd.explain(model, frame, name, method=sd.ALE(bins=sd.Edges(theirs.index)))
         np.testing.assert_array_equal(e.x, theirs.index)
@@ -172,7 +173,7 @@ def test_ale_is_pyales(bins, seed):
 
 
 def smooth(seed, n=400):
-    """Return rows off every grid, a model and its derivatives."""
+    """Return rows that are not on a grid, a model and its derivatives."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 3))
 
@@ -189,7 +190,7 @@ def smooth(seed, n=400):
 
 def effectors_rhale(X, f, slope, binning):
     effector = pytest.importorskip(
-        "effector", reason="effector is what is compared with: pip install effector==0.6.0"
+        "effector", reason="effector is the reference: pip install effector==0.6.0"
     )
     rhale = effector.RHALE(X, f, slope, nof_instances="all")
     rhale.fit("all", binning_method=binning, centering=False)
@@ -200,7 +201,7 @@ def effectors_rhale(X, f, slope, binning):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_dale_is_effectors_rhale_with_fixed_bins(bins, seed):
     partitioning = pytest.importorskip(
-        "effector.axis_partitioning", reason="effector is what is compared with"
+        "effector.axis_partitioning", reason="effector is the reference"
     )
     X, f, slope = smooth(seed)
     binning = partitioning.Fixed(nof_bins=bins, min_points_per_bin=0)
@@ -223,9 +224,9 @@ def test_dale_is_effectors_rhale_with_fixed_bins(bins, seed):
     ("bins", "least", "alpha"), [(8, 10, 0.3), (20, 20, 0.2), (60, 5, 0.0), (40, 30, 0.7)]
 )
 def test_optimal_bins_are_effectors_or_better(seed, bins, least, alpha):
-    """Under effector's definition: Eq. 13 with variances that divide by n."""
+    """effector's definition is Eq. 13 with variances that divide by n."""
     partitioning = pytest.importorskip(
-        "effector.axis_partitioning", reason="effector is what is compared with"
+        "effector.axis_partitioning", reason="effector is the reference"
     )
     X, _, slope = smooth(seed)
     rng = np.random.default_rng(seed)
@@ -248,7 +249,7 @@ def test_optimal_bins_are_effectors_or_better(seed, bins, least, alpha):
     )
     ours, others = (cost_of(x, d, edges, least, alpha) for edges in (e.x, theirs))
     assert ours <= others * (1 + 1e-12)
-    # Both claim the optimum of the same problem: then they are equal.
+    # Both solve the same problem, so the optima are equal.
     assert ours == pytest.approx(others, rel=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""ALE statistics by simulation: coverage of the intervals, and p-values of features that say nothing."""
+"""ALE statistics by simulation: coverage of the intervals, and p-values of features without effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CURVES: dict[str, tuple[Any, Any]] = {
 
 
 def truth(curve: Any, bins: int, y: np.ndarray) -> list[float]:
-    """Return ALED, the ends of ALER and NALED of a curve with straight pieces, of uniform x."""
+    """Return ALED, the ends of ALER and NALED of a piecewise linear curve for uniform x."""
     x = (np.arange(100_000) + 0.5) / 100_000
     edges = np.linspace(0, 1, bins + 1)
     f = np.interp(x, edges, curve(edges))
@@ -33,7 +33,7 @@ def truth(curve: Any, bins: int, y: np.ndarray) -> list[float]:
 
 
 def covered(shape: str, size: float, rows: int, bins: int, runs: int) -> tuple[np.ndarray, float]:
-    """Return how often the intervals hold the truth, and how often an effect is told to be noise."""
+    """Return the coverage of the intervals, and how often an effect is reported as noise."""
     f, slope = (lambda x, g=g: size * g(x) for g in CURVES[shape])
     y = np.linspace(-0.5, 0.5, rows)
     known = truth(f, bins, y)
@@ -69,7 +69,7 @@ CASES = [
 def test_intervals_cover(shape: str, size: float, rows: int, bins: int, measured: Any) -> None:
     share, noise = covered(shape, size, rows, bins, 1000)
     about: dict[str, Any] = {"draws": 1000, "rows": rows, "seed": "[3, run]"}
-    # Three standard errors of 1,000 runs are 2 points.
+    # Three standard errors of 1,000 runs are 2 percentage points.
     limits = {"low": 0.89, "high": 0.985} if size >= 0.3 and shape == "wave" else {"low": 0.89}
     for name, one in zip(("ALED", "ALER low", "ALER high", "NALED"), share, strict=True):
         measured(name, one, **about, **limits)
@@ -113,8 +113,8 @@ def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any)
         st = es.statistics(null=null, replicates=2)
         given[run] = st["x2"].p_value, *st["x2"].p_aler
         weak[run] = st["x1"].p_value
-        # Features that are not used tie at zero and have p = 1. Ties broken by lot, and p spread between its 40 values,
-        # what is uniform for exchangeable features is continuous.
+        # Features that are not used tie at zero and have p = 1. With ties broken at random, and p randomized within its
+        # 40 values, p is continuous and uniform for exchangeable features.
         size = np.array([1, -1, 1]) * [st["x2"].aled, *st["x2"].aler]
         drawn = np.array([1, -1, 1]) * null.draws["x2"]
         slack = 1e-9 * np.abs(drawn).max()

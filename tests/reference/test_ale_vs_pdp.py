@@ -1,4 +1,4 @@
-"""The examples of ale_vs_pdp (chapter 6): closed forms, and where a PDP is thrown off by rows that cannot be."""
+"""The examples of ale_vs_pdp (chapter 6): closed forms, and PDPs that are distorted by extrapolation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.reference import aleplot_reference as reference
 from tests.reference.aleplot_cases import case
 
 A, B = 0.0, 0.5
-"""x1 is uniform between them; x2 is normal, and x3 normal about x2 with x1 for its standard deviation."""
+"""x1 is uniform between them; x2 is normal, and x3 is normal with mean x2 and standard deviation x1."""
 
 
 def rows(n, seed, mu=5.0, sigma=1.0):
@@ -28,7 +28,7 @@ def product(X):
 
 
 def changed(X):
-    """Return the modified Example 1 (6.2.2.3): x3³ where no data lies."""
+    """Return the modified Example 1 (6.2.2.3): x3³ in a region without data."""
     strange = (X[:, 2] >= 6) & (X[:, 1] <= 4)
     return np.where(strange, X[:, 2] ** 3, product(X))
 
@@ -42,10 +42,10 @@ def additive(X):
 
 
 def second_order(x1, x2, mu=5.0, sigma=1.0):
-    """Return the second-order ALE of x1 and x2.
+    """Return the second-order ALE of x1 and x2, which is the last line of 6.5.1.
 
-    The last line of 6.5.1. (In its first lines z_0 lacks a square, and the corrected effect a factor of one half
-    and a sign; the last line is what the right ones lead to.)
+    In the first lines of 6.5.1 z_0 lacks a square, and the corrected effect lacks a factor of one half and a sign; the
+    corrected lines lead to the last line.
     """
     m2 = mu**2 + sigma**2
     middle = (A + B) / 2
@@ -53,9 +53,9 @@ def second_order(x1, x2, mu=5.0, sigma=1.0):
 
 
 def with_main(x1, x2, mu=5.0, sigma=1.0):
-    """Return the same with both main effects, worked out as in 6.5.1.
+    """Return the second-order ALE plus both main effects, derived as in 6.5.1.
 
-    E[x2 x3 | x1] = mu² + sigma² and E[x1 x3 | x2] = x2 (a + b) / 2 are the slopes of these.
+    The slopes of the main effects are E[x2 x3 | x1] = mu² + sigma² and E[x1 x3 | x2] = x2 (a + b) / 2.
     """
     m2, middle = mu**2 + sigma**2, (A + B) / 2
     return second_order(x1, x2) + m2 * (x1 - middle) + middle / 2 * (x2**2 - m2)
@@ -71,7 +71,7 @@ def error(s, truth, seed=99, n=20_000):
 
 @pytest.mark.parametrize("main", [False, True])
 def test_second_order_ale_comes_to_its_closed_form(main):
-    """Appendix 6.5.1: the error falls as rows, and bins with them, become more."""
+    """Appendix 6.5.1: the error decreases with more rows and more bins."""
     truth = with_main if main else second_order
     errors = []
     for n, bins in ((500, 8), (5_000, 16), (50_000, 32)):
@@ -88,7 +88,7 @@ def test_second_order_ale_comes_to_its_closed_form(main):
 
 @pytest.mark.parametrize("bins", [5, 20])
 def test_mixed_derivatives_and_differences_are_the_same_here(bins):
-    """6.5.1 starts from the mixed derivative, x3, which does not change within a cell."""
+    """6.5.1 starts from the mixed derivative, x3, which is constant for a row within its cell."""
     X = rows(5_000, 3)
     q = sd.prediction(product, mixed=lambda X, j, k: X[:, 3 - j - k])
     want = sd.explain(q, X, (0, 1), method=sd.ALE(bins=bins))
@@ -110,11 +110,11 @@ def conditional_mean(z, mu, sigma):
 
 
 def test_first_order_ales_are_quadratic_and_pdps_straight():
-    """6.1.1, figures 6.1 and 6.2: x3 follows x2, so each alone acts by its square."""
+    """6.1.1, figures 6.1 and 6.2: x3 is correlated with x2, so the ALE of each is quadratic."""
     X = rows(40_000, 0, mu=2.0, sigma=2.0)
     for j in (1, 2):
         e = sd.explain(product, X, j, method=sd.ALE(bins=100, center="start"))
-        inner = e.x[1:-1]  # the end bins of a normal feature stay wide, however many rows
+        inner = e.x[1:-1]  # the end bins of a normal feature stay wide for any number of rows
         if j == 1:
             want = inner**2 / 8  # the integral of E[x1 x3 | x2 = z] = z / 4
         else:
@@ -126,7 +126,7 @@ def test_first_order_ales_are_quadratic_and_pdps_straight():
         size = np.ptp(want)
         near(got - got.mean(), want - want.mean(), 0.03 * size, f"x{j + 1}")
         line = np.polyval(np.polyfit(inner, got, 1), inner)
-        assert np.abs(got - line).max() > 0.2 * size  # no straight line
+        assert np.abs(got - line).max() > 0.2 * size  # not a straight line
         p = sd.explain(product, X, j, method=sd.PDP(grid=inner))
         others = np.prod(np.delete(X, j, axis=1), axis=1).mean()
         near(p.value, inner * others, 1e-12 * np.abs(p.value).max(), "PDP")
@@ -137,7 +137,7 @@ def test_first_order_ales_are_quadratic_and_pdps_straight():
 
 @pytest.mark.parametrize("pair", [(0, 1), (1, 2), (2, 0)])
 def test_additive_models_have_no_second_order_effect_and_the_pdp_as_sum(pair):
-    """6.2.2.1, figures 6.9 and 6.10: the ALE is zero; with main effects it is the PDP but for a constant."""
+    """6.2.2.1, figures 6.9 and 6.10: the ALE is zero; with main effects it equals the PDP up to a constant."""
     X = rows(400, 1, mu=2.0, sigma=2.0)
     s = sd.explain(additive, X, pair, method=sd.ALE(bins={"x0": 6, "x1": 9, "x2": 12}))
     size = np.abs(additive(X)).max()
@@ -153,9 +153,9 @@ def test_additive_models_have_no_second_order_effect_and_the_pdp_as_sum(pair):
 
 @law(examples=25, thorough=300, seed=st.integers(0, 2**32 - 1), k=st.integers(1, 9))
 def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
-    """6.2.2.1: "the main effects (1D ALEs)". They come from the surface's own model rows.
+    """6.2.2.1: "the main effects (1D ALEs)". They are computed from the surface's own model rows.
 
-    Exactly so where the other feature is a category.
+    They are exact where the other feature is a category.
     """
     c = case(seed)
     w, orders = c.weights_of_plain, c.orders
@@ -177,7 +177,7 @@ def test_main_effects_of_a_surface_are_the_features_own_ales(seed, k):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_main_effects_of_numbers_are_exact_where_the_other_acts_linearly(seed):
-    """The same of two numbers: x1 x2 x3 is a straight line along each; DALE's come from slopes, whatever the model."""
+    """For two numbers: x1 x2 x3 is linear in each; the main effects of DALE come from slopes, for any model."""
     X = rows(300, seed)
     s = sd.explain(product, X, (0, 1), method=sd.ALE(bins={"x0": 9, "x1": 5}))
     for axis, k in ((0, 9), (1, 5)):
@@ -187,7 +187,7 @@ def test_main_effects_of_numbers_are_exact_where_the_other_acts_linearly(seed):
     q = sd.prediction(product, slope=lambda X: slopes[: len(X)], mixed=lambda X, j, k: X[:, 2])
     d = sd.explain(q, X, (0, 1), method=sd.DALE(bins=sd.Quantile(6)))
     for axis in (0, 1):
-        # A model that is linear in the feature, with the row's own slope, rises by slope times width.
+        # The difference of a model that is linear in the feature, with the row's own slope, is slope times width.
         Z = np.column_stack([X, slopes[:, axis]])
         want = reference.ale_1d(lambda Z, axis=axis: Z[:, axis] * Z[:, 3], Z, axis, 6).value
         near(d.main[axis], want, 1e-11 * np.abs(want).max(), "DALE")
@@ -201,8 +201,8 @@ def test_main_effects_of_numbers_are_exact_where_the_other_acts_linearly(seed):
 def test_rows_that_cannot_be_throw_the_pdp_off_and_not_the_ale(n, seed):
     """6.2.2.3, figure 6.12: f is changed where x3 >= 6 and x2 <= 4, four standard deviations from any row.
 
-    Every sixth row has x3 >= 6, and x3³ of 216 and more: set to x2 <= 4 these add some 40 to a PDP whose values are
-    between 0 and 20. An ALE moves rows inside their own cells, and the change is never seen.
+    Every sixth row has x3 >= 6, and hence x3³ of 216 and more. Moving these rows to x2 <= 4 adds about 40 to a PDP with
+    values between 0 and 20. An ALE moves rows inside their own cells only, where f is unchanged.
     """
     X = rows(n, seed)
     assert (changed(X) == product(X)).all()
@@ -221,7 +221,7 @@ def test_rows_that_cannot_be_throw_the_pdp_off_and_not_the_ale(n, seed):
     assert (thrown[:, low] > pdp[:, low] + 0.9 * added).all()
     assert thrown[0, 0] > 200 * pdp[0, 0]
     np.testing.assert_array_equal(thrown[:, ~low], pdp[:, ~low])
-    # f rises with x2 everywhere, by 1.75 from 2.5 to 4.5 (6.5.1); the PDP falls by ten times that and more.
+    # f increases with x2 everywhere, by 1.75 from 2.5 to 4.5 (6.5.1); the PDP decreases by over ten times as much.
     assert with_main(0.25, 4.5) - with_main(0.25, 2.5) == pytest.approx(1.75)
     assert thrown[1, 2] - thrown[1, 0] < -0.6 * added
     x1, x2 = np.meshgrid([0.1, 0.25, 0.4], [3.5, 4.0, 4.5], indexing="ij")

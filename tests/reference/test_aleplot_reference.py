@@ -1,4 +1,4 @@
-"""The reference of Apley & Zhu's ALE is itself held against closed forms and sums done by hand."""
+"""Tests of the reference implementation of Apley & Zhu's ALE against closed forms and sums computed by hand."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ def test_edges_by_hand():
     assert quantile_edges([3, 1, 2], 1).tolist() == [1, 3]
     assert quantile_edges([0, 0, 0, 0, 7], 5).tolist() == [0, 7]
     assert quantile_edges([4, 4], 3).tolist() == [4]
-    # Half of the weight is reached at 2, exactly.
+    # The cumulative weight at 2 is exactly half of the total.
     assert quantile_edges([1, 2, 3], 2, [1, 1, 2]).tolist() == [1, 2, 3]
-    # A row of weight 0 is not even an end.
+    # A row of weight 0 does not change the first or last edge.
     assert quantile_edges([0, 1, 2, 9], 2, [0, 1, 1, 0]).tolist() == [1, 2]
 
 
@@ -128,7 +128,7 @@ def test_what_the_rules_do_not_speak_of_is_refused():
 
 
 def test_number_by_hand():
-    # Edges 0, 1, 3; the rows of a bin have other x1: mean rises 1 · (2 + 4) / 2 and 2 · 5.
+    # Edges 0, 1, 3; the rows of a bin differ in x1: mean differences 1 · (2 + 4) / 2 and 2 · 5.
     X = np.array([[0.0, 2.0], [1.0, 4.0], [2.0, 3.0], [3.0, 7.0]])
     curve = ale_1d(lambda X: X[:, 0] * X[:, 1], X, 0, 2)
     assert curve.edges.tolist() == [0, 1, 3]
@@ -211,7 +211,7 @@ def test_a_pair_and_its_transpose():
 
 
 def test_main_effects_and_mean_of_the_result_are_zero():
-    # Written with arrays for each kind, where the reference has one loop for all.
+    # Computed with arrays for each kind, where the reference has one loop for all kinds.
     X, w = mixed()
     e = PAIRS["numbers"](tangled, X, w)
     n, F = e.count, e.value
@@ -233,7 +233,7 @@ def test_main_effects_and_mean_of_the_result_are_zero():
 
 
 def test_two_levels_accumulate_alike_as_category_and_as_number():
-    # A binary feature as a number has one bin, in which every row goes from 0 to 1.
+    # A binary feature as a number has one bin, in which every row is moved from 0 to 1.
     X, w = mixed()
     X[:, 2], X[:, 3] = X[:, 2] == 1, X[:, 3] > 10
     both = [0.0, 1.0]
@@ -247,18 +247,18 @@ def test_two_levels_accumulate_alike_as_category_and_as_number():
 
 
 def product_rows(first, second):
-    """Return every pair of values once."""
+    """Return all pairs of values."""
     return np.array([[a, b] for a in first for b in second], dtype=float)
 
 
 def centred(part, count, ends):
-    """Return a part of a product at its points less its mean over places, ends averaged."""
+    """Return a factor of a product at its points, less its mean over places, where ends are averaged."""
     middle = (part[1:] + part[:-1]) / 2 if ends == 2 else part
     return part - np.average(middle, weights=count)
 
 
 def test_product_on_a_lattice():
-    # Counts are products there, so that the effect of u(x0) v(x1) is (u − ū)(v − v̄).
+    # Here counts are products, so that the effect of u(x0) v(x1) is (u − ū)(v − v̄).
     X = product_rows([0, 1, 2, 3, 10], [-2, 0, 1, 1.5])
     e = ale_2d(lambda X: X[:, 0] * X[:, 1], X, 0, 1, 5, 2)
     assert e.points_j.tolist() == [0, 1, 2, 3, 10]
@@ -298,7 +298,7 @@ def test_product_of_two_categories_on_a_lattice():
 
 
 def test_numbers_by_hand():
-    # Of the cells 1 and 9 are known; both others lie as far from the one as from the other: 5.
+    # The cells 1 and 9 are known; the other two are equally far from both: 5.
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
     e = ale_2d(lambda X: X[:, 0] ** 2 * X[:, 1] ** 2, X, 0, 1, 2, 2)
     assert e.count.tolist() == [[2, 0], [0, 1]]
@@ -320,7 +320,7 @@ def test_cells_of_numbers_are_as_far_apart_as_their_centres():
 
 
 def test_category_and_number_by_hand():
-    # Jump 0 has no row in bin 1. Half a unit from it lie (0, 0), mean 1, and (1, 1), mean 6.
+    # Jump 0 has no row in bin 1. The cells (0, 0), mean 1, and (1, 1), mean 6, are half a unit away.
     height = np.array([0.0, 1.0, 3.0])
     X = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [2.0, 2.0]])
     e = ale_cat_num(lambda X: height[X[:, 0].astype(int)] * X[:, 1] ** 2, X, 0, 1, [0, 1, 2], 2)
@@ -335,7 +335,7 @@ def test_category_and_number_by_hand():
 
 
 def test_categories_by_hand():
-    # Double differences are 1 + x2: of the rows at levels 0, 1 and at levels 1, 2.
+    # Double differences are 1 + x2, for the rows at levels 0, 1 and at levels 1, 2.
     X = np.array([[0.0, 0, 0], [1, 1, 1], [2, 1, 2], [2, 1, 4]])
     e = ale_cat_cat(lambda X: X[:, 0] * X[:, 1] * (1 + X[:, 2]), X, 0, 1, [0, 1, 2], [0, 1])
     near(e.cells.mean, [[3 / 2], [10 / 3]])
@@ -346,7 +346,7 @@ def test_categories_by_hand():
 
 
 def test_empty_cells_of_categories_take_the_nearest_in_units_of_the_axes():
-    # Levels 0 and 1 of x0 meet only level 0 of x1. One jump of x0 is 1/2, one of x1 is 1/3.
+    # Levels 0 and 1 of x0 occur only with level 0 of x1. One jump of x0 is 1/2, one of x1 is 1/3.
     X = np.array([[0.0, 0, 1], [1, 0, 1], [2, 0, 3], [2, 1, 4], [2, 2, 8], [2, 3, 16]])
     e = ale_cat_cat(lambda X: X[:, 0] * X[:, 1] * X[:, 2], X, 0, 1, [0, 1, 2], [0, 1, 2, 3])
     assert e.cells.empty.tolist() == [[False, True, True], [False, False, False]]
@@ -355,14 +355,14 @@ def test_empty_cells_of_categories_take_the_nearest_in_units_of_the_axes():
 
 def test_nearest_cells():
     holes = np.array([[1.0, np.nan, 5.0], [np.nan, np.nan, np.nan]])
-    # Plain distances, and ties: (0, 1) has two; (1, 1) has two; 1e-12 apart is a tie, 1e-6 is not.
+    # Unweighted distances, and ties: (0, 1) has two; (1, 1) has two; 1e-12 apart is a tie, 1e-6 is not.
     assert nearest_filled(holes, [0, 1], [0, 1, 2]).tolist() == [[1, 3, 5], [1, 3, 5]]
     assert nearest_filled(holes, [0, 1], [0, 1, 2 + 1e-12])[0].tolist() == [1, 3, 5]
     assert nearest_filled(holes, [0, 1], [0, 1, 2 + 1e-6])[0].tolist() == [1, 1, 5]
 
 
 def test_units_of_a_number_do_not_matter():
-    # Empty cells would take other neighbours if an axis were not divided by its range.
+    # Empty cells would have other nearest cells if an axis were not divided by its range.
     X, w = mixed(n=30)
     scaled = X * [1e9, 1.0, 1.0, 1.0, 1.0]
     plain = ale_2d(tangled, X, 0, 1, 8, 8, w)
@@ -379,15 +379,15 @@ def test_example_of_the_appendix(seed):
     X = np.column_stack([x1, x2, rng.normal(x2, x1)])
     e = ale_2d(lambda X: X.prod(axis=1), X, 0, 1, 20, 20)
     limit = np.outer(e.points_j - (a + b) / 2, e.points_l**2 - mu**2 - sigma**2) / 2
-    inner = np.s_[:, 1:-1]  # the end bins of a normal feature stay wide, however many rows
+    inner = np.s_[:, 1:-1]  # the end bins of a normal feature stay wide for any number of rows
     near(e.value[inner], limit[inner], 0.07)
     near(e.value, limit, 0.2)
 
 
 @pytest.mark.parametrize(("n", "k"), [(30, 10), (60, 30), (120, 10)])
 def test_example_of_the_appendix_without_chance(n, k):
-    # The same derivation for X2 ~ U(4, 6): E[X2²] = 5² + 2²/12 takes the place of μ² + σ². Rows
-    # at the middles of n × n squares, X3 = X2 ± X1: what is left is of the squares' width, 1/n.
+    # The same derivation for X2 ~ U(4, 6): E[X2²] = 5² + 2²/12 replaces μ² + σ². The rows are at the centres of n × n
+    # squares, with X3 = X2 ± X1: the remaining error is of the order of the squares' width, 1/n.
     middle = (np.arange(n) + 0.5) / n
     X = product_rows(0.5 * middle, 4 + 2 * middle)
     X = np.concatenate([np.column_stack([X, X[:, 1] + sign * X[:, 0]]) for sign in (-1, 1)])
@@ -423,7 +423,7 @@ def test_the_callers_array_is_left_alone():
 
 
 def test_distance_of_numbers_is_that_of_kolmogorov_and_smirnov():
-    # Of 100 different values the 100 quantiles of type 7 are the values themselves.
+    # For 100 distinct values the 100 quantiles of type 7 are the values themselves.
     rng = np.random.default_rng(1)
     codes = rng.permutation(np.arange(100) % 3).astype(float)
     first, second = rng.normal(size=100) + codes, rng.exponential(size=100)
@@ -436,7 +436,7 @@ def test_distance_of_numbers_is_that_of_kolmogorov_and_smirnov():
 
 
 def test_distance_at_quantiles_only():
-    # Of 0, …, 200 they are 200 j / 99: 0, 2.02, …, 68.69, …, 98.99, 101.01, …, 200.
+    # For 0, …, 200 they are 200 j / 99: 0, 2.02, …, 68.69, …, 98.99, 101.01, …, 200.
     alone = [100, 101, 68, 69, 0, 1]
     codes = [1 + alone.index(v) if v in alone else 0 for v in range(201)]
     d = similarity_order([list(range(201))], codes, range(7), [True]).distances
@@ -447,7 +447,7 @@ def test_distance_at_quantiles_only():
 
 
 def test_distance_of_categories_by_hand():
-    # Shares (1/2, 1/2, 0) and (0, 1/4, 3/4): half of 1/2 + 1/4 + 3/4.
+    # Fractions (1/2, 1/2, 0) and (0, 1/4, 3/4): half of 1/2 + 1/4 + 3/4.
     codes, other = [7, 7, 8, 8, 8, 8], [0, 1, 1, 2, 2, 2]
     found = similarity_order([other], codes, [7, 8], [False])
     near(found.distances, [[0, 0.75], [0.75, 0]])

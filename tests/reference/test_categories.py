@@ -1,4 +1,4 @@
-"""Effects of categories against `aleplot_reference`, against one another, and against PyALE 1.2.0."""
+"""Effects of categories compared with `aleplot_reference`, between codings, and with PyALE 1.2.0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 
 def same_steps(e, want, size):
-    """Compare the values at the levels, the steps between them, and the levels' weights."""
+    """Compare the values at the levels, the differences between levels, and the levels' weights."""
     tolerance = 1e-9 * np.abs(want.value).max() + 1e-13 * size
     near(e.value, want.value, tolerance, "value")
     near(e.bins.effect, want.mean, tolerance + 1e-9 * np.abs(want.mean).max(initial=0), "steps")
@@ -32,7 +32,7 @@ def same_steps(e, want, size):
 
 @law(**CASES)
 def test_a_given_order(seed):
-    """Each step pools the rows of both its levels; accumulated, centred by level frequency."""
+    """Each step pools the rows of both its levels; values are accumulated, and centred by level frequency."""
     c = case(seed)
     for name in NOMINAL:
         order = c.orders[name]
@@ -49,12 +49,12 @@ def test_a_given_order(seed):
 
 @law(**CASES)
 def test_the_order_of_similarity(seed):
-    """Levels by one-dimensional classical scaling of their distances in the other features.
+    """Levels are ordered by one-dimensional classical scaling of their distances in the other features.
 
-    The direction is arbitrary, and levels with the same coordinate may stand either way round.
+    The direction is arbitrary, and levels with the same coordinate may come in any order.
     """
     c = case(seed)
-    # The reference knows no weights here: of weights that are no repetitions only the rows count.
+    # The reference does not support weights here: weights that are not repetitions are ignored.
     plain, weights = (
         (c.plain, c.weights) if c.weights_of_plain is None else (c.X.astype(float), None)
     )
@@ -80,7 +80,7 @@ def test_the_order_of_similarity(seed):
 
 @law(examples=25, thorough=200, seed=CASES["seed"])
 def test_text_in_a_data_frame(seed):
-    """The same levels as text, of a frame whose other columns are numbers: given order, and PDP."""
+    """The same levels as text, in a data frame whose other columns are numbers: given order, and PDP."""
     c = case(seed)
     model, frame = c.framed()
     for j, name in ((2, "x2"), (3, "x3")):
@@ -96,7 +96,7 @@ def test_text_in_a_data_frame(seed):
         near(p.value, np.diag(both.value), 1e-12 * c.size, "PDP")
 
 
-# ------------------------------------------------------- one-hot blocks: the same feature, another coding
+# ----------------------------------------------------- one-hot blocks: another coding of the same feature
 
 
 COLOURS = np.array(["red", "green", "blue", "grey"])
@@ -104,7 +104,7 @@ BLOCK = {"colour": [f"colour_{c}" for c in COLOURS]}
 
 
 def coloured(seed, n=150):
-    """Return rows whose colour is a column of text, the same with a one-hot block, and models of both."""
+    """Return rows with a colour as text, the same rows with a one-hot block, and models of both."""
     rng = np.random.default_rng(seed)
     x = rng.normal(size=n)
     place = np.clip(np.rint(1.5 + x + 0.7 * rng.normal(size=n)), 0, 3).astype(int)
@@ -141,7 +141,7 @@ METHODS = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
-    """DESIGN 4.7: how levels are written down is no part of an effect."""
+    """DESIGN 4.7: effects do not depend on how levels are encoded."""
     (of_text, plain), (of_block, wide) = coloured(seed)
     weights = np.random.default_rng(seed).integers(1, 4, len(plain)) / 2 if weighted else None
     want = sd.explain(of_text, plain, "colour", method=method, sample_weight=weights)
@@ -156,7 +156,7 @@ def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
     near(got.heterogeneity, want.heterogeneity[place], 1e-12 * size, "heterogeneity")
     near(got.std_error, want.std_error[place], 1e-12 * size, "standard error")
     near(got.importance, want.importance, 1e-12 * size, "importance")
-    # The same rows swap their levels, however these are written down.
+    # The same rows swap their levels in either coding.
     near(got.heterogeneity_score, want.heterogeneity_score, 1e-12 * size, "score")
     if want.curves is not None:
         near(got.curves.value, want.curves.value[:, place], 1e-12 * size, "curves")
@@ -176,8 +176,8 @@ def test_a_one_hot_block_in_a_pair():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_ordered_categories_are_pyales(seed):
-    """Where the order is given, PyALE follows ALEPlot's rules: steps pooled, centred by frequency."""
-    alone = pytest.importorskip("PyALE._src.ALE_1D", reason="PyALE is what is compared with")
+    """With a given order, PyALE follows ALEPlot's rules: steps pooled, values centred by frequency."""
+    alone = pytest.importorskip("PyALE._src.ALE_1D", reason="PyALE is the reference")
     (of_text, plain), (_, _) = coloured(seed, n=80)
     order = [str(c) for c in np.random.default_rng(seed).permutation(COLOURS)]
     kind = pd.CategoricalDtype(order, ordered=True)
@@ -188,7 +188,7 @@ def test_ordered_categories_are_pyales(seed):
 
     frame = plain.assign(colour=plain["colour"].astype(kind))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyALE's own, about pandas
+        warnings.simplefilter("ignore")  # warnings that pandas raises in PyALE
         theirs = alone.aleplot_1D_categorical(
             frame.copy(), Model(), "colour", lambda c: c, ["x", "colour", "z"], include_CI=False
         )
@@ -201,7 +201,7 @@ def test_ordered_categories_are_pyales(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_whole_numbers_as_levels_are_pyales(seed):
     """PyALE's discrete ALE is that of an ordinal feature."""
-    alone = pytest.importorskip("PyALE._src.ALE_1D", reason="PyALE is what is compared with")
+    alone = pytest.importorskip("PyALE._src.ALE_1D", reason="PyALE is the reference")
     rng = np.random.default_rng(seed)
     X = pd.DataFrame({"a": rng.integers(0, 6, 90) * 3, "b": rng.normal(size=90)})
 
@@ -218,18 +218,18 @@ def test_whole_numbers_as_levels_are_pyales(seed):
 
 
 def test_pyale_orders_whole_numbers_by_their_shares():
-    """Where the order is not given PyALE's may be another one.
+    """Without a given order, PyALE's order may differ.
 
-    It takes columns of whole numbers with ten values or fewer for categories, and compares frequencies;
-    ALEPlot, and DESIGN 4.7, compare the distributions of numbers. Declared nominal, they are compared as
-    PyALE does. (Its quantiles of numbers lie at 0, 0.01, …, 0.99 instead of 100 places from 0 to 1.)
+    PyALE treats columns of whole numbers with at most ten values as categories, and compares frequencies; ALEPlot and
+    DESIGN 4.7 compare the distributions of numbers. If they are declared nominal, the library compares them as PyALE
+    does. (PyALE's quantiles of numbers are at 0, 0.01, …, 0.99 instead of 100 points from 0 to 1.)
     """
-    lib = pytest.importorskip("PyALE._src.lib", reason="PyALE is what is compared with")
+    lib = pytest.importorskip("PyALE._src.lib", reason="PyALE is the reference")
     # q lies between p and r, but has no value in common with either.
     z = {"p": [0, 2, 4, 6], "q": [3, 5, 7, 9], "r": [6, 6, 8, 8]}
     X = pd.DataFrame({"z": np.concatenate(list(z.values())), "level": np.repeat(list(z), 4)})
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyALE's own, about pandas
+        warnings.simplefilter("ignore")  # warnings that pandas raises in PyALE
         theirs = lib.order_groups(X, "level").index.tolist()
 
     def levels(**schema):

@@ -1,4 +1,4 @@
-"""Closed forms of models' slopes, against differences of high order and against derivatives written out by hand."""
+"""Closed-form slopes of models, compared with differences of high order and with derivatives written out by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ WIDTHS = [1.0, 2.0, 0.7]
 
 
 def fit(model: Any, y: np.ndarray = Y, X: np.ndarray = X) -> Any:
-    """Fit without the complaints of models that were given no time to converge."""
+    """Fit without convergence warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X, y)
@@ -110,7 +110,7 @@ def test_gaussian_processes(name, normalize):
 
 
 def test_a_fitted_process_has_the_slopes_of_the_kernel_it_has_found():
-    # Noise, so that amplitudes stay small: predictions of large ones that cancel have few digits to compare with.
+    # Noise keeps the amplitudes small: large amplitudes that cancel leave predictions with few correct digits.
     noisy = Y + np.random.default_rng(5).normal(size=len(Y))
     model = GaussianProcessRegressor(ConstantKernel() * RBF([1.0] * 3) + WhiteKernel(0.1))
     model = fit(model, noisy)
@@ -138,13 +138,13 @@ def test_kinks_of_matern_half_lie_at_rows_of_fit_and_have_the_mean_slope():
     here, h = X[:, :1], 1e-7
     right, left = (
         (model.predict(here + d) - model.predict(here)) / d for d in (h, -h)
-    )  # they differ: a kink
+    )  # the slopes differ on the two sides: a kink
     assert np.abs(right - left).min() > 1e-4
     close(slopes(model, here), ((right + left) / 2)[:, None], 1e-4)
 
 
 def test_an_offset_costs_no_digits():
-    # Powers of two: the shifted rows are exactly the old ones, and so is the model.
+    # Powers of two: the shifted rows, and so the model, equal the old ones exactly.
     rows, shift = np.round(X * 2**20) / 2**20, 2.0**20
     near, far = (fit(process(RBF(WIDTHS)), Y, rows + s) for s in (0.0, shift))
     close(slopes(far, rows + shift), slopes(near, rows), 1e-9)
@@ -157,8 +157,8 @@ def test_what_a_process_is_not_known_for_is_left_to_differences():
         e = sd.explain(model, X, 0, method="rhale")
         assert e.provenance["local_effects"].startswith("central differences")
     assert sklearn_models.prediction_derivative(process(RBF())) is None  # not fitted
-    assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO)) is None  # which of them?
-    for output in (2, -3):  # there is none
+    assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO)) is None  # ambiguous
+    for output in (2, -3):  # there is no such output
         assert sklearn_models.prediction_derivative(fit(process(RBF()), TWO), output) is None
 
 
@@ -225,7 +225,7 @@ def test_linear_kernels_are_linear():
 
 
 def test_a_polynomial_kernel_by_hand():
-    # Of one column: (x c + 1)² summed with weights w is w c² x² + 2 w c x + w.
+    # For one column: (x c + 1)² summed with weights w is w c² x² + 2 w c x + w.
     model = KernelRidge(kernel="poly", degree=2, gamma=1.0, coef0=1.0).fit(X[:, :1], Y)
     w, c, x = model.dual_coef_, X[:, 0], ROWS[:, 0]
     expected = 2 * (w @ c**2) * x + 2 * (w @ c)
@@ -322,7 +322,7 @@ def test_a_vote_with_an_unknown_member_is_left_to_differences():
     assert sklearn_models.prediction_derivative(model) is None
 
 
-# ------------------------------------------------------------------------------- as they are used
+# --------------------------------------------------------------------------------- use by explain
 
 
 @pytest.mark.parametrize("model", [process(RBF(WIDTHS)), SVR(), PoissonRegressor()])
@@ -348,7 +348,7 @@ def test_effects_from_closed_forms_are_those_of_the_same_function_by_differences
 
 
 def test_the_mixed_derivative_of_a_pair_uses_exact_slopes():
-    # f = x0 x1 exactly, of the features x0², x0 x1, ...: the second derivative of a kernel machine of degree 2.
+    # f = x0 x1 exactly, in the features x0², x0 x1, ...: the second derivative of a kernel machine of degree 2.
     model = KernelRidge(kernel="poly", degree=2, gamma=1.0, alpha=1e-12)
     model = fit(model, X[:, 0] * X[:, 1], X)
     e = sd.explain(model, X, (0, 1), method=sd.DALE(bins=3))

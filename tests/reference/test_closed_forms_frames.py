@@ -36,7 +36,7 @@ from tests.reference.finite_difference_stencils import (
 
 
 def frame(library: str = "pandas", n: int = 90) -> Any:
-    """Return two numbers, a text and a whole number."""
+    """Return a data frame with two numbers, a text column and a whole number."""
     rng = np.random.default_rng(4)
     data = {
         "a": rng.normal(size=n),
@@ -48,14 +48,14 @@ def frame(library: str = "pandas", n: int = 90) -> Any:
 
 
 def target(rows: Any) -> np.ndarray:
-    """Return what depends on all columns of a frame."""
+    """Return a target that depends on all columns of a frame."""
     a, b, rooms = (np.asarray(rows[name], dtype=float) for name in ("a", "b", "rooms"))
     city = np.array([{"x": 0.0, "y": 1.0, "z": -2.0}[c] for c in rows["city"]])
     return np.sin(a) * (1 + city) + b**2 + 0.3 * rooms
 
 
 def mixed_pipeline(last: Any, text: Any = None) -> Any:
-    """Return a pipeline of a frame: scaled numbers, encoded text, whole numbers as they are."""
+    """Return a pipeline for a frame: scaled numbers, encoded text, whole numbers unchanged."""
     text = text or make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
     columns = [
         (
@@ -162,7 +162,7 @@ def test_missing_values_have_the_slope_of_the_constant_in_their_place():
 def test_columns_that_an_imputer_leaves_out():
     empty = np.c_[X[:, 0], np.full(len(X), np.nan), X[:, 1:]]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the column without values, at each call
+        warnings.simplefilter("ignore")  # warns of the column without values at each call
         model = make_pipeline(SimpleImputer(), StandardScaler(), Ridge()).fit(empty, Y)
         found = sklearn_models.prediction_derivative(model)(empty)
     expected = model[-1].coef_ / model[1].scale_

@@ -1,4 +1,4 @@
-"""Where pipelines bend and jump: what their slopes are there, and of which columns they say all there is to know."""
+"""Kinks and jumps of pipelines: their slopes there, and the columns whose effect the slopes describe completely."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_splines_beyond_their_knots(extrapolation, degree):
     one = X[:, :1]
     model = fit(make_pipeline(step, Ridge(alpha=1e-3)), Y, one)
     low, high = one.min(), one.max()
-    # Between all knots and their like beyond the data, so that no difference crosses a kink.
+    # Between all knots, and points spaced like them outside the data, so that no difference crosses a kink.
     rows = (low + (high - low) / 4 * (np.arange(-6, 12) + 0.37))[:, None]
     agree(model, rows)
     beyond = sklearn_models.prediction_derivative(model)(np.array([[low - 1.0], [high + 1.0]]))
@@ -166,26 +166,26 @@ def test_an_encoder_in_a_union_jumps_by_all_columns():
     assert sklearn_models.prediction_derivative(fit(make_pipeline(union, Ridge()))) is None
 
 
-# ------------------------------------------------------------- slopes that are all there is to know
+# ---------------------------------------------------- columns whose slopes describe them completely
 
 
 def bins(column: int) -> Any:
-    """Return a step that cuts a column into bins, and passes all others on behind it, in their order."""
+    """Return a step that bins one column and appends all others in their order."""
     step = KBinsDiscretizer(4, encode="ordinal")
-    if "quantile_method" in step.get_params():  # since scikit-learn 1.7, which warns without
+    if "quantile_method" in step.get_params():  # since scikit-learn 1.7; unset, it warns
         step.set_params(quantile_method="averaged_inverted_cdf")
     return ColumnTransformer([("bins", step, [column])], remainder="passthrough")
 
 
 def tied(column: int) -> np.ndarray:
-    """Return rows most of which share a column's value."""
+    """Return rows most of which have the same value in one column."""
     rows = X.copy()
     rows[:50, column] = np.median(X[:, column])
     return rows
 
 
 def holes() -> np.ndarray:
-    """Return rows with a column without values, and another with some missing."""
+    """Return rows with one column without values, and another with missing values."""
     rows = np.c_[X[:, 0], np.full(len(X), np.nan), X[:, 1:]]
     rows[::9, 2] = np.nan
     return rows
@@ -224,7 +224,7 @@ def test_slopes_that_are_known_add_up_to_the_models_rises_and_no_others(name):
     steps, rows, expected = JUMPS[name]
     model = fit(make_pipeline(*steps, StandardScaler(), bent()), Y, rows)
     form = sklearn_models.prediction_derivative(model)
-    if len(expected) == 3:  # nothing is known
+    if len(expected) == 3:  # no column has slopes
         assert form is None
         return
     assert [j for j, known_ in enumerate(known(form, 3)) if not known_] == expected
@@ -240,7 +240,7 @@ def test_slopes_that_are_known_add_up_to_the_models_rises_and_no_others(name):
 
 def test_jumps_behind_an_imputer_are_those_of_the_columns_that_it_keeps():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of the column without values
+        warnings.simplefilter("ignore")  # the column without values
         steps = SimpleImputer(add_indicator=True), bins(1), StandardScaler(), Ridge()
         model = make_pipeline(*steps).fit(holes(), Y)
     # The second of the columns that are kept is the third.
@@ -257,7 +257,7 @@ def test_jumps_within_members_and_behind_targets():
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e9])
 def test_normal_quantiles_stand_still_where_scikit_learn_lets_them(scale):
-    # It cuts off what lies within 1e-7 of an end, and what is rarer than 1e-7.
+    # scikit-learn clips values within 1e-7 of an end, and probabilities below 1e-7.
     rows = scale * np.linspace(1.0, 2.0, 40)[:, None]
     step = QuantileTransformer(n_quantiles=10, output_distribution="normal")
     model = fit(make_pipeline(step, LinearRegression()), rows[:, 0] / scale, rows)

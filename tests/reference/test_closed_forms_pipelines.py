@@ -1,4 +1,4 @@
-"""Slopes through pipelines: each transformer against differences of high order, and some by hand."""
+"""Slopes through pipelines: each transformer compared with differences of high order, and some with slopes by hand."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_known_functions(function):
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_powers_of_negative_numbers(standardize):
-    # Their second derivative jumps at zero: not there.
+    # Their second derivative jumps at zero, so the rows keep away from it.
     rows = np.sign(table(60)) * (0.2 + np.abs(table(60))) * [1.0, 2.0, 0.5]
     step = PowerTransformer(standardize=standardize)
     model = fit(make_pipeline(step, bent()), rows[:, 0] - rows[:, 1] ** 2, rows)
@@ -218,7 +218,7 @@ def test_linear_steps_multiply_their_matrices():
     by_hand = last.coef_ / np.sqrt(pca.explained_variance_) @ pca.components_ / scaler.scale_
     found = sklearn_models.prediction_derivative(model)(ROWS)
     np.testing.assert_allclose(found, np.broadcast_to(by_hand, ROWS.shape), rtol=1e-12)
-    assert found.strides[0] == 0  # one row for all
+    assert found.strides[0] == 0  # the same memory for all rows
 
 
 def test_a_fitted_polynomial_has_the_polynomials_slopes():

@@ -1,4 +1,4 @@
-"""How well features are predicted by one another: beside forests run by hand, and beside what is known of the data."""
+"""Dependence between features, compared with forests fitted directly and with known properties of the data."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def measured(X, y=None, *, weights=None, schema=None, groups=None, keys=None, ro
 
 
 def whole_numbers(n=400, d=3, k=30):
-    """Return related columns in which every whole number below k occurs: their ranks are themselves."""
+    """Return related columns with every whole number below k: their ranks are the numbers themselves."""
     rng = np.random.default_rng(2)
     first = rng.integers(0, k, n)
     others = [np.clip(first + rng.integers(-6, 7, n), 0, k - 1) for _ in range(d - 1)]
@@ -35,7 +35,7 @@ def whole_numbers(n=400, d=3, k=30):
     return X.astype(float)
 
 
-# ---------------------------------------------------------------------------------- one by hand
+# ---------------------------------------------------------------------- forests fitted directly
 
 
 def test_its_forest_is_that_of_scikit_learn_tree_by_tree():
@@ -56,7 +56,7 @@ def test_it_is_the_out_of_bag_score_of_a_forest_run_by_hand():
         for extra, got in (([], found.others[j]), ([y], found.with_target[j])):
             inputs = np.column_stack([np.delete(X, j, axis=1), *extra])
             forest = RandomForestRegressor(100, oob_score=True, random_state=3)
-            # Not to the last digit: splits that are equally good are told apart by rounding.
+            # Equal only approximately: rounding decides between equally good splits.
             assert got == pytest.approx(forest.fit(inputs, X[:, j]).oob_score_, abs=0.003)
 
 
@@ -107,7 +107,7 @@ def gaussian(n=1500):
 def test_gaussian_features_have_the_r2_of_their_covariance():
     X, y, others, with_target = gaussian()
     found = measured(X, y)
-    # A forest is no linear model: it learns most of what there is, and a little noise.
+    # A forest is not a linear model: it learns most of the dependence, and a little noise.
     assert (found.others < others + 0.02).all()
     assert (found.others > others - 0.2).all()
     assert (found.with_target < with_target + 0.02).all()
@@ -122,7 +122,7 @@ def test_gaussian_features_have_the_r2_of_their_covariance():
 def test_a_square_and_its_root_are_partners():
     a = RNG.normal(size=N)
     found = measured(np.stack([a, a**2, RNG.normal(size=N)], axis=1))
-    assert found.others[0] < 0.1  # its sign is lost
+    assert found.others[0] < 0.1  # the sign of x0 is lost
     assert found.others[1] > 0.9
     assert found.partners == (("x1",), ("x0",), ())
     assert found.predicts[0] == ("x1", found.others[1])
@@ -130,13 +130,13 @@ def test_a_square_and_its_root_are_partners():
 
 
 def test_noise_is_no_partner_of_features_that_share_a_little():
-    """A forest of R² 0.2 splits mostly by chance, a third of it by the noise of three features: that is no evidence."""
+    """With R² 0.2 most splits of a forest are random, a third of them on one of three noise features: not evidence."""
     a, b = RNG.normal(size=(2, N))
     noise, coin = RNG.normal(size=N), RNG.integers(0, 2, N) * 1.0
     found = measured(np.stack([a, 0.6 * a + 0.8 * b, noise], axis=1))
     assert (found.others[:2] > 0.1).all()
     assert found.partners == (("x1",), ("x0",), ())
-    # Noise of two values is split by less often than noise of many, which takes the more.
+    # Noise with two values is used in fewer splits than noise with many values, which gets more of them.
     found = measured(np.stack([a, (a > 0) * 1.0, coin, noise], axis=1))
     assert found.partners == (("x1",), ("x0",), (), ())
 
@@ -145,7 +145,7 @@ def test_levels_are_learnt_as_shares_and_their_variances_add():
     x = RNG.integers(0, 3, 6000)
     level = np.where(RNG.random(6000) < 0.7, x, RNG.integers(0, 3, 6000))
     X = pd.DataFrame({"x": x, "level": np.array(["oak", "ash", "elm"])[level]})
-    # Given x, shares of 0.8, 0.1 and 0.1: 1 - (0.64 + 0.01 + 0.01) of 1 - 1/3 is left.
+    # Given x, the fractions are 0.8, 0.1 and 0.1: 1 - (0.64 + 0.01 + 0.01) of 1 - 1/3 is left.
     r2 = measured(X, schema={"x": "nominal"}).others
     assert r2 == pytest.approx(np.full(2, 1 - 0.34 / (2 / 3)), abs=0.02)
 
@@ -175,7 +175,7 @@ def test_an_identifier_is_predicted_by_nothing_and_takes_no_memory():
     assert measured(X).others[1] < 0.1
 
 
-# ------------------------------------------------------------------------- missing, weights
+# ------------------------------------------------------------------ missing values, weights
 
 
 def test_a_missing_value_tells_something():
@@ -184,7 +184,7 @@ def test_a_missing_value_tells_something():
     found = measured(np.stack([a, flag, RNG.normal(size=N)], axis=1))
     assert found.others[1] == pytest.approx(1.0, abs=1e-9)
     assert found.partners[1] == ("x0",)
-    # Where a is there, nothing predicts it: rows without a value are not learnt.
+    # Nothing predicts the observed values of a: rows where it is missing are not used for training.
     assert found.others[0] < 0.05
 
 
@@ -216,7 +216,7 @@ def test_rows_of_no_weight_are_absent():
     assert some.rows == 100
 
 
-# ------------------------------------------------------------------------------ what it is of
+# ---------------------------------------------------------------------- the features and rows
 
 
 def test_nothing_to_predict_and_nothing_to_predict_it_from():
@@ -255,7 +255,7 @@ def test_a_block_is_the_nominal_feature_that_it_codes():
     several = measured(block, groups={"level": ["l_0", "l_1", "l_2"]})
     np.testing.assert_allclose(several.others, one.others, atol=0.02)
     assert several.partners == (("level",), ("x",))
-    # Without the group each column is given away by the other two.
+    # Without the group each column is determined by the other two.
     assert (measured(block).others[1:] > 0.95).all()
 
 
@@ -300,7 +300,7 @@ def test_containers_agree():
         assert got.partners == want.partners
 
 
-# -------------------------------------------------------------------------------- its sample
+# ------------------------------------------------------------------------ the sample of rows
 
 
 def test_a_sample_is_seeded_and_said():

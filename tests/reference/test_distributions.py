@@ -1,4 +1,4 @@
-"""Entropies, likelihoods and quantiles beside SciPy, scikit-learn, quadrature, chance and closed forms."""
+"""Entropies, likelihoods and quantiles compared with SciPy, scikit-learn, quadrature, simulation and closed forms."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def density(location, scale, weights):
 
 
 def entropy_by_quad(location, scale, weights):
-    """Return -∫ f log f by SciPy's adaptive quadrature on pieces of one standard deviation of each component."""
+    """Return -∫ f log f by SciPy's adaptive quadrature on intervals of one standard deviation of each component."""
     f = density(location, scale, weights)
 
     def integrand(x):
@@ -43,7 +43,7 @@ def entropy_by_quad(location, scale, weights):
 
     steps = np.arange(-10, 11)
     cuts = np.unique((location[:, None] + steps * scale[:, None]).ravel())
-    # Pieces that no component reaches hold nothing.
+    # Intervals outside all components' supports contribute nothing.
     held = [
         (a, b) for a, b in pairwise(cuts) if (np.abs((a + b) / 2 - location) < 10 * scale).any()
     ]
@@ -83,7 +83,7 @@ def test_the_mean_nll_is_log_loss(k, dtype):
     X = np.zeros((2000, 1))
     tolerance = (
         1e-12 if dtype == np.float64 else 3e-7
-    )  # scikit-learn sums in the probabilities' own type
+    )  # scikit-learn sums in the dtype of the probabilities
     assert sd.nll(lambda X: p).at(X, y).mean() == pytest.approx(
         log_loss(y, p, labels=range(k)), rel=tolerance
     )
@@ -228,7 +228,7 @@ def test_quantiles_of_a_mixture_have_the_probability_that_was_asked_for(case, p)
     x = mixture(location, scale, w).quantile(p)
     below = (w[:, None] * st.norm.cdf(x, location, scale)).sum(axis=0)
     at = (w[:, None] * st.norm.pdf(x, location, scale)).sum(axis=0)
-    # As exact as x can be written: an ulp of x, times the density, is what p may be off.
+    # The limit of floating-point precision: an ulp of x times the density is the error in p.
     np.testing.assert_allclose(below, p, rtol=1e-11, atol=float((8e-16 * np.abs(x) * at).max()))
 
 
@@ -257,7 +257,7 @@ def test_variance_of_a_mixture_is_that_of_its_moments():
     np.testing.assert_allclose(m.variance("aleatoric"), w @ scale**2, rtol=1e-14)
 
 
-# --------------------------------------------------------------------------------- SciPy's, and mixed
+# ------------------------------------------------------- SciPy's distributions, and mixtures of kinds
 
 N = 4
 ONE = np.ones(N)
@@ -271,7 +271,7 @@ FROZEN = {
 }
 if hasattr(
     st, "Binomial"
-):  # SciPy's new kind of distributions: two of them since 1.15, this since 1.16
+):  # SciPy's new distributions: two of them since 1.15, Binomial since 1.16
     FROZEN |= {
         "new": st.Normal(mu=np.arange(4.0), sigma=np.array([0.1, 1.0, 2.0, 3.0])),
         "uniform": st.Uniform(a=np.zeros(4), b=np.array([1.0, 2.0, 3.0, 4.0])),
@@ -312,7 +312,7 @@ def test_entropy_of_any_mixture_is_that_of_quadrature_within_its_stated_error(ca
     m = mixture_of(list(zip(parts, w.tolist(), strict=True)), "m")
 
     def integrand(t):
-        # With x = t |t| a density that is infinite at 0 becomes one that is not.
+        # With x = t |t|, a density that is infinite at 0 becomes finite there.
         log = m.log_density(np.full(N, t * abs(t)))[0]
         return -np.exp(log) * log * 2 * abs(t) if np.isfinite(log) else 0.0
 

@@ -1,4 +1,4 @@
-"""GPyTorch, NGBoost and skpro: their distributions beside formulas and their own."""
+"""GPyTorch, NGBoost and skpro: their distributions compared with formulas and with the libraries' own results."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_modes_are_put_back_and_training_on_is_seen(gp):
     before = q.at(Z)
     assert [m.training for m in model.modules()] == modes
     model.train()
-    model(torch.tensor(X))  # as training does
+    model(torch.tensor(X))  # as in training
     model.likelihood.noise = 2.0
     np.testing.assert_allclose(q.at(Z), posterior(2.0)[1] ** 2, rtol=1e-6)
     assert (q.at(Z) > before).all()

@@ -1,4 +1,6 @@
-"""One number, M-plots, anchored curves and slopes of curves, missing values, several outputs: by plain means."""
+"""Effects of a number, M-plots, anchored and derivative curves, missing values, multi-output: compared with plain
+means.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 @law(**CASES, k=st.integers(1, 45))
 def test_ale_of_a_number(seed, k):
-    """DESIGN 4.2 (RHALE Eq. 3, 9, 10): mean rises over quantile bins, summed, the bins' middles centred."""
+    """DESIGN 4.2 (RHALE Eq. 3, 9, 10): accumulated mean differences over quantile bins, centred by mid-values."""
     c = case(seed)
     for j in (0, 1):
         want = reference.ale_1d(c.f, c.plain, j, k, c.weights_of_plain)
@@ -55,7 +57,7 @@ def grouped_means(by, columns, weights):
 
 @law(**CASES, k=st.integers(1, 12), of=st.sampled_from(["quantity", "label", "residual"]))
 def test_m_plots_are_pandas_means_by_groups(seed, k, of):
-    """No row is altered: the mean of what is observed in each bin or level, at the bin's mean."""
+    """No row is changed: the values are means of the observed values in each bin or level, at the bin's mean."""
     c = case(seed)
     y = np.random.default_rng([seed, 3]).normal(size=len(c.X)) * c.size
     w = np.ones(len(c.X)) if c.weights is None else c.weights
@@ -79,7 +81,7 @@ def test_m_plots_are_pandas_means_by_groups(seed, k, of):
 
 
 def test_an_m_plot_shows_what_an_ale_does_not():
-    """Apley & Zhu, sec. 1: with x1 = x0 and f = x1, x0 has no effect, and yet an M-plot of slope 1."""
+    """Apley & Zhu, sec. 1: with x1 = x0 and f = x1, x0 has no effect, but its M-plot has slope 1."""
     x = np.random.default_rng(0).normal(size=500)
     X = np.column_stack([x, x])
     m = sd.explain(lambda X: X[:, 1], X, 0, method=sd.MPlot(bins=10))
@@ -91,7 +93,7 @@ def test_an_m_plot_shows_what_an_ale_does_not():
 
 
 def bowl(X):
-    """Return a function of second degree in its first feature."""
+    """Return a function that is quadratic in its first feature."""
     return X[:, 0] ** 2 * X[:, 1] - 3 * X[:, 0] * X[:, 2] + X[:, 1]
 
 
@@ -105,7 +107,7 @@ GRID = np.array([-1.5, -1.0, 0.25, 0.75, 2.0])
 
 
 def moved(X, value, j=0):
-    """Return the rows with one column set."""
+    """Return the rows with one column set to a value."""
     X = X.copy()
     X[:, j] = value
     return X
@@ -130,7 +132,7 @@ def test_c_ice_is_zero_at_its_anchor(anchor, weighted):
 
 
 def test_curves_of_levels_are_anchored_at_a_level():
-    """c-ICE of a category: the gain over one of its levels."""
+    """c-ICE of a category: each curve minus its value at one of the levels."""
     rng = np.random.default_rng(2)
     X = np.column_stack([rng.integers(0, 3, 40) * 10.0, rng.normal(size=(40, 2))])
     want = np.stack([bowl(moved(X, z)) - bowl(moved(X, 10.0)) for z in (0, 10, 20)], axis=1)
@@ -142,7 +144,7 @@ def test_curves_of_levels_are_anchored_at_a_level():
 
 @pytest.mark.parametrize("given", [True, False])
 def test_d_ice_is_the_derivative_of_the_curves(given):
-    """d-ICE: slopes of the model itself; else differences along the grid, exact for curves of second degree."""
+    """d-ICE: slopes of the model if given; otherwise differences along the grid, exact for quadratic curves."""
     X = np.random.default_rng(3).normal(size=(50, 3))
     calls = {"rows": 0, "slopes": 0}
 
@@ -170,13 +172,13 @@ def test_d_ice_is_the_derivative_of_the_curves(given):
 
 
 def holey(X):
-    """Return a model that has its own answer where the first feature is missing."""
+    """Return the predictions of a model that has its own branch for a missing first feature."""
     x = X[:, 0]
     return np.where(np.isnan(x), 7.0 + X[:, 1] ** 2, np.nan_to_num(x) ** 2 * X[:, 1] + X[:, 2])
 
 
 def by_double_loop(f, X, w):
-    """Return the mean and the spread over rows that miss x0 of what missing it does."""
+    """Return mean, standard deviation, count and weight of the effect of x0 being missing, over rows that miss it."""
     there, gone = np.flatnonzero(~np.isnan(X[:, 0])), np.flatnonzero(np.isnan(X[:, 0]))
     gains = []
     for i in gone:
@@ -211,7 +213,7 @@ def test_a_missing_value_against_all_observed_ones(method, weighted):
 @pytest.mark.parametrize("of", ["quantity", "label", "residual"])
 @pytest.mark.parametrize("ordinal", [False, True])
 def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal):
-    """No row is altered: the mean over rows without a value, beside the mean over those with one."""
+    """No row is changed: the value is a mean over rows where the feature is missing, like the means over other rows."""
     rng = np.random.default_rng(8)
     X = rng.normal(size=(90, 2))
     X[:, 0] = np.round(X[:, 0])
@@ -236,7 +238,7 @@ def test_a_missing_value_in_an_m_plot_is_a_mean_like_others(of, center, ordinal)
 
 
 def test_a_missing_value_against_quantiles_of_the_observed_ones():
-    """Where all observed values would cost too much their quantiles stand for them, and the point says so."""
+    """If all observed values would cost too much, their quantiles are used, and the point is marked as not exact."""
     X = np.random.default_rng(5).normal(size=(2500, 3))
     X[::5, 0] = np.nan
     mean, spread, count, _ = by_double_loop(holey, X, np.ones(len(X)))
@@ -244,16 +246,16 @@ def test_a_missing_value_against_quantiles_of_the_observed_ones():
     point = e.missing_point
     assert not point.exact
     assert point.count == count == 500
-    # 20 of 2,000 values: what is left out of E[x²] = 1 is in the tails.
+    # 20 of 2,000 values: the missing part of E[x²] = 1 is in the tails.
     near(point.effect, mean, 0.02 * abs(mean), "effect")
     near(point.std, spread, 0.05 * spread, "spread")
 
 
-# ------------------------------------------------------------------------------ several outputs
+# -------------------------------------------------------------------------- multi-output models
 
 
 def counted(model):
-    """Return a copy of a fitted model, and the list of how many rows it is asked at a time."""
+    """Return a copy of a fitted model, and the list of the numbers of rows of its calls."""
     model, asked = copy(model), []
     name = "predict_proba" if hasattr(model, "predict_proba") else "predict"
     answer = getattr(model, name)
@@ -262,7 +264,7 @@ def counted(model):
         asked.append(len(X))
         return answer(X)
 
-    setattr(model, name, remembering)  # its class stays: closed forms and trees are still known
+    setattr(model, name, remembering)  # the class is kept for closed forms and trees
     return model, asked
 
 
@@ -277,8 +279,8 @@ METHODS = {
 
 def fitted(kind):
     """Return a model of three classes or outputs, and its rows; the last column is a category."""
-    ensemble = pytest.importorskip("sklearn.ensemble", reason="models are scikit-learn's")
-    linear = pytest.importorskip("sklearn.linear_model", reason="models are scikit-learn's")
+    ensemble = pytest.importorskip("sklearn.ensemble", reason="the models are from scikit-learn")
+    linear = pytest.importorskip("sklearn.linear_model", reason="the models are from scikit-learn")
     rng = np.random.default_rng(6)
     X = np.column_stack([rng.normal(size=(120, 2)), rng.integers(0, 3, 120)])
     scores = X[:, :1] * [1, -1, 0.5] + np.sin(X[:, 1:2] * [1, 2, 3]) + rng.normal(size=(120, 3)) / 3
@@ -295,7 +297,7 @@ def fitted(kind):
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 @pytest.mark.parametrize("kind", ["logistic", "forest of classes", "linear", "forest"])
 def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
-    """One pass for all classes, or outputs: the same numbers, for the model rows of one."""
+    """All classes or outputs in one pass: the same numbers, for the model rows of a single one."""
     model, X = fitted(kind)
     classes = kind in ("logistic", "forest of classes")
     several, asked = counted(model)
@@ -315,7 +317,7 @@ def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
         assert e.provenance["model_rows"] == want.provenance["model_rows"]
         if want.curves is not None:
             np.testing.assert_array_equal(e.curves.value, want.curves.value)
-        # Two rows that tell how many outputs there are count as rows of the check.
+        # The two rows that determine the number of outputs count as rows of the check.
         for p, n in ((e.provenance, sum(asked)), (want.provenance, sum(rows))):
             assert n == p["model_rows"] + p["check_rows"] + p["score_rows"]
 
@@ -323,7 +325,7 @@ def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
 @pytest.mark.parametrize("pair", [(0, 1), (2, 1)])
 @pytest.mark.parametrize("method", [sd.ALE(bins=5), sd.PDP(grid=4)])
 def test_surfaces_of_all_classes_are_the_single_ones(method, pair):
-    """Pairs too, with a category among them."""
+    """The same for pairs, one of them with a category."""
     model, X = fitted("logistic")
     schema, (several, asked) = {2: "nominal"}, counted(model)
     q = sd.probability(several, class_="all")

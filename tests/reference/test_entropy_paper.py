@@ -1,7 +1,7 @@
-"""The entropy paper's synthetic experiments (Wood et al. 2024, sections 3.6 and 4.2), and what it finds in them.
+"""The entropy paper's synthetic experiments (Wood et al. 2024, sections 3.6 and 4.2), and their findings.
 
-Importances are in nats. "About zero" has two meanings here, and each test says which: that the interval holds zero, or
-that the number is small beside those of features of which the paper says that they matter.
+Importances are in nats. "About zero" has two meanings here, and each test states which: the interval contains zero, or
+the number is small compared with those of features that matter according to the paper.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.reference.entropy_paper import (
 
 seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 
-# ------------------------------------------------------------------- models that know the truth
+# ------------------------------------------------------------------------------- the true model
 
 
 @pytest.mark.parametrize("name", UNCERTAIN)
@@ -34,11 +34,11 @@ def test_of_the_truth_the_importances_are_the_closed_forms(name):
     X, y = example.sample(5000, random_state=1)
     found = importances(example.predictive, X, y)
     true = example.likelihood_pfi()
-    # Four standard errors: the chance that any of the 60 features here is beyond is 0.4 %.
+    # Four standard errors: the probability that any of the 60 features here exceeds them is 0.4 %.
     error = found.likelihood.std_error
     assert np.all(np.abs(found.likelihood.mean - true) <= 4 * error)
     assert np.all(error <= 0.05 * true)  # exactly 0 for features that do not matter
-    # The noise is the same everywhere: what is moved cannot change it (Propositions 1 and 2).
+    # The noise is constant, so that moving rows cannot change it (Propositions 1 and 2).
     np.testing.assert_array_equal(found.entropy.values, 0)
     assert found.entropy.baseline == pytest.approx(example.entropy(X[:1])[0], rel=1e-12)
     assert found.likelihood.baseline == pytest.approx(example.nll(X, y).mean(), rel=1e-12)
@@ -46,7 +46,7 @@ def test_of_the_truth_the_importances_are_the_closed_forms(name):
 
 # ------------------------------------------------------------------ section 3.6, classification
 
-# The paper's 500 trees; 60 show the same.
+# The paper has 500 trees; 60 show the same.
 forests = pytest.mark.parametrize(
     ("trees", "seed"), [(60, 0), pytest.param(500, 1, marks=pytest.mark.slow)]
 )
@@ -60,7 +60,7 @@ def classification(copy_of: int | None, trees: int, seed: int) -> Both:
 
 
 def places(*features: int) -> list[int]:
-    """Return the columns of features that are numbered as in the paper, from 1."""
+    """Return the column indices of features that are numbered from 1, as in the paper."""
     return [f - 1 for f in features]
 
 
@@ -73,7 +73,7 @@ def test_four_features_matter_equally(trees, seed):
     assert set(order(found)[:4]) == {"x0", "x1", "x2", "x3"}
     assert found.mean[RELEVANT].min() > 0.7 * found.mean[RELEVANT].max()
     assert np.abs(found.mean[OTHERS]).max() < 0.05 * found.mean[RELEVANT].min()
-    # No model is worth more than the truth, and this one has learned about half of it.
+    # No model exceeds the true importance; this one has learned about half of it.
     true = NoisyClasses().likelihood_pfi()[0]
     assert np.all(found.mean[RELEVANT] > 0.35 * true)
     assert np.all(found.mean[RELEVANT] < true)
@@ -83,7 +83,7 @@ def test_four_features_matter_equally(trees, seed):
 def test_without_copies_entropy_tells_nothing(trees, seed):
     alone = classification(None, trees, seed).entropy
     copied = classification(1, trees, seed).entropy
-    # All features are independent: Proposition 1. Of ten intervals one may miss.
+    # All features are independent: Proposition 1. One of ten intervals may miss zero.
     assert covers_zero(alone).sum() >= 9
     assert np.abs(alone.mean).max() < copied.mean[places(1, 10)].min() / 3
 
@@ -99,7 +99,7 @@ def test_a_copy_takes_likelihood_and_brings_entropy(trees, seed):
     assert entropy[twins].min() > 2 * np.abs(entropy[places(2, 3, 4, 5, 6, 7, 8, 9)]).max()
     lower, _ = copied.entropy.interval(0.95)
     assert np.all(lower[twins] > 0)
-    # The two are one feature to the forest: the same, but for which of them a tree was offered.
+    # The two are equivalent to the forest, except for the random choice of features at each split.
     assert entropy[twins].min() > 0.6 * entropy[twins].max()
 
 
@@ -109,7 +109,7 @@ def test_a_copy_of_what_does_not_matter_does_little(trees, seed):
     twins = places(5, 10)
     matter = copied.likelihood.mean[RELEVANT].min()
     assert np.abs(copied.likelihood.mean[twins]).max() < 0.05 * matter
-    # A small increase over the first data set, and small beside that of a copy which matters.
+    # A small increase over the first data set, and small compared with that of a copy of a relevant feature.
     entropy = copied.entropy.mean[twins]
     assert np.all(entropy > alone.entropy.mean[twins])
     assert np.all(entropy > 2 * np.abs(alone.entropy.mean[OTHERS]).max())
@@ -126,7 +126,7 @@ SHARED, LONE, UNUSED = places(1, 2, 3, 4), 4, 5
 
 @cache
 def regression(noise: float, seed: int) -> Both:
-    """Return the importances of a Gaussian process with one length scale a feature."""
+    """Return the importances of a Gaussian process with one length scale per feature."""
     X, y, X_test, y_test = SharedInformation(noise=noise).split(seed)
     return importances(gaussian_process(X, y, scales=6), X_test, y_test)
 
@@ -139,7 +139,7 @@ def test_what_is_shared_has_entropy_and_what_is_not_has_none(noise, seed):
     assert np.all(lower[SHARED] > 0)
     assert covers_zero(found.entropy)[LONE]
     assert abs(found.entropy.mean[LONE]) < found.entropy.mean[SHARED].min() / 5
-    # The process stretches the length scale of x6 until it is not used: Proposition 2, all but exactly.
+    # The process increases the length scale of x6 until x6 is nearly unused: Proposition 2, almost exactly.
     assert abs(found.entropy.mean[UNUSED]) < 1e-3
     assert abs(found.likelihood.mean[UNUSED]) < 0.02 * found.likelihood.mean[LONE]
 
@@ -148,10 +148,11 @@ def test_what_is_shared_has_entropy_and_what_is_not_has_none(noise, seed):
 @pytest.mark.parametrize("noise", NOISE)
 def test_sharing_takes_likelihood(noise, seed):
     found, true = regression(noise, seed).likelihood, SharedInformation(noise).likelihood_pfi()
-    # The truth uses x1 to x3 and x5 equally. A model need not: it gives x1 and x2 about half, unless noise hides it.
+    # The true model uses x1 to x3 and x5 equally. In a fitted model x1 and x2 have about half the importance of
+    # x5, unless there is much noise.
     assert np.ptp(true[places(1, 2, 3, 5)]) == 0
     assert found.mean[places(1, 2)].max() < (0.7 if noise < 0.4 else 1.0) * found.mean[LONE]
-    # With little noise the lone feature is first; with more of it x3, whose square x4 is, may be.
+    # With little noise the unshared feature is first; with more noise x3 may be first, whose square is x4.
     assert order(found)[0] == "x4" or noise == 0.4
 
 
@@ -168,12 +169,12 @@ def test_less_noise_makes_both_importances_larger(seed):
 
 GRID = np.linspace(-1.0, 1.0, 41)
 CENTRE, BAND, END = 20, 2, 0
-"""Places on the grid: at 0, in the middle of the left band (-0.9), and at the left end."""
+"""Indices on the grid: at 0, in the middle of the left band (-0.9), and at the left end."""
 
 
 @cache
 def border(feature: str, seed: int) -> tuple[np.ndarray, sd.Effect, np.ndarray]:
-    """Return the test rows, the Entropy-PDP with all its curves, and the rows' own entropies."""
+    """Return the test rows, the Entropy-PDP with all its curves, and the entropies at the rows."""
     X, y, X_test, _ = SquareBorder().split(seed)
     entropy = sd.entropy(gaussian_process(X, y))
     method = sd.PDP(grid=GRID, ice="all")
@@ -193,12 +194,12 @@ def test_entropy_peaks_where_no_row_is(feature, other, seed):
     assert abs(GRID[peak]) < 0.4
     bands = effect.value[[BAND, -1 - BAND]]
     assert effect.value[peak] > bands.max() + 0.15
-    # At the very ends there are rows on one side only.
+    # At the ends of the grid there are rows on one side only.
     assert np.all(effect.value[[END, -1]] > bands + 0.02)
-    # No row is as uncertain as the model is there on average, let alone at the peak of the curves.
+    # The entropy at every row is below the peak of the PDP, and well below the peak of the curves.
     assert own.max() < effect.value[peak]
     assert own.max() < effect.curves.value[:, inside].max() - 0.3
-    # What the rows have is all but the noise, which the process has found.
+    # The entropy at the rows is nearly that of the noise, which the process has estimated.
     assert np.median(own) == pytest.approx(SquareBorder().entropy([[0.0, 1.0]])[0], abs=0.1)
 
 
@@ -208,10 +209,10 @@ def test_curves_form_two_groups(feature, other, seed):
     X, effect, _ = border(feature, seed)
     value, far = effect.curves.value, np.abs(X[effect.curves.row, other])
     rise = value[:, CENTRE] - value[:, [BAND, -1 - BAND]].mean(axis=1)
-    # The other feature is in its band: the row stays on the border wherever it is put.
+    # Where the other feature is in its band, the row stays on the border for all values of this one.
     assert np.all(rise[far >= 0.8] < 0.1)
     assert np.all(rise[far < 0.5] > 0.4)
-    # Towards the edges all curves do the same.
+    # Towards the ends all curves increase similarly.
     edge = value[:, END] - value[:, BAND]
     assert np.all(edge > 0)
     assert edge.std() < 0.2 * rise.std()
@@ -223,5 +224,5 @@ def test_importances_cannot_tell_the_two_features_apart(seed):
     found = importances(gaussian_process(X, y), X_test, y_test)
     for importance in (found.likelihood, found.entropy):
         lower, upper = importance.interval(0.95)
-        assert lower.max() < upper.min()  # both intervals have a number in common
+        assert lower.max() < upper.min()  # the intervals of all features overlap
         assert lower.min() > 0

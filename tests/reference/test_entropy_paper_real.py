@@ -1,7 +1,7 @@
-"""The entropy paper's experiments on real data (Wood et al. 2024, section 5), and what it finds in them.
+"""The entropy paper's experiments on real data (Wood et al. 2024, section 5), and their findings.
 
-What is asserted held on at least nine of ten random splits when it was written; where the paper says more than that,
-the test says what we found instead.
+The assertions held on at least nine of ten random splits when they were written. Where the paper claims more, the test
+states what we found instead.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def test_age_matters_most_and_is_shared_least(seed):
     assert order(likelihood)[0] == "age"
     second = order(likelihood)[1]
     assert likelihood["age"].lower > likelihood[second].upper
-    # The paper calls it small, and near zero. Here it is small beside all others, but the interval is above zero.
+    # The paper calls it small, and near zero. Here it is smaller than all others, but its interval is above zero.
     others = [entropy[k].mean for k in entropy.features if k != "age"]
     assert entropy["age"].mean < min(others) / 2.5
     assert entropy["age"].lower > 0
@@ -65,7 +65,8 @@ def test_with_a_length_scale_for_each_feature_age_stays_first_and_last(seed):
 
 @seeds
 def test_the_trees_of_a_forest_say_the_same(seed):
-    # A model of another kind: its trees as a mixture, about which rows scatter as out-of-bag residuals do.
+    # Another kind of model: a mixture of the trees' predictions, with the out-of-bag residuals' standard deviation as
+    # noise.
     X, y, X_test, y_test = quarters("concrete", seed)
     forest = RandomForestRegressor(100, oob_score=True, random_state=seed).fit(X, y)
     noise = float(np.std(y - forest.oob_prediction_))
@@ -88,7 +89,7 @@ def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
 
     X, y, X_test, y_test = quarters("concrete", seed)
     found = importances(dropout_network(X, y, seed), X_test, y_test, n_repeats=5)
-    # The paper has age first for this model, too. Our networks have cement first on most splits, and age next.
+    # The paper has age first for this model, too. Our networks have cement first on most splits, then age.
     assert set(order(found.likelihood)[:2]) == {"age", "cement"}
     assert order(found.entropy)[-1] == "age"
     assert found.entropy.mean[-1] < 0.8 * found.entropy.mean[:-1].min()
@@ -96,7 +97,8 @@ def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
 
 @seeds
 def test_the_entropy_changes_with_age_all_the_same(seed):
-    # Globally next to nothing, locally much: with the feature's value, and from row to row (Figure 10).
+    # The global importance is almost zero; locally the entropy varies with the feature's value and between rows (Figure
+    # 10).
     _, _, X_test, _ = quarters("concrete", seed)
     method = sd.PDP(grid=np.linspace(3, 100, 30), ice="all")
     effect = sd.explain(sd.entropy(process(seed)), X_test, "age", method=method, progress=False)
@@ -132,7 +134,7 @@ def diabetic(seed: int, trees: int) -> Any:
 
 
 def curves(quantity: Any, feature: str, grid: Any, seed: int) -> sd.Effect:
-    """Return the PDP on the test rows, with all their curves."""
+    """Return the PDP on the test rows, with all ICE curves."""
     _, _, X_test, y_test = quarters("pima_diabetes", seed)
     method = sd.PDP(grid=grid, ice="all")
     return sd.explain(quantity, X_test, feature, y=y_test, method=method, progress=False)
@@ -148,7 +150,7 @@ PLAS, MASS = np.arange(60.0, 200.0, 5.0), np.linspace(20.0, 45.0, 11)
 def test_plas_is_first_and_mass_second(trees, seed):
     _, _, X_test, y_test = quarters("pima_diabetes", seed)
     found = importances(diabetic(seed, trees), X_test, y_test).likelihood
-    # The paper, and Breiman before it, have age before mass. On our splits mass is before age, all but always.
+    # The paper, and Breiman before it, have age before mass. On our splits mass is nearly always before age.
     assert order(found)[:2] == ["plas", "mass"]
     assert found["plas"].lower > 0
     assert found["mass"].lower > 0
@@ -175,7 +177,7 @@ def test_over_many_splits_age_is_third_and_entropy_peaks_at_about_150():
 def test_entropy_is_low_where_plas_is(trees, seed):
     effect = curves(sd.entropy(diabetic(seed, trees)), "plas", PLAS, seed)
     low, middle = PLAS <= 90, (PLAS >= 130) & (PLAS <= 170)
-    # A rise to about 150, where both classes are frequent. On some splits there is a plateau from there on.
+    # It increases up to about 150, where both classes are frequent. On some splits a plateau follows.
     assert effect.value[middle].max() > effect.value[low].max() + 0.07
     assert effect.value[middle].max() > effect.value.max() - 0.08
 
@@ -196,8 +198,8 @@ def test_likelihood_curves_of_the_two_classes_run_apart(trees, seed, feature, gr
 
 @forests
 def test_low_mass_leaves_the_positive_class_less_sure_than_the_negative(trees, seed):
-    # The paper sees more entropy at low mass in "generally" all positive rows. In our forests it is about half of them,
-    # and very few of the negative ones: the classes differ, which the PDP of all rows does not show.
+    # The paper sees more entropy at low mass in "generally" all positive rows. In our forests this holds for about half
+    # of them, and for very few of the negative ones: the classes differ, which the PDP of all rows does not show.
     effect = curves(sd.entropy(diabetic(seed, trees)), "mass", MASS, seed)
     _, _, _, y_test = quarters("pima_diabetes", seed)
     label = y_test[effect.curves.row]

@@ -1,4 +1,4 @@
-"""Features with few values, and whole numbers: steps between observed values, against sums written out by hand."""
+"""Features with few values, and whole numbers: differences between observed values, compared with sums by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def explained(q, X, feature=0, method=sd.ALE, **more):
 
 
 def few(n=400, seed=0):
-    """Return few values in uneven numbers, many whole numbers, a number."""
+    """Return rows of three features: few values with unequal frequencies, many whole numbers, a continuous number."""
     rng = np.random.default_rng(seed)
     return np.column_stack(
         [rng.choice(VALUES, n, p=SHARES), rng.geometric(0.02, n), rng.normal(size=n)]
@@ -29,7 +29,7 @@ def few(n=400, seed=0):
 
 
 def mixed(X):
-    """Return what depends on all three, jointly."""
+    """Return a function in which all three features interact."""
     return np.sin(X[:, 0]) * (1 + X[:, 2]) + (X[:, 1] / 30) ** 2 * (X[:, 2] + 1)
 
 
@@ -38,7 +38,7 @@ def whole(e):
 
 
 def by_hand(q, X, j, w=None):
-    """Return the values, the mean steps by the definition, and their squared errors."""
+    """Return the values, the mean differences by definition, and their squared errors."""
     w = np.ones(len(X)) if w is None else w
     v = np.unique(X[w > 0, j])
     step, error2 = np.zeros(len(v) - 1), np.zeros(len(v) - 1)
@@ -54,7 +54,7 @@ def by_hand(q, X, j, w=None):
     return v, step, error2
 
 
-# ------------------------------------------------------------------------------- the rise is the model's
+# ------------------------------------------------------------------- the total difference is the model's
 
 
 def square(X):
@@ -228,7 +228,7 @@ def test_weights_are_repetitions(method):
         np.testing.assert_allclose(a.heterogeneity, b.heterogeneity, rtol=1e-9, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------- what is asked of the model
+# --------------------------------------------------------------------------------------- calls of the model
 
 
 @every
@@ -279,14 +279,14 @@ def test_it_costs_two_rows_a_row_and_the_rows_themselves_once(method):
     assert both["x0"].provenance["model_rows"] <= 5 * len(X)
 
 
-# ------------------------------------------------------------------------------------ what is left of rows
+# ----------------------------------------------------------------------- results with a sample of the rows
 
 
 @every
 @pytest.mark.parametrize("feature", [0, 1])
 def test_a_sample_of_the_rows_changes_no_number_of_the_curve(method, feature):
     X = few(3000)
-    bins = 6 if feature else "auto"  # bins that the rows choose may end at rows
+    bins = 6 if feature else "auto"  # automatic edges may be at rows
     a = explained(mixed, X, feature, method(bins=bins))
     b = explained(mixed, X, feature, method(bins=bins), keep="10kB")
     assert a.rows.exact
@@ -343,7 +343,7 @@ def test_missing_values_are_left_out_of_the_steps(method):
     assert e.missing_point is not None
 
 
-# ---------------------------------------------------------------------------------- outputs and models
+# ------------------------------------------------------------------------ multi-output and multi-model
 
 
 @every
@@ -387,7 +387,7 @@ def test_a_part_may_lack_a_value():
 
 
 def resampled_errors(X, feature, method, times=300, seed=0):
-    """Return the scatter of curves that are computed anew from rows that are drawn anew."""
+    """Return the standard deviation of curves computed from resampled rows."""
     rng, curves = np.random.default_rng(seed), []
     points = explained(mixed, X, feature, method).x
     for _ in range(times):
@@ -499,7 +499,7 @@ def test_rebinning_as_it_was_gives_the_bins_as_they_were(center, weights):
     np.testing.assert_array_equal(r.bins.left, e.bins.left)
     np.testing.assert_array_equal(r.bins.std, e.bins.std)
     np.testing.assert_array_equal(r.heterogeneity, e.heterogeneity)
-    if kind == "frequency":  # Optimal wants rows of some weight
+    if kind == "frequency":  # Optimal requires a minimum weight per bin
         np.testing.assert_array_equal(e.rebin(sd.Optimal()).value, e.value)
 
 

@@ -1,4 +1,4 @@
-"""Every number of a result, computed again by plain loops from DESIGN 4.1 to 4.3."""
+"""Every number of a result, recomputed by plain loops from DESIGN 4.1 to 4.3."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WEIGHTS = {
     "thirds": lambda rng, n: _parts(rng.integers(1, 4, size=n), 3),
     "any": lambda rng, n: (rng.uniform(0.01, 3, size=n),) * 2,
 }
-"""Weights, and what they mean: a third is not the floating-point number just below it."""
+"""Weights as floats, and their exact values: the float 1/3 is slightly below one third."""
 
 
 def _parts(whole, of):
@@ -58,13 +58,13 @@ def test_quantile_edges_are_the_inverse_empirical_distribution(weighing, seed, n
 @pytest.mark.parametrize("n", [5, 100, 2049, 50_000])
 @pytest.mark.parametrize("k", [1, 7, 20, 100])
 def test_quantile_edges_are_numpys_inverted_cdf(n, k):
-    """Shares j/k that are exact in binary leave NumPy's own rounding nothing to decide; so do primes."""
+    """NumPy's rounding has no influence for fractions j/k that are exact in binary, nor for primes."""
     rng = np.random.default_rng(n + k)
     for x in (rng.normal(size=n), np.round(rng.normal(size=n), 1), rng.integers(0, 5, n) * 1.0):
         got = Column(Feature("x"), x, None).order_statistics(k)
         ranks = np.array([max(-(-n * j // k), 1) - 1 for j in range(k + 1)])
         np.testing.assert_array_equal(got, np.sort(x)[ranks])
-        # NumPy multiplies n by a rounded j / k: asked in the middle of the rank's interval it cannot err.
+        # NumPy multiplies n by a rounded j / k; in the middle of the rank's interval this cannot change the result.
         inside = (ranks + 0.5) / n
         np.testing.assert_array_equal(got, np.quantile(x, inside, method="inverted_cdf"))
 
@@ -91,7 +91,9 @@ def test_every_value_lies_in_the_cell_that_comparisons_say(closed, seed, k, n):
 
 @pytest.mark.parametrize("low", [0, -3, 17, 1900])
 def test_uniform_edges_that_are_whole_numbers_are_exact(low):
-    """Rows of an integer feature often lie on the edges: a hair above one they would fall into the wrong bin."""
+    """Rows of an integer feature often are on the edges: an edge with a rounding error would put them into the wrong
+    bin.
+    """
     for high in range(low + 2, low + 60):
         x = np.arange(low, high + 1.0)
         for k in (j for j in range(2, high - low + 1) if (high - low) % j == 0):
@@ -152,7 +154,7 @@ def check_against(plain, e, tol):
     near(e.std_error, error, tol * size, "std_error")
     real = (
         error > 1e-9 * size
-    )  # where there is no error but rounding's, it has no degrees of freedom
+    )  # where the error is nothing but rounding, it has no degrees of freedom
     np.testing.assert_allclose(e.df[real], df[real], rtol=1e-6)
     for level in (0.5, 0.95):
         half = stats.t.ppf((1 + level) / 2, np.minimum(df, 1e12)) * error
@@ -185,17 +187,17 @@ def test_every_number_is_that_of_the_formulas(method, closed, kind, case):
     w = np.ones(len(case.X)) if case.weights is None else case.weights
     d = plain_differences(case, e.x, closed) if differences else case.model.slope(case.X)[:, 0]
     if (e.bins.count < 3).any() or (e.bins.weight <= 1.5).any() or np.abs(d).max() == 0:
-        return  # variances that are not there are the subject of other tests
+        return  # other tests cover undefined variances
     parts = {"closed": closed, "center": e.spec.center, "ddof": method.ddof, "kind": kind}
     plain = Accumulated(case.X[:, 0], d, w, e.x, **parts)
-    # Differences of two values round by eps |q| before they are divided by a width.
+    # Differences of two values are rounded by eps |q| before they are divided by a width.
     q = np.abs(case.model(case.X)).max() / np.abs(d).max() / np.diff(e.x).min()
     check_against(plain, e, max(1e-11, 1e-14 * q))
 
 
 @law(examples=25, case=cases(weights=("fractional",)), factor=st.sampled_from([1e-6, 0.01, 1e5]))
 def test_sampling_weights_have_no_unit(case, factor):
-    """They say how many others a row stands for, not how many rows there are."""
+    """Only ratios of sampling weights matter: a weight is the number of rows represented, not observed."""
     for method in (sd.DALE(bins=3), sd.ALE(bins=4), sd.PDP(grid=4), sd.PDP(grid=4, center="start")):
         slope = case.model.slope if method.name == "DALE" else None
         quantity = sd.prediction(case.model, slope=slope)
@@ -238,7 +240,7 @@ def test_a_bin_of_weight_one_or_less_has_no_variance():
     np.testing.assert_allclose(e.bins.effect, [7 / 3, 7.0, 2.0])
     np.testing.assert_allclose(e.bins.std, [np.std(d[:3], ddof=1), np.nan, np.sqrt(2)])
     assert np.isnan(e.bins.std_error[1])
-    assert np.isfinite(e.std_error).all()  # an error of zero would be a lie: neighbours lend theirs
+    assert np.isfinite(e.std_error).all()  # not zero: the errors of neighbours are used
     weights = np.array([1.0, 1.0, 1.0, 1.0, 0.5, 0.5])
     e = sd.explain(quantity, X, 0, method=sd.DALE(bins=3, ddof=0), sample_weight=weights)
     assert np.isnan(e.bins.std).tolist() == [False, True, True]
@@ -249,7 +251,7 @@ def test_a_bin_of_weight_one_or_less_has_no_variance():
 
 
 def test_the_curve_begins_and_ends_with_the_rows():
-    """Beyond the first and last bins with rows nothing is known; between, the curve is joined by a line."""
+    """The effect is NaN outside the first and last bins with rows; empty bins between are crossed linearly."""
     x = np.array([1.2, 1.4, 1.6, 3.1, 3.3, 3.9])
     quantity = sd.prediction(lambda X: X[:, 0] ** 2, slope=lambda X: 2 * X)
     edges = sd.Edges([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
@@ -294,7 +296,7 @@ def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     half = stats.t.ppf(0.95, sizes - 1) * np.sqrt(variance / sizes)
     for got, want in zip(e.interval(0.9), (value - half, value + half), strict=True):
         near(got, want, 1e-9 * size, "interval")
-    at_rows = np.interp(x, e.x, e.value)  # beyond the grid the curve goes on as it ends
+    at_rows = np.interp(x, e.x, e.value)  # outside the grid the curve is constant
     m = weighted_mean(at_rows, w)
     near(e.importance, np.sqrt(weighted_mean((at_rows - m) ** 2, w)), 1e-12 * size, "importance")
 
@@ -315,7 +317,7 @@ def test_the_default_grid_is_equidistant_between_the_5th_and_95th_percentile():
 
 
 def resampled(x, w, e, d, replicates, rng):
-    """Return the effect's values over resampled rows, its bins fixed: an independent bootstrap."""
+    """Return the effect's values over resampled rows, with fixed bins: an independent bootstrap."""
     n = len(x)
     cell = np.array([cell_of(v, e.x, e.spec.closed) for v in x])
     each = np.repeat(np.arange(n), 1 if w is None else w.astype(int))
@@ -357,7 +359,7 @@ def test_the_bootstrap_is_a_bootstrap(center, weighing, local):
     low, high = e.interval(0.9, method="bootstrap", replicates=replicates, random_state=1)
     want = np.quantile(draws, [0.05, 0.95], axis=0)
     # A 5 % point of 3,000 normal draws has a standard error of sqrt(.05 * .95 / 3000) / phi(1.645) = 0.039 sd; two
-    # independent ones differ by 0.055 sd. There are 10 of them: four such errors.
+    # independent ones differ by 0.055 sd. There are 10 of them: the tolerance is four such errors.
     near((low - want[0]) / np.maximum(sd_of, 1e-12), 0.0, 0.22, "lower")
     near((high - want[1]) / np.maximum(sd_of, 1e-12), 0.0, 0.22, "upper")
     again = e.interval(0.9, method="bootstrap", replicates=50, random_state=7)
@@ -368,7 +370,7 @@ def test_the_bootstrap_is_a_bootstrap(center, weighing, local):
 
 
 def test_a_bootstrap_after_rebinning_to_narrower_edges():
-    """Rows beyond the new edges are still kept with the result, and take no part."""
+    """Rows outside the new edges stay in the result, but are not used."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(200, 2))
     q = sd.prediction(lambda X: X[:, 0] * X[:, 1], slope=lambda X: X[:, ::-1])
@@ -382,10 +384,10 @@ def test_a_bootstrap_after_rebinning_to_narrower_edges():
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize("local", ["slopes", "edges"])
 def test_intervals_cover_what_they_estimate(center, local, replicates, measured):
-    """At fixed edges the estimand is E[d | bin], accumulated, and centred with the population's shares of rows."""
+    """At fixed edges the estimand is E[d | bin], accumulated, and centred with the population fractions of rows."""
     edges = np.array([0.0, 0.3, 0.5, 1.0])
 
-    # Given x the slope is normal with mean g(x) and a scale that grows: three unlike bins.
+    # Given x the slope is normal with mean g(x) and increasing scale: the three bins differ.
     def sample(rng):
         x = rng.uniform(size=60) ** 1.5
         return np.stack([x, rng.normal(size=60)], axis=1)
@@ -402,7 +404,7 @@ def test_intervals_cover_what_they_estimate(center, local, replicates, measured)
         q, method = sd.prediction(f, slope=slope), sd.DALE(bins=bins, center=center)
     else:
         q, method = sd.prediction(f), sd.ALE(bins=bins, center=center)
-    # The density of u^1.5 is (2/3) x^(-1/3): P(x < z) = z^(2/3), and the mean of 2x over a bin follows.
+    # The density of u^1.5 is (2/3) x^(-1/3): P(x < z) = z^(2/3), which gives the mean of 2x over a bin.
     p = np.diff(edges ** (2 / 3))
     mean = np.diff(edges**2) / np.diff(edges)
     if local == "slopes":
@@ -416,20 +418,20 @@ def test_intervals_cover_what_they_estimate(center, local, replicates, measured)
         low, high = e.interval(0.95)
         covered += (low <= truth + 1e-12) & (truth - 1e-12 <= high)
     share = covered / replicates
-    # The standard error of a share of 0.95 in 2,000 is 0.5 %. Satterthwaite's t, and slopes that are not quite normal,
-    # are approximations: one per cent more is granted them.
+    # The standard error of a coverage of 0.95 in 2,000 runs is 0.5 %. Satterthwaite's t, and the normality of slopes,
+    # are approximations: the tolerance has one percentage point more for them.
     about = {"draws": replicates, "rows": 60, "seed": f"0 to {replicates - 1}"}
     for k, one in enumerate(share):
         limits = {"low": 0.925, "high": 0.975} if k else {"low": 0.925}
         measured(f"edge {k}", one, **about, **limits)
 
 
-# ---------------------------------------------------------------------------------- slopes far off
+# ------------------------------------------------------------------------ slopes at a large offset
 
 
 @pytest.mark.parametrize("offset", [1.7e9, -4e6])
 def test_differences_at_a_large_offset(offset):
-    """The derivative is that of the function near the rows, and the model is not asked where it has no answer."""
+    """The derivative is that of the function near the rows, and the model is only called where it is defined."""
     rng = np.random.default_rng(0)
     u = np.round(rng.normal(size=(300, 2)) * 2**20) / 2**20
     X = u.copy()
@@ -443,8 +445,8 @@ def test_differences_at_a_large_offset(offset):
     for f, slope in models.values():
         e = sd.explain(lambda X, f=f: f(X[:, 0] - offset), X, 0, method=sd.DALE(bins=4))
         want = slope(u[:, 0])
-        # A step of 6e-6 standard deviations: rounding eps / 6e-6, truncation (6e-6)² f''' / 6; the spacing of
-        # floating-point numbers at the offset makes the step 32 spacings at least, 7.6e-6.
+        # The step is 6e-6 standard deviations: rounding eps / 6e-6, truncation (6e-6)² f''' / 6; the spacing of
+        # floating-point numbers at the offset makes the step at least 32 spacings, 7.6e-6.
         near(e.rows.effect, want, 1e-9 * np.abs(want).max(), "slopes")
     e = sd.explain(lambda X: 3e-5 * X[:, 0], X, 0, method=sd.DALE(bins=4))
     near(e.rows.effect, 3e-5, 1e-9 * 3e-5, "a model that keeps the offset")
@@ -495,7 +497,7 @@ def test_cells_are_those_of_a_search(make, n, closed):
         inner = np.unique(some[np.isfinite(some)])
         want = np.searchsorted(inner, x, side=side)
         np.testing.assert_array_equal(grid.locate(inner, x, low, high, closed), want)
-    if len(picked) > 1:  # and values beyond the edges, where both ends are edges themselves
+    if len(picked) > 1:  # also values outside the edges, where both ends are edges
         ends = float(picked[0]), float(picked[-1])
         want = np.searchsorted(picked, x, side=side)
         np.testing.assert_array_equal(grid.locate(picked, x, *ends, closed), want)

@@ -1,8 +1,8 @@
-"""The heterogeneity score against truths that do not depend on how it is computed (DESIGN 4.9).
+"""The heterogeneity score compared with true values that do not depend on its computation (DESIGN 4.9).
 
-Coverage of nominal 95 % intervals over 500 data sets, in per cent, at N = 500 / 2,000 / 10,000, and the share of data
-sets in which fewer than 50 effective pairs carry the score (`few_pairs`), in per cent. Products of two independent
-features; `test_intervals_cover` asserts 92 to 97 from N = 2,000 on for the first four:
+Coverage of nominal 95 % intervals over 500 data sets, in per cent, at N = 500 / 2,000 / 10,000, and the percentage of
+data sets with fewer than 50 effective pairs (`few_pairs`), for products of two independent features.
+`test_intervals_cover` asserts 92 to 97 from N = 2,000 on for the first four:
 
 ================  ====================  ====================
 features          coverage              few effective pairs
@@ -16,7 +16,7 @@ t5                88.6 / 90.8 / 95.4    100 / 31 / 2
 lognormal x sign  79.0 / 88.6 / 89.4    100 / 93 / 14
 ================  ====================  ====================
 
-With heavy tails few pairs carry the mean of c², its error is not known well, and intervals are too short.
+With heavy tails, few pairs dominate the mean of c², its standard error is uncertain, and intervals are too short.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def bent(X):
 
 
 def explain(model, X, feature=0, **options):
-    """Explain one feature."""
+    """Return the effect of one feature."""
     options = {"method": sd.ALE(bins=1), "progress": False, **options}
     return sd.explain(model, X, feature, **options)
 
@@ -75,7 +75,7 @@ def score(model, X, feature=0, **options):
 
 
 class Remembers:
-    """A function that keeps what it was called with."""
+    """A function that records its inputs."""
 
     def __init__(self, model):
         self.model, self.calls = model, []
@@ -113,7 +113,7 @@ def test_products_thresholds_and_oscillations_have_their_interaction_spread(seed
     )
     both = score(lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 0), X)
     assert both == pytest.approx(0.25, abs=0.015)
-    # Of three features: what x0 does depends on the other two together.
+    # With three features, the effect of x0 depends on the product of the other two.
     assert score(lambda X: X.prod(axis=1), X) == pytest.approx(27**-0.5, rel=0.05)
 
 
@@ -122,7 +122,7 @@ def test_products_thresholds_and_oscillations_have_their_interaction_spread(seed
     ("correlation", "low", "high"), [(0.5, 0.82, 0.94), (0.8, 0.54, 0.70), (0.95, 0.27, 0.37)]
 )
 def test_correlated_products_are_compared_within_reach(seed, correlation, low, high):
-    """About sqrt(1 - r²), the spread of x1 given x0 (random pairs would give 1.1 and more)."""
+    """The score is about sqrt(1 - r²), the standard deviation of x1 given x0 (random pairs would give 1.1 and more)."""
     x, e = np.random.default_rng(seed).normal(size=(2, N))
     X = np.c_[x, correlation * x + np.sqrt(1 - correlation**2) * e]
     assert low < score(product, X) < high
@@ -177,10 +177,10 @@ def test_trees_are_computed_without_the_model_and_give_what_it_gives():
 
 
 def _partners(model, X, **options):
-    """Return each row's donor of feature 0, as a recorded call of the model shows it, and the result."""
+    """Return the donor of feature 0 for each row, taken from a recorded call of the model, and the result."""
     seen = Remembers(model)
     e = explain(seen, X, heterogeneity_rows=None, **options)
-    swapped = seen.calls[-1]  # the scores come last
+    swapped = seen.calls[-1]  # the scores are computed last
     assert swapped.shape == X.shape
     np.testing.assert_array_equal(swapped[:, 1:], X[:, 1:])
     order = np.argsort(X[:, 0])
@@ -192,8 +192,8 @@ def test_the_score_is_that_of_disjoint_pairs_that_swap(correlation):
     X = np.random.default_rng(1).normal(size=(400, 3))
     X[:, 1] += correlation * 3 * X[:, 0]
     donor, e = _partners(bent, X)
-    np.testing.assert_array_equal(donor[donor], np.arange(400))  # they swap
-    assert (donor != np.arange(400)).all()  # all of them, an even number
+    np.testing.assert_array_equal(donor[donor], np.arange(400))  # donors are mutual
+    assert (donor != np.arange(400)).all()  # all rows have another donor: their number is even
     squares = []
     for i, j in enumerate(donor):
         if i > j:
@@ -244,7 +244,7 @@ def test_dependent_features_swap_with_rows_near_by():
         Z[:, 1] += strength * Z[:, 0]
         donor, _ = _partners(bent, Z)
         apart.append(np.mean((Z[donor, 0] - Z[:, 0]) ** 2) / 2)
-    # Half the mean square distance of random pairs is the variance; of others v, by the inflation 1 + strength².
+    # Half the mean square distance of random pairs is the variance; for other pairs v, with inflation 1 + strength².
     want = [_within_reach(1 + strength**2) for strength in (0, 1, 3, 10)]
     assert want[0] == 1
     np.testing.assert_allclose(apart, want, rtol=0.15)
@@ -274,12 +274,12 @@ def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
 
 
 def test_labels_stay_with_their_rows():
-    """Of a loss, swapped features are judged by the row's own label: the pairs' mean by brute force."""
+    """For a loss, rows with swapped features keep their own labels; compared with the mean over all pairs."""
     X, _ = _small("two values")
     y = np.random.default_rng(5).normal(size=SMALL)
     q = sd.loss(lambda X: X[:, 0] + X[:, 1], "squared_error")
     found = [score(q, X, y=y, random_state=s) ** 2 for s in range(150)]
-    # (x0 + x1 - y)²: only 2 x0 (x1 - y) is not additive; the label is one more of the other features.
+    # In (x0 + x1 - y)² only 2 x0 (x1 - y) is not additive; the label acts as another feature.
     want = pair_mean(
         lambda R: (R[:, 0] + R[:, 1] - R[:, 3]) ** 2, np.c_[X, y].astype(float), columns=(0,)
     )
@@ -461,7 +461,7 @@ def test_batches_threads_and_orders_change_no_bit(rows, weighted):
     assert shuffled == want
     turned = _scores(X[["d", "c", "a", "e", "b"]], sample_weight=w, row_id=ids, **options)
     assert turned == want
-    absent = pd.concat([X.iloc[:100], X])  # rows of weight zero are not there
+    absent = pd.concat([X.iloc[:100], X])  # rows of weight zero are ignored
     ids_too = np.concatenate([[f"none {i}" for i in range(100)], ids])
     assert _scores(absent, sample_weight=np.r_[np.zeros(100), w], row_id=ids_too, **options) == want
     alone = sd.explain(_of_frame, X, "a", method="pdp", sample_weight=w, row_id=ids, **options)
@@ -492,13 +492,13 @@ def test_frequency_weights_are_repetitions_of_rows():
         np.array([score(bent, rows, sample_weight=v, random_state=s) ** 2 for s in range(160)])
         for rows, v in ((X, w.astype(float)), (np.repeat(X, w, axis=0), None))
     )
-    # Repeated rows also meet themselves, with nothing to gain: a share of (sum w² - W) / (W (W - 1)) of the pairs.
+    # Equal rows are also paired, with c = 0: a fraction (sum w² - W) / (W (W - 1)) of the pairs.
     W = w.sum()
     alike = (w @ w - W) / (W * (W - 1))
     assert alike < 1 / n
     error = np.hypot(weighted.std(), repeated.std()) / np.sqrt(160)
     assert repeated.mean() == pytest.approx((1 - alike) * weighted.mean(), abs=4 * error)
-    # All alike they change nothing at all.
+    # Equal weights change nothing at all.
     assert score(bent, X, sample_weight=np.full(n, 7.0)) == score(bent, X)
 
 
@@ -511,7 +511,7 @@ def test_rows_drawn_by_weight_are_unbiased():
         assert len(rows) == limit
         assert not rows.exact
         sums[rows.rows] += rows.weights
-    # Each row's weight is right on average: totals over any set of rows are unbiased.
+    # Each row's weight is unbiased: so are totals over any set of rows.
     assert sums.sum() / 2000 == pytest.approx(w.sum(), rel=0.01)
     small = w < np.median(w)
     assert sums[small].sum() / 2000 == pytest.approx(w[small].sum(), rel=0.03)
@@ -551,7 +551,7 @@ def test_rows_without_the_feature_do_not_take_part():
     e = explain(model, X, row_id=ids)
     assert e.swap_score.pairs == (~gone).sum() // 2
     assert e.heterogeneity_score == pytest.approx(1, abs=0.2)
-    # Among other features too, where these rows are asked for.
+    # The same in a pass with other features, which use these rows.
     es = sd.explain(model, X, row_id=ids, method=sd.DALE(bins=1), progress=False)
     assert es["x0"].heterogeneity_score == e.heterogeneity_score
 
@@ -575,7 +575,7 @@ def test_missing_is_a_level_of_a_nominal_feature():
     X = _frame(2000)
     found = _scores(X, features=["c", "d"])
     assert found["c"].pairs == 1000
-    # sin(a) times a code of the level, independent of it: the codes' spread times that of sin(a).
+    # sin(a) times an independent code of the level: the standard deviation of the codes times that of sin(a).
     code = X["c"].map({"u": 1.0, "v": -1.0, "w": 0.5}).fillna(3.0).astype(float)
     want = code.std() * np.sin(X["a"].fillna(7.0)).std()
     assert found["c"].value == pytest.approx(want, rel=0.1)
@@ -661,7 +661,7 @@ def test_every_quantity_has_one(kind):
     p = model.predict_proba
 
     def rows(R):
-        own = np.maximum(p(R[:, :3]), EPS)  # as `nll` has it
+        own = np.maximum(p(R[:, :3]), EPS)  # as in `nll`
         if kind == "entropy":
             return -(own * np.log(own)).sum(axis=1)
         picked = own[np.arange(len(R)), R[:, 3].astype(int)]
@@ -677,7 +677,7 @@ def test_every_quantity_has_one(kind):
         q = getattr(sd, kind)(model)
     labels = None if kind == "entropy" else y
     e = sd.explain(q, X, 0, y=labels, method=sd.ALE(bins=3))
-    # The same function of the row with its label in a column of its own.
+    # The same function of the row, with its label in an additional column.
     beside = np.c_[X, y].astype(float)
     pairs = e.swap_score.pairs
     i, j = _pairs_of(X, 0)
@@ -689,7 +689,7 @@ def test_every_quantity_has_one(kind):
 
 
 def _pairs_of(X, feature):
-    """Return the pairs in which rows swap a feature: those of any quantity, seen through a recorded call."""
+    """Return the pairs of rows that swap a feature, from a recorded call; they are the same for any quantity."""
     seen = Remembers(lambda X: X[:, feature] * X[:, 1 - feature])
     explain(seen, X, feature, method=sd.ALE(bins=3))
     order = np.argsort(X[:, feature])
@@ -710,7 +710,7 @@ def test_independent_columns_inflate_nothing():
 
 @pytest.mark.parametrize("correlation", [0.5, 0.9, 0.99])
 def test_variance_inflation_is_that_of_ranks(correlation):
-    """Ranks of jointly normal features correlate by 6/pi asin(r/2); squares of ranks add a little."""
+    """Ranks of jointly normal features have correlation 6/pi asin(r/2); squares of ranks add a little."""
     x, e = np.random.default_rng(29).normal(size=(2, N))
     X = np.c_[x, correlation * x + np.sqrt(1 - correlation**2) * e]
     ranks = 6 / np.pi * np.arcsin(correlation / 2)
@@ -724,10 +724,10 @@ def test_copies_constants_and_bent_copies():
     vif = {k: e.swap_score.vif for k, e in es.items()}
     assert vif["x0"] == vif["x3"] > 1000
     assert vif["x2"] == 1
-    assert vif["x4"] > 10  # y² follows from the squared ranks of y, nearly
+    assert vif["x4"] > 10  # y² is almost a function of the squared ranks of y
     assert es["x2"].heterogeneity_score == 0
     assert es["x0"].provenance["vif"] == vif["x0"]
-    # What a copy leaves possible: nothing; the score of x0 says nothing any more.
+    # With a copy in the data, rows only swap nearly equal values, so the score of x0 is not meaningful.
     assert es["x0"].heterogeneity_score < 0.15
     assert score(product, X[:, :2]) == pytest.approx(1, abs=0.15)
 
@@ -764,7 +764,7 @@ def test_one_two_and_three_rows(n):
     if n == 1:
         assert e.heterogeneity_score == 0
         return
-    # One pair: the score is what it is, and nothing is known of its error.
+    # With one pair the score is that of the pair, and its error is undefined.
     want = score(product, X[:2]) if n == 2 else e.heterogeneity_score
     assert e.heterogeneity_score == want > 0
     assert np.isnan(e.heterogeneity_score_error)
@@ -785,7 +785,7 @@ def test_a_constant_model_and_a_constant_feature():
         assert e.swap_score.quantity_std == 0
     fixed = explain(product, X, 1, method=sd.PDP(grid=3))
     assert fixed.heterogeneity_score == 0
-    assert fixed.provenance["score_rows"] == 100  # the rows' own values; no row takes another value
+    assert fixed.provenance["score_rows"] == 100  # the rows' own values; no row is changed
 
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-12, 1e12, 1e150])
@@ -804,12 +804,12 @@ def test_an_interval_of_a_vague_score_has_ends():
     assert HeterogeneityScore(0.0, 0.0).interval() == (0, 0)
 
 
-# --------------------------------------------------------------------------------------- costs
+# -------------------------------------------------------------------------- calls of the model
 
 
 def test_costs_are_counted_apart():
     X = np.random.default_rng(35).normal(size=(1000, 3))
-    X[:, 1] = X[:, 1] > 0  # half of the pairs have the same value on both sides
+    X[:, 1] = X[:, 1] > 0  # half of the pairs have equal values
     seen = Remembers(bent)
     es = sd.explain(seen, X, method=sd.ALE(bins=2), heterogeneity_rows=300, progress=False)
     about = es["x0"].provenance

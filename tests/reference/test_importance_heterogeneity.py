@@ -1,4 +1,4 @@
-"""The single numbers of categories, pairs and M-plots: by double loops, and in closed form (DESIGN 4.3, 4.7)."""
+"""Scores of categories, pairs and M-plots: against double loops and closed forms (DESIGN 4.3, 4.7)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bent(X):
 
 
 def test_the_spread_of_an_ordinal_feature_adds_up_along_its_steps():
-    """Of q = z * place each step is z: the variances of the rows at its two ends add up (Eq. 16)."""
+    """For q = z * code every step is z: the variances of the rows in its two levels add up (Eq. 16)."""
     X, w = data(1, 400)
     place, z = np.repeat(X, w.astype(int), axis=0).T
     spread = [0.0]
@@ -37,7 +37,7 @@ def test_the_spread_of_an_ordinal_feature_adds_up_along_its_steps():
 
 
 def test_the_heterogeneity_of_a_pair_is_the_spread_of_its_double_differences():
-    """Of q = x0 x1 z the mixed derivative is z: with one cell the double differences are z times its area."""
+    """For q = x0 x1 z the mixed derivative is z: with one cell the double differences are z times its area."""
     X = np.random.default_rng(3).normal(size=(300, 3))
 
     def model(X):
@@ -63,7 +63,7 @@ def test_the_figures_of_an_m_plot_are_those_of_groups(center):
     np.testing.assert_allclose(e.heterogeneity, std, rtol=1e-12)
     whole = np.average(mean, weights=n)
     assert e.importance == pytest.approx(np.sqrt(np.average((mean - whole) ** 2, weights=n)))
-    assert np.isnan(e.heterogeneity_score)  # no row is moved
+    assert np.isnan(e.heterogeneity_score)  # an M-plot changes no feature values
     if center is None:
         np.testing.assert_allclose(e.std_error, std / np.sqrt(n), rtol=1e-12)
         return

@@ -1,4 +1,4 @@
-"""Errors of steps between whole numbers, most of which a single row has: against the spread over repeated draws."""
+"""Standard errors with integer steps, most of which have a single row, against the spread over repeated draws."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Do nominal 95 % intervals and bands cover E[d | bin] in 93 to 97 of 100 data sets?
+"""Coverage of E[d | bin]: nominal 95 % intervals and bands must contain it in 93 to 97 of 100 data sets.
 
-A thousand data sets each; the standard error of a share is then 0.7 points, and less of the mean over points. With 300
-rows the smallest bins hold 30.
+There are a thousand data sets per case. The standard error of a fraction is then 0.7 points, and less for the mean over
+points. With 300 rows the smallest bins have 30.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def of_levels(method: Any, kind: str) -> Any:
 
 def weighted(sample: Any, method: Any, kind: str) -> Any:
     def of(seed: int) -> Any:
-        # Of sampling weights so many that thirty are left in each bin as weights count.
+        # With sampling weights there are half as many rows again: each bin then has an effective number of 30 rows.
         X, weights = sample(ROWS if kind == "frequency" else 3 * ROWS // 2, seed)
         return sd.explain(
             c.SLOPED, X, 0, method=method, sample_weight=weights, weight_kind=kind, **PLAIN
@@ -109,7 +109,7 @@ def test_intervals_and_bands_cover(name, how, measured):
 
 
 def test_importances_cover_together(measured):
-    """Importances of a pair are nearly one: Šidák takes all as independent, and covers more often than it says."""
+    """The importances of a pair are almost equal. Šidák assumes independence, so the joint coverage is too high."""
     share = c.covered(important, c.IMPORTANCE, RUNS)
     measured("each", share.points.mean(), **OF_ROWS, low=0.93, high=0.97)
     measured("all at once", share.together, **OF_ROWS, low=0.93, high=0.985)
@@ -119,7 +119,7 @@ MANY, FINE = 1000, np.linspace(-1, 1, 21)
 
 
 def test_without_the_errors_of_other_bins_intervals_do_not_cover(measured):
-    """What the formula is for: a bin's own error, drawn around the accumulated curve, as is often done."""
+    """Why the formula is needed: an interval from a bin's own error, around the accumulated curve, is too narrow."""
     hits, ours = np.zeros(21), np.zeros(21)
     truth = c.curve_at(FINE)
     for seed in range(300):
@@ -136,7 +136,7 @@ def test_without_the_errors_of_other_bins_intervals_do_not_cover(measured):
 
 
 def test_pyales_intervals_do_not_cover(measured):
-    """Of its own edges, and centred by its own bins, in the population."""
+    """At PyALE's own edges, centered by its own bins, against the population."""
     pyale = pytest.importorskip("PyALE")
     pd = pytest.importorskip("pandas")
 
@@ -161,7 +161,7 @@ def test_pyales_intervals_do_not_cover(measured):
 
 @pytest.mark.parametrize("how", ["analytic", "fixed", "chosen"])
 def test_bins_that_were_chosen_on_the_same_rows_cover_less(how, measured):
-    """The figure in the documentation: fixed edges are taken as if they had been known."""
+    """The numbers in the documentation: intervals take the edges as known, although the same rows chose them."""
     more = {"analytic": {}, "fixed": {"method": "bootstrap", "replicates": 200}}
     chosen = {"method": "bootstrap", "replicates": 200, "bins": "chosen"}
     share = c.covered(

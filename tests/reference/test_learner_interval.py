@@ -1,4 +1,4 @@
-"""The learner interval: against the jackknife where that is exact, and its coverage in simulated data sets."""
+"""The learner interval: against the jackknife where that is exact, and its coverage in simulations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_the_bound_of_a_mean_over_rows_is_the_jackknife(k: int) -> None:
 
 
 def test_the_correction_is_that_of_nadeau_and_bengio() -> None:
-    """Eq. 7 there: (1/J + n2/n1) times the sample variance, with J = 4 splits of 30 rows into 24 and 6."""
+    """Their Eq. 7: (1/J + n2/n1) times the sample variance, with J = 4 splits of 30 rows into 24 and 6."""
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(30, 1))
     splits = [(p[:24], p[24:]) for p in (rng.permutation(30) for _ in range(4))]
@@ -76,7 +76,7 @@ class Tree:
 
 
 def drawn(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Return rows, and labels that bend in the first feature."""
+    """Return rows, and labels that are nonlinear in the first feature."""
     X = rng.uniform(size=(N, 3))
     return X, np.sin(6 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=N)
 
@@ -95,7 +95,7 @@ def splits(kind: str, rng: np.random.Generator) -> list[tuple[Any, Any]]:
 
 
 def by_hand(model: Any, X: Any) -> Any:
-    """Return a partial dependence, by a loop."""
+    """Return a partial dependence, computed with a loop."""
     values = []
     for point in GRID:
         moved = X.copy()
@@ -120,7 +120,7 @@ def by_hand(model: Any, X: Any) -> Any:
     ],
 )
 def test_coverage(learner: Any, kind: str, low: float, high: float, measured: Any) -> None:
-    """Against the mean of 2,000 refits on fresh data. The correction is the paper's; the bound holds for all."""
+    """The truth is the mean of 2,000 refits on fresh data. The correction is the paper's; the bound always covers."""
     rng = np.random.default_rng(1)
     truth = np.zeros(len(GRID))
     for _ in range(FRESH):

@@ -1,4 +1,4 @@
-"""Bins by their risk, as users get them: exact where they can be, and what must not matter."""
+"""Bins by penalized likelihood, through the public API: the exact optimum where it is computed, and invariances."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("scheme", [RISK, FLAT], ids=["linear", "constant"
 
 @st.composite
 def rows(draw, most=256):
-    """Draw places and slopes: jumps, lines, curves, scatter that changes; sometimes ties."""
+    """Draw positions and slopes: jumps, lines, curves, varying noise, outliers; sometimes ties."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(12, most))
     tied = draw(st.booleans())
@@ -44,7 +44,7 @@ def rows(draw, most=256):
 
 
 def same_bins(a, b, factor=1.0, offset=0.0, rtol=1e-9):
-    """Assert that an effect has another's bins, moved along with the axis."""
+    """Assert that two effects have the same bins, up to a rescaling and shift of the axis."""
     assert len(a.bins) == len(b.bins)
     size = np.abs(b.x).max() * abs(factor) + abs(offset)
     np.testing.assert_allclose(a.x, factor * b.x + offset, rtol=rtol, atol=rtol * size)
@@ -56,14 +56,14 @@ def same_bins(a, b, factor=1.0, offset=0.0, rtol=1e-9):
 
 @law(examples=8, thorough=40, seed=st.integers(0, 2**32 - 1), linear=st.booleans())
 def test_the_bins_of_few_values_cost_least(seed, linear):
-    """Ten values of many rows: all partitions are tried, with the noise found plainly, between and within values."""
+    """With ten values of many rows all partitions are tried; the noise is estimated directly, within the values."""
     rng = np.random.default_rng(seed)
     x = np.repeat(np.arange(10.0), 30)
     mean = rng.choice([0.0, 0.5, 2.0], size=10) + rng.choice([0, 0.4]) * np.arange(10)
     d = mean[x.astype(int)] + rng.normal(size=300)
     e = slopes_as_given(x, d, RISK if linear else FLAT)
     cells = [(x[x == v], d[x == v], np.ones(30)) for v in np.arange(10.0)]
-    # Cells of 8 rows and more tell their own scatter: the median over 25 on either side, the axis mirrored at its ends.
+    # Cells of at least 8 rows estimate their own noise: the median over 25 cells on either side, mirrored at the ends.
     own = np.array([c[1].var(ddof=1) for c in cells])
     at = np.arange(-25, 35)
     mirrored = own[np.minimum(at % 20, 19 - at % 20)]
@@ -75,7 +75,7 @@ def test_the_bins_of_few_values_cost_least(seed, linear):
 
 @both
 def test_one_value_among_few_is_no_outlier(scheme):
-    """Neighbours that differ do not make outliers of many rows that agree."""
+    """Single values among few that differ from their neighbors, each with many equal rows, are bins and no outliers."""
     rng = np.random.default_rng(0)
     x = np.repeat(np.arange(10.0), 500)
     d = rng.normal(size=5000) + 3.0 * (x == 4) - 5.0 * (x == 9)
@@ -99,7 +99,7 @@ def test_pieces_without_noise_are_found_to_the_row(scheme):
 
 
 def _first(d):
-    """Return where each of the distinct values is first met."""
+    """Return the index of the first occurrence of each distinct value."""
     return np.unique(d, return_index=True)[1]
 
 
@@ -112,7 +112,7 @@ def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):
     e = slopes_as_given(x, d, RISK, settings={"center": "start"})
     assert len(e.bins) == 1
     assert e.bins.slope_change[0] == pytest.approx(-6.0 / unit, rel=1e-8)
-    rough = 1e-9 + 4e-16 * abs(low) / unit  # x itself is rounded
+    rough = 1e-9 + 4e-16 * abs(low) / unit  # rounding of x itself
     assert e.bins.std[0] <= 10 * rough
     at = np.linspace(x[0], x[-1], 57)
     t, t0 = (at - low) / unit, (x[0] - low) / unit
@@ -136,7 +136,7 @@ def test_the_curve_is_joined(scheme, data):
         assert (e.bins.slope_change == 0).all()
 
 
-# ------------------------------------------------------------------------------ what must not matter
+# --------------------------------------------------------------------------------------- invariances
 
 
 @both
@@ -166,7 +166,7 @@ def test_the_order_of_rows_does_not_matter(scheme, data, seed):
     offset=st.sampled_from([0.0, 1.0, -1e7]),
 )
 def test_other_units_of_the_quantity_do_not_matter(scheme, data, factor, offset):
-    """Offsets of ten million times the scatter included: what is exact to 1e-9 of them is."""
+    """Also with an offset of ten million times the noise, for data that are exact to 1e-9 of it."""
     x, d = data
     e = slopes_as_given(x, factor * (d + offset), scheme)
     same_bins(e, slopes_as_given(x, d + offset, scheme))
@@ -187,7 +187,7 @@ def test_an_offset_of_the_slopes_does_not_matter(scheme, data, offset):
 )
 def test_other_units_of_the_feature_do_not_matter(scheme, data, factor, offset):
     x, d = data
-    x = np.round(x * 1024) / 1024  # so that an offset rounds nothing away
+    x = np.round(x * 1024) / 1024  # so that adding the offset is exact
     moved = slopes_as_given(factor * (x + offset), d, scheme)
     same_bins(moved, slopes_as_given(x, d, scheme), factor, factor * offset, rtol=1e-12)
 
@@ -209,7 +209,7 @@ def test_a_mirrored_axis_has_mirrored_bins(scheme, data):
 
 
 def least_squares(x, d, at):
-    """Return the line's value at a place, its standard error, and the residual standard deviation."""
+    """Return the line's value at a point, its standard error, and the residual standard deviation."""
     A = np.stack([np.ones(len(x)), x - x.mean()], axis=1)
     fitted, left, _, _ = np.linalg.lstsq(A, d, rcond=None)
     s2 = float(left[0]) / (len(x) - 2)
@@ -219,7 +219,7 @@ def least_squares(x, d, at):
 
 @pytest.mark.parametrize("n", [40, 250, 5000])
 def test_linear_bins_are_least_squares(n):
-    """Exactly where each row is a cell; else lines pass through cells of a few rows, which is nearly the same."""
+    """Exact where each row is a cell; otherwise lines are fitted to cells of a few rows, which is nearly the same."""
     rng = np.random.default_rng(n)
     x = np.sort(rng.beta(2, 5, size=n))
     d = np.where(x < 0.3, 20 * x, 4 - 9 * x) + 0.1 * rng.normal(size=n)
@@ -240,7 +240,7 @@ def test_linear_bins_are_least_squares(n):
 
 
 def at_fixed_bins(x, d, edges, trend):
-    """Return the effect at given edges, with lines where they are given."""
+    """Return the effect at given edges; `trend` says which bins have a linear slope."""
     cells = Cells(np.unique(np.concatenate([edges, x])))
     e = slopes_as_given(x, d, sd.Edges(edges), settings={"center": None})
     cell = cells.locate(x)
@@ -253,10 +253,10 @@ def at_fixed_bins(x, d, edges, trend):
 
 @pytest.mark.parametrize("runs", [100, long_case(3000)])
 def test_intervals_cover_at_fixed_bins(runs, measured):
-    """Of bin slopes and of the curve's values, where bins and lines were not chosen by the rows."""
+    """Intervals of bin slopes and of the curve, for bins and trends that were not chosen on the rows."""
     rng = np.random.default_rng(0)
     edges = np.array([0.0, 0.4, 1.0])
-    truth = np.array([1 + 5 * 0.2, 3.0 - 2 * 0.7])  # the lines in the middles
+    truth = np.array([1 + 5 * 0.2, 3.0 - 2 * 0.7])  # the lines at the bins' midpoints
     rise = np.cumsum(truth * np.diff(edges))
     inside = np.zeros((2, 2))
     for _ in range(runs):
@@ -274,7 +274,7 @@ def test_intervals_cover_at_fixed_bins(runs, measured):
             measured(f"{of} of bin {k}", one, **about, low=0.93, high=0.97)
 
 
-# ------------------------------------------------------------------------------ where it is used
+# ---------------------------------------------------------------------------- with other methods
 
 
 def sample(n=800, seed=0):
@@ -287,7 +287,7 @@ def test_without_the_rows_bins_are_nearly_the_same():
     x, d = sample()
     whole, gone = slopes_as_given(x, d, RISK), slopes_as_given(x, d, RISK, keep="0MB")
     assert gone.rows is None or not gone.rows.exact
-    # The cell that the jump tears may be a bin of its own: it cannot be cut.
+    # The cell that contains the jump may become a bin of its own, because a cell cannot be divided.
     assert len(whole.bins) == 2
     assert len(gone.bins) in {2, 3}
     assert np.abs(gone.x[1:-1] - 0.4).max() < 0.01
@@ -321,34 +321,6 @@ def test_lines_are_saved(tmp_path):
     np.testing.assert_array_equal(again.rebin(RISK).x, e.x)
 
 
-def test_files_without_lines_are_read(tmp_path):
-    """As they were written before there were any."""
-    import json
-
-    x, d = sample()
-    e = slopes_as_given(x, d, sd.Uniform(4))
-    e.save(tmp_path / "e.npz")
-    with np.load(tmp_path / "e.npz") as file:
-        arrays = dict(file)
-    header = json.loads(str(arrays["header"]))
-    del header["result"]["of"]["bins"]["of"]["trend"]
-    arrays = {k: v for k, v in arrays.items() if "trend" not in k}
-    arrays["header"] = np.array(json.dumps(header))
-    np.savez(tmp_path / "old.npz", **arrays)
-    old = sd.load(tmp_path / "old.npz")
-    assert old.bins.slope_change.tolist() == [0.0] * 4
-    np.testing.assert_array_equal(old(x), e(x))
-
-
-@pytest.mark.parametrize("method", [sd.RHALE, sd.UALE, sd.DALE])
-def test_methods_of_slopes_choose_the_same_bins(method):
-    x, d = sample()
-    e = slopes_as_given(x, d, RISK, method=method)
-    np.testing.assert_array_equal(e.x, slopes_as_given(x, d, RISK).x)
-    assert len(e.bins) == 2
-    assert abs(e.x[1] - 0.4) < 0.01
-
-
 def bent(X):
     """Return a function whose slope in the first feature jumps at 0.4."""
     return np.where(X[:, 0] < 0.4, 2 * X[:, 0], 3.2 - 6 * X[:, 0]) + X[:, 0] * X[:, 1]
@@ -357,7 +329,7 @@ def bent(X):
 def test_differences_across_cells_are_merged_by_risk():
     X = np.random.default_rng(0).uniform(size=(3000, 2))
     e = sd.explain(bent, X, 0, method=sd.ALE(bins=RISK))
-    assert len(e.bins) <= 4  # the cell that the jump lies in belongs to neither side
+    assert len(e.bins) <= 4  # the cell that contains the jump belongs to neither side
     assert np.abs(e.x[1:-1] - 0.4).max() < 0.01
     assert not e.bins.slope_change.any()
     fine = e.rebin(sd.Edges(e.cells.edges))
@@ -392,7 +364,7 @@ def test_m_plots_take_bins_by_risk():
         return np.where(X[:, 0] < 0.3, 1.0, np.where(X[:, 0] < 0.6, 5.0, 2.0)) + X[:, 1]
 
     e = sd.explain(f, X, 0, method=sd.MPlot(bins=RISK))
-    assert 3 <= len(e.bins) <= 5  # cells that jumps tear
+    assert 3 <= len(e.bins) <= 5  # cells that contain a jump
     inner = e.bins.left[1:]
     assert np.minimum(np.abs(inner - 0.3), np.abs(inner - 0.6)).max() < 0.01
 
@@ -465,7 +437,7 @@ def test_an_outlier_has_no_bin_of_its_own(scheme, n, at):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             found.append(len(slopes_as_given(x, d, scheme).bins))
-    # Cut, but still the farthest: at an end of few rows it makes a division likelier, never one of its own.
+    # Clipped, but still the most extreme value: at a sparse end it can make a split more likely, but no bin of its own.
     assert max(found) <= 2
     assert np.mean(np.array(found) == 1) >= (0.85 if at == "middle" else 0.5)
 

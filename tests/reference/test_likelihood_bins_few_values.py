@@ -1,7 +1,7 @@
-"""Slopes of two groups are two numbers: chance makes long runs of equal ones, and they are no bins of their own.
+"""Slopes of two groups take two values only; chance makes long runs of equal ones, and these must not become bins.
 
-What a bin must find is known here: nothing where each row draws its slope by the same chance, and the places where that
-chance, or the numbers themselves, change. Rows and slopes are drawn directly; the library only chooses the bins.
+The correct bins are known: one bin where all rows draw their slopes from the same distribution, otherwise edges where
+the distribution or the values change. Rows and slopes are drawn directly; the library only chooses the bins.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import skedasis as sd
 
 
 def bins(x, d):
-    """Return RHALE's usual bins of slopes that are given."""
+    """Return RHALE's default bins for given slopes."""
     X = np.column_stack([x, d])
     q = sd.prediction(
         lambda X: X[:, 0] * X[:, 1], slope=lambda X: np.column_stack([X[:, 1], X[:, 0]])
@@ -30,7 +30,7 @@ def test_chance_runs_of_equal_slopes_make_no_bins(n, share):
         x = np.sort(rng.uniform(size=n))
         d = np.where(rng.random(n) < share, 5.0, 0.0)
         alone += len(bins(x, d).bins.count) == 1
-    # 20 of 20 wherever something is drawn often enough to be known; one or two rows of 60 are outliers or not.
+    # 20 of 20 where each value occurs often enough; with one or two of 60 rows, they may be taken as outliers.
     assert alone >= (16 if n * share >= 5 else 12)
 
 

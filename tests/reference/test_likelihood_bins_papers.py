@@ -1,6 +1,6 @@
-"""What bins by their risk must reach, on the papers' two cases (RHALE and UALE, sec. 4.2), 30 runs of 500 rows.
+"""Required accuracy of bins by penalized likelihood on the papers' two cases (RHALE, UALE sec. 4.2), 30 runs, 500 rows.
 
-Errors are measured here from the papers' Eq. 18 and 19 and from sums over a fine grid, with nothing of `experiments`.
+Errors are computed here from the papers' Eq. 18 and 19 and from sums over a fine grid, without code of `experiments`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NAMES = ("L_mu", "L_sigma", "mu", "sigma")
 
 
 def errors(mean, edges, slope, std, trend):
-    """Return L_mu, L_sigma and the integrated errors; sigma is the same everywhere."""
+    """Return L_mu, L_sigma and the integrated errors; sigma is constant."""
     inside = (edges[0] <= GRID) & (edges[-1] >= GRID)
     at = GRID[inside]
     cell = np.clip(np.searchsorted(edges, at, side="right") - 1, 0, len(slope) - 1)
@@ -51,7 +51,7 @@ def errors(mean, edges, slope, std, trend):
 
 @functools.cache
 def outcomes(case):
-    """Return mean errors of the risk, of Eq. 13 at each K_max, of 2 to 100 equal bins (L_sigma); and bins found."""
+    """Return mean errors (likelihood, Eq. 13 per K_max), the least L_sigma of 2 to 100 equal bins, and numbers of bins."""
     mean, found = CASES[case], {"likelihood": [], **{k: [] for k in SETTINGS}}
     equal, bins = [], []
     for seed in range(RUNS):
@@ -78,8 +78,8 @@ def _of(mean, e):
 def test_errors_are_lower_than_those_of_eq13(case, error):
     means, _, _ = outcomes(case)
     for k in SETTINGS:
-        # The true jumps are multiples of 1 / 20: with that grid edges are known that rows cannot tell, to half the gap
-        # between two of them, and L_mu is the same (300 runs: 0.156 and 0.151, a tie).
+        # The true jumps are multiples of 1 / 20. That grid therefore contains the exact edges, which rows can only
+        # locate to half the gap between two neighbors; L_mu is a tie (300 runs: 0.156 and 0.151).
         tie = (case, error, k) == ("piecewise", "L_mu", 20)
         assert means["likelihood"][error] < means[k][error] * (1.1 if tie else 1.0)
 
@@ -98,7 +98,7 @@ def test_the_piecewise_case_has_its_pieces():
 @pytest.mark.parametrize("runs", [50, long_case(200)])
 @pytest.mark.parametrize("n", [60, 500, 5000])
 def test_a_constant_effect_is_one_bin(n, runs, measured):
-    """In 95 % of runs; of 200 so many as 95 % would give but for chance (two standard errors)."""
+    """In 95 % of runs, less two standard errors for 200 runs."""
     one = 0
     for seed in range(runs):
         rng = np.random.default_rng([n, seed])

@@ -1,4 +1,4 @@
-"""Losses agree with scikit-learn's metrics, with loops by hand, and with derivatives on paper."""
+"""Losses agree with scikit-learn's metrics, with plain loops, and with derivatives in closed form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ METRICS = {
     "pinball": metrics.mean_pinball_loss,
 }
 
-# By hand, one row at a time: nothing of the code's own arithmetic.
+# One row at a time, independent of the package's vectorized code.
 BY_HAND = {
     "squared_error": lambda y, f: (y - f) ** 2,
     "absolute_error": lambda y, f: y - f if y > f else f - y,
@@ -131,7 +131,7 @@ def test_a_loss_of_probabilities_gets_them_all():
     assert own.mean() == pytest.approx(metrics.log_loss(y, model.predict_proba(data)), rel=1e-12)
 
 
-# ------------------------------------------------------------------------------ loops by hand
+# -------------------------------------------------------------------------------- plain loops
 
 
 @pytest.mark.parametrize("size", [40, 333, 100_000])
@@ -186,7 +186,7 @@ def test_the_pdp_of_wrong_predictions_is_that_of_a_loop(size, monkeypatch):
     assert np.ptp(share) > 0.1
 
 
-# ----------------------------------------------------------------------- derivatives on paper
+# ----------------------------------------------------------------- derivatives in closed form
 
 OUTER = {
     "squared_error": lambda y, f: 2 * f - 2 * y,
@@ -211,7 +211,7 @@ def test_the_dale_of_a_loss_follows_from_given_slopes(kind, size, monkeypatch):
 
 
 def test_slopes_of_a_squared_error_in_closed_form_are_its_polynomial_s():
-    """(y - a·x - b)² is a parabola in each feature: its derivative follows from three of its values, exactly."""
+    """(y - a·x - b)² is a parabola in each feature: three of its values give the exact derivative."""
     q = sd.loss(fitted(Ridge()))
     for j in range(3):
         e = sd.explain(q, X, j, method=sd.DALE(bins=3), y=Y)

@@ -1,4 +1,4 @@
-"""Automatic bins against trying everything: `Optimal`, `Greedy`, `AutoUniform`."""
+"""Automatic bins against exhaustive search: `Optimal`, `Greedy`, `AutoUniform`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALPHAS = [0.0, 0.2, 0.5, 1.0]
 
 
 def explained_slopes(x, d, bins, *, weights=None, method=sd.RHALE, **options):
-    """Explain rows whose slopes are exactly d: they are read from a second column."""
+    """Explain rows whose slopes are exactly d: the model reads them from a second column."""
 
     def slope(X):
         return np.stack([X[:, 1], np.zeros(len(X))], axis=1)
@@ -38,7 +38,7 @@ def explained_slopes(x, d, bins, *, weights=None, method=sd.RHALE, **options):
 
 @st.composite
 def slopes(draw, weights=("none", "whole", "fractional"), rows=(2, 40)):
-    """Draw places, slopes and weights: smooth, in steps, constant in pieces, or noise."""
+    """Draw positions, slopes and weights: smooth, stepwise, piecewise constant, or noise."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n = draw(st.integers(*rows))
     x = rng.uniform(-1, 3, size=n) if draw(st.booleans()) else rng.integers(0, 9, size=n) / 1.0
@@ -59,23 +59,23 @@ def slopes(draw, weights=("none", "whole", "fractional"), rows=(2, 40)):
 
 
 def multiples(x, k):
-    """Return the candidates of the papers: multiples of (max - min) / k, exact where they are whole."""
+    """Return the papers' candidate edges: multiples of (max - min) / k, exact where they are whole numbers."""
     inner = [(x.min() * (k - j) + x.max() * j) / k for j in range(1, k)]
     return np.array([x.min(), *inner, x.max()])
 
 
 def places(points, edges):
-    """Return where edges lie among the candidates; they may be rounded otherwise by a bit or two."""
+    """Return the indices of edges among the candidates; their rounding may differ by a bit or two."""
     found = np.abs(points[:, None] - edges).argmin(axis=0)
     np.testing.assert_allclose(points[found], edges, rtol=1e-14, atol=1e-14 * np.ptp(points))
     return tuple(int(i) for i in found)
 
 
 def assert_optimal(table, chosen):
-    """Assert that no partition costs less, and none that costs the same has fewer bins.
+    """Assert that no partition costs less, and that none of equal cost has fewer bins.
 
-    DESIGN 4.4: costs that differ by less than `tie` are equal. The library charges the tie to every bin, so that it may
-    accept a cost of up to one tie a bin above the least.
+    DESIGN 4.4: costs that differ by less than `tie` are equal. The library adds the tie for every bin, so the cost that
+    it accepts may exceed the minimum by up to one tie per bin.
     """
     everything = table.all()
     assert chosen in everything
@@ -121,7 +121,7 @@ def test_optimal_is_the_best_of_all_partitions(data, k, alpha, least, ddof):
     ddof=st.sampled_from([0, 1]),
 )
 def test_optimal_with_sampling_weights(data, k, alpha, least, ddof):
-    """A row of large weight alone has no variance: it is no bin (DESIGN 4: sum w - sum w²/sum w stands for n - 1)."""
+    """A single row of large weight has no variance and is no bin (DESIGN 4: sum w - sum w²/sum w replaces n - 1)."""
     x, d, w = data
     w = w * 3
     if np.ptp(x) == 0:
@@ -152,7 +152,7 @@ def test_optimal_between_any_two_data_values(data, alpha, least):
     e = explained_slopes(x, d, sd.Optimal(alpha=alpha, min_points=least, grid="data"), weights=w)
     everything = Table(x, d, w, candidates, alpha=alpha, least=least)
     if everything.all():
-        # The bins at the ends may begin at the extreme itself or between it and its neighbour: as the library has it.
+        # The outer bins may begin at the extreme value, or between it and its neighbor. The library's choice is used.
         points = np.unique(np.concatenate([values[:1], middle, values[-1:], e.cells.edges]))
         np.testing.assert_allclose(points, candidates, rtol=1e-15)
         mine = Table(x, d, w, e.cells.edges, alpha=alpha, least=least)
@@ -194,18 +194,18 @@ def test_a_constant_slope_is_one_bin(slope, alpha, scheme):
 
 @pytest.mark.parametrize("alpha", ALPHAS[:-1])
 def test_pieces_of_constant_slope_are_as_few_bins(alpha):
-    """All partitions that keep to the breaks cost exactly zero: the coarsest is meant."""
+    """All partitions that contain the breaks cost exactly zero; the coarsest is chosen."""
     x = (np.arange(120) + 0.5) / 120
     d = np.select([x < 0.25, x < 0.75], [3.0, -1.0], 0.1)
     e = explained_slopes(x, d, sd.Optimal(max_bins=12, alpha=alpha, min_points=3))
-    # Edges are multiples of (max - min) / 12, and rows lie on either side of the breaks.
+    # Edges are multiples of (max - min) / 12; rows lie on both sides of each break.
     assert len(e.bins) == 3
     np.testing.assert_allclose(e.bins.effect, [3.0, -1.0, 0.1], rtol=1e-14)
 
 
 @pytest.mark.parametrize(("local", "below"), [("slopes", 1e-10), ("differences", 1e-7)])
 def test_costs_below_the_tie_are_no_reason_for_more_bins(local, below):
-    """Slopes that scatter by less than their rounding may are below the tie; a step of 1e-4 is not."""
+    """Slopes whose variation is below their possible rounding error are below the tie; a step of 1e-4 is above it."""
     X = np.random.default_rng(0).uniform(size=(200, 2))
     scheme = sd.Optimal(max_bins=20, alpha=0.0, min_points=5)
 
@@ -224,12 +224,12 @@ def test_costs_below_the_tie_are_no_reason_for_more_bins(local, below):
         return sd.explain(f, X, 0, method=sd.ALE(bins=scheme)).bins
 
     assert len(bins(below, 0.0)) == 1
-    assert len(bins(below, 1e-4)) in {2, 3}  # the step lies within one of the fine cells
-    assert len(bins(1e-4, 0.0)) > 3  # and so much scatter is worth every bin that it lowers
+    assert len(bins(below, 1e-4)) in {2, 3}  # the step lies inside a cell
+    assert len(bins(1e-4, 0.0)) > 3  # variation of this size justifies every bin that reduces the cost
 
 
 def test_full_discount_makes_one_bin_free():
-    """With alpha = 1 a bin of all rows has tau = 0: nothing can cost less."""
+    """With alpha = 1 a single bin of all rows costs 0 (tau = 0): nothing costs less."""
     rng = np.random.default_rng(1)
     e = explained_slopes(rng.normal(size=50), rng.normal(size=50), sd.Optimal(alpha=1.0))
     assert len(e.bins) == 1
@@ -304,7 +304,7 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
     got = len(e.bins)
     np.testing.assert_allclose(e.x, multiples(x, got), rtol=1e-14, atol=1e-14 * np.ptp(x))
     if got != want:
-        # Only rounding on the edge of a tie may tell them apart.
+        # The numbers of bins may differ only if rounding decides a tie.
         tie = SLOPES * np.ptp(x) * np.abs(d).max() + 1e-13 * max(costs.values())
         assert abs(costs[got] - min(costs.values())) <= 1.001 * tie
         assert abs(costs[want] - min(costs.values())) <= 1.001 * tie
@@ -317,14 +317,14 @@ def test_auto_uniform_is_the_best_number_of_equal_bins(data, k, alpha, least, dd
     examples=50,
     thorough=500,
     seed=st.integers(0, 2**32 - 1),
-    n=st.integers(12, 60),  # more values than cells: fewer would be cells themselves
+    n=st.integers(12, 60),  # more values than cells, because otherwise each value would be a cell
     k=st.integers(1, 9),
     alpha=st.sampled_from(ALPHAS),
     method=st.sampled_from(["ALE"]),
     weighted=st.booleans(),
 )
 def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, method, weighted):
-    """Local effects are differences across the given fine cells: Eq. 13 is minimised over their unions."""
+    """Local effects are differences across the given cells: Eq. 13 is minimized over unions of these cells."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, 2))
     w = rng.integers(1, 4, size=n).astype(float) if weighted else np.ones(n)
@@ -342,7 +342,7 @@ def test_bins_of_differences_are_the_best_unions_of_cells(seed, n, k, alpha, met
         )
     e = sd.explain(f, X, 0, method=made, sample_weight=w if weighted else None)
     if method == "RHALE":
-        points = e.cells.edges  # runs of empty cells were joined
+        points = e.cells.edges  # adjacent empty cells were merged
         places(multiples(x, k), points)
     d = np.empty(n)
     last = len(points) - 2

@@ -1,4 +1,4 @@
-"""Effects of two features against `aleplot_reference`: written from the rules, cell by cell and row by row."""
+"""Effects of two features against `aleplot_reference`, which computes the definitions by cell and by row."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOW, HIGH = 1, 9
 
 
 def bins_of(seed: int) -> tuple[int, int]:
-    """Return two numbers of bins, hardly ever the same; one in five cases has a bin for each row."""
+    """Return two numbers of bins, almost always different; one case in five has a bin for each row."""
     rng = np.random.default_rng([seed, 1])
     if rng.random() < 0.2:
         return 40, int(rng.integers(LOW, 40))
@@ -31,7 +31,7 @@ def bins_of(seed: int) -> tuple[int, int]:
 
 
 def same_surface(s: Any, want: Any, size: float) -> None:
-    """Compare values, cells, and what empty cells were filled with."""
+    """Compare values, cells, and the fill values of empty cells."""
     tolerance = 1e-9 * np.abs(want.value).max() + 1e-13 * size * want.value.size
     near(s.value, want.value, tolerance, "value")
     cells = want.cells
@@ -39,7 +39,7 @@ def same_surface(s: Any, want: Any, size: float) -> None:
     near(s.cells.weight, cells.weight, 1e-12 * cells.weight.max(initial=0), "weight")
     within = 1e-9 * np.nanmax(np.abs(cells.mean), initial=0.0) + 1e-13 * size
     near(s.cells.effect, cells.mean, within, "double differences")
-    # Main effects and the mean cancel in it: what is left are the double differences that were summed.
+    # Differencing removes main effects and mean: the double differences that were accumulated remain.
     seen = np.diff(np.diff(s.value, axis=0), axis=1)
     near(seen, cells.filled, tolerance + within, "filled double differences")
 
@@ -55,7 +55,7 @@ def explained(c: Case, pair: tuple[str, str], method: Any) -> Any:
 
 @law(**CASES)
 def test_two_numbers(seed):
-    """ale_vs_pdp Eq. 6.4 to 6.7 on unequal numbers of bins, and the transposed pair."""
+    """ale_vs_pdp Eq. 6.4 to 6.7 with unequal numbers of bins, and the transposed pair."""
     c, (k0, k1) = case(seed), bins_of(seed)
     s = explained(c, ("x0", "x1"), sd.ALE(bins={"x0": k0, "x1": k1}))
     want = reference.ale_2d(c.f, c.plain, 0, 1, k0, k1, c.weights_of_plain)
@@ -68,7 +68,7 @@ def test_two_numbers(seed):
 
 @law(**CASES)
 def test_a_category_and_a_number(seed):
-    """DESIGN 4.6: rows jump up and down into cells of jumps and bins; both ways round."""
+    """DESIGN 4.6: rows are moved to the level above and below, in cells of level pairs and bins; in both orders."""
     c, (k, _) = case(seed), bins_of(seed)
     orders = c.orders
     want = reference.ale_cat_num(c.f, c.plain, 2, 1, orders["x2"], k, c.weights_of_plain)
@@ -81,7 +81,7 @@ def test_a_category_and_a_number(seed):
 
 
 def transposed(want: Any) -> Any:
-    """Return the reference's surface with its features the other way round."""
+    """Return the reference's surface with its features in the other order."""
     cells = want.cells
     turned = cells._replace(**{k: v.T for k, v in cells._asdict().items()})
     return want._replace(value=want.value.T, count=want.count.T, cells=turned)
@@ -89,7 +89,7 @@ def transposed(want: Any) -> Any:
 
 @law(**CASES)
 def test_two_categories(seed):
-    """DESIGN 4.6: jumps on both axes; a row takes part in up to four cells."""
+    """DESIGN 4.6: level pairs on both axes; a row is in up to four cells."""
     c = case(seed)
     args = (c.orders["x2"], c.orders["x3"], c.weights_of_plain)
     want = reference.ale_cat_cat(c.f, c.plain, 2, 3, *args)
@@ -100,7 +100,7 @@ def test_two_categories(seed):
 
 @law(examples=25, thorough=200, seed=CASES["seed"])
 def test_data_frames_with_text(seed):
-    """The same pairs of a data frame, whose numbers have other types than its categories."""
+    """The same pairs from a data frame whose numeric and categorical columns have different dtypes."""
     pytest.importorskip("pandas", reason="the rows are a data frame")
     c, (k0, k1) = case(seed), bins_of(seed)
     model, frame = c.framed()
@@ -119,7 +119,7 @@ def test_data_frames_with_text(seed):
 
 @law(**CASES)
 def test_empty_cells_may_stay_empty(seed):
-    """DESIGN 4.6: on request nothing is added across cells without rows, and there is no value in them."""
+    """DESIGN 4.6: with `empty=None` cells without rows add nothing and have no value."""
     c, (k0, k1) = case(seed), bins_of(seed)
     s = explained(c, ("x0", "x1"), sd.ALE(bins={"x0": k0, "x1": k1}, empty=None))
     want = reference.ale_2d(c.f, c.plain, 0, 1, k0, k1, c.weights_of_plain)
@@ -137,7 +137,7 @@ def test_empty_cells_may_stay_empty(seed):
 
 
 def by_hand(s, x0, x1, weight):
-    """Return the spread over the rows of the surface at their values, each row's bilinear weights written out."""
+    """Return the standard deviation over the rows of the interpolated surface, with bilinear weights written out."""
     found = []
     for a, b in zip(x0, x1, strict=True):
         i = min(max(np.searchsorted(s.x[0], a) - 1, 0), len(s.x[0]) - 2)
@@ -168,10 +168,10 @@ def test_interaction_strength_is_the_spread_at_the_rows(weighted):
 
 
 def test_cells_without_rows_do_not_count_in_the_interaction_strength():
-    """Whatever empty cells hold, and whatever the model says of them, the strength is that at the rows."""
+    """Neither the fill of empty cells nor the model's predictions there change the interaction strength."""
     rng = np.random.default_rng(6)
     x = rng.uniform(0, 1, 500)
-    # A band along the diagonal: cells next to it have rows, those farther off do not.
+    # A band along the diagonal: cells near it have rows, those farther away have none.
     X = np.column_stack([x, np.clip(x + rng.uniform(-0.09, 0.09, 500), 0, 1)])
     edges = sd.Edges(np.linspace(0, 1, 11))
 
@@ -184,7 +184,7 @@ def test_cells_without_rows_do_not_count_in_the_interaction_strength():
     assert 50 < near.cells.empty.sum() < 90
     assert not np.allclose(near.value, none.value)
     assert near.interaction_strength() == pytest.approx(none.interaction_strength(), rel=1e-9)
-    # Corners that touch no row may hold anything.
+    # Corners that belong to no cell with rows may have any value.
     touched = np.zeros(near.value.shape, dtype=bool)
     for i, j in np.argwhere(~near.cells.empty):
         touched[i : i + 2, j : j + 2] = True
@@ -195,10 +195,10 @@ def test_cells_without_rows_do_not_count_in_the_interaction_strength():
 
 @pytest.mark.parametrize("empty", ["nearest", None])
 def test_interaction_strength_of_rows_on_the_diagonal(empty):
-    """On x0 = x1 only the cells (k, k) have rows: the closed form does not know of any other cell.
+    """On x0 = x1 only the cells (k, k) have rows: the closed form uses no other cell.
 
     With d_k the double difference of cell (k, k), Eq. 6.6 gives its corners the values c, c - d_k / 2, c - d_k / 2 and
-    c: a row at the share s of the way through its bin has c - d_k s (1 - s).
+    c: a row at fraction s of its bin has c - d_k s (1 - s).
     """
     K, n = 6, 240
     x = (np.arange(n) + 0.5) / n
@@ -214,7 +214,7 @@ def test_interaction_strength_of_rows_on_the_diagonal(empty):
 
 
 def test_interaction_strength_of_two_values():
-    """Of q = b c with two values each there is one cell, whose corners are -+ 1/4: Eq. 6.6 weighs both edges alike."""
+    """For q = b c with two values each there is one cell with corners -+ 1/4: Eq. 6.6 gives both edges equal weight."""
     b, c = (v.ravel().astype(float) for v in np.meshgrid([0] * 3 + [1] * 7, [0] * 4 + [1] * 6))
     s = sd.explain(lambda X: X[:, 0] * X[:, 1], np.column_stack([b, c]), (0, 1), method=sd.ALE())
     v = np.array([[0.25, -0.25], [-0.25, 0.25]])
@@ -228,7 +228,7 @@ def test_interaction_strength_of_two_values():
 
 @law(**CASES)
 def test_pdp_of_a_pair(seed):
-    """entropy_importance Eq. 4 with two features: all rows at each pair of values of two grids."""
+    """entropy_importance Eq. 4 with two features: the mean over all rows at each pair of grid values."""
     c = case(seed)
     rng = np.random.default_rng([seed, 2])
     numbers = {
@@ -246,12 +246,12 @@ def test_pdp_of_a_pair(seed):
     near(s.value, want.value, 1e-12 * np.abs(want.value).max() + 1e-13 * c.size, "PDP")
 
 
-# ------------------------------------------------------- cells that are equally far: DESIGN 4.6
+# ------------------------------------------------------- equidistant cells: DESIGN 4.6
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_offsets_do_not_decide_which_cell_is_nearest(seed):
-    """On a lattice many cells are equally far from an empty one: their mean fills it, wherever the lattice lies."""
+    """On a lattice many cells are equidistant from an empty one: their mean fills it, whatever the lattice's offset."""
     rng = np.random.default_rng(seed)
     lattice = rng.integers(0, 8, (20, 2)) / 8
     k0, k1 = (int(k) for k in rng.integers(2, 9, 2))
@@ -263,7 +263,7 @@ def test_offsets_do_not_decide_which_cell_is_nearest(seed):
 
 
 def uneven(X: Any) -> np.ndarray:
-    """Return a model whose double differences differ from cell to cell."""
+    """Return predictions whose double differences vary between cells."""
     x, z = 8 * X[:, 0], 8 * X[:, 1]
     return x**2 * z + 10 * np.sin(x * z)
 
@@ -272,7 +272,7 @@ def uneven(X: Any) -> np.ndarray:
 
 
 def curved(X: Any) -> np.ndarray:
-    """Return a smooth model of three numbers."""
+    """Return predictions of a smooth model of three features."""
     return np.sin(X[:, 0]) * np.exp(X[:, 1] / 2) + X[:, 0] ** 2 * X[:, 1] * X[:, 2] + X[:, 2]
 
 
@@ -294,8 +294,8 @@ def curved_mixed(X: Any, j: int, k: int) -> np.ndarray:
 def of_derivatives(X: np.ndarray, j: int, k: int, bins: tuple[int, int], w: Any) -> Any:
     """Return the reference's surface of mixed derivatives.
 
-    A model that is bilinear in both features, with each row's own mixed derivative for its factor, has for double
-    differences just what DALE takes: the derivative times the cell's area.
+    In a model that is bilinear in both features, with each row's mixed derivative as the coefficient, the double
+    difference is the derivative times the cell's area, as in DALE.
     """
     rows = np.column_stack([X, curved_mixed(X, j, k)])
     return reference.ale_2d(lambda Z: Z[:, j] * Z[:, k] * Z[:, 3], rows, j, k, *bins, w)
@@ -314,7 +314,7 @@ ROWS = {"mixed": (0, 1), "mixed and slopes": (0, 2), "slopes": (0, 3), "values":
 @pytest.mark.parametrize("pair", [(0, 1), (1, 0), (2, 0), (1, 2)])
 @pytest.mark.parametrize("way", WAYS)
 def test_mixed_derivatives_from_wherever_they_come(way, pair):
-    """Given; from slopes; from the function alone: the same surface, for the rows that are documented."""
+    """Given, from slopes, or from the function alone: the same surface, and the documented number of model rows."""
     rng = np.random.default_rng(8)
     X = rng.normal(size=(70, 3)) @ [[1, 0.7, 0], [0, 1, 0.2], [0, 0, 1]]
     w = rng.integers(1, 5, 70) / 2
@@ -338,7 +338,7 @@ def test_mixed_derivatives_from_wherever_they_come(way, pair):
 
 
 def counting(function: Any, asked: dict[str, int], name: str) -> Any:
-    """Return a function that counts the rows it is asked."""
+    """Return a function that counts the rows it is called with."""
 
     def wrapped(X: Any, *columns: int) -> Any:
         asked[name] += len(X)
@@ -349,9 +349,9 @@ def counting(function: Any, asked: dict[str, int], name: str) -> Any:
 
 @pytest.mark.parametrize("bins", [(2, 6), (12, 4)])
 def test_product_on_a_lattice(bins):
-    """In closed form: g(x0) h(x1) on a lattice has (g - mean g) (h - mean h), the means over bins of both edges.
+    """The closed form of g(x0) h(x1) on a lattice is (g - mean g) (h - mean h), with means over both edges of all bins.
 
-    Both g and h are of second degree: the mean of the derivative in a bin is then its rise over its width.
+    Both g and h are quadratic: the mean of the derivative in a bin equals the difference of its edges over its width.
     """
     middle = (np.arange(12) + 0.5) / 12
     X = np.array([[a, 2 * b] for a in middle for b in middle])
@@ -378,7 +378,7 @@ def test_product_on_a_lattice(bins):
         near(s.value, want, 1e-12 * np.abs(want).max(), method.name)
         x, z = np.meshgrid(*edges, indexing="ij")
         np.testing.assert_array_equal(s(x, z), s.value)
-        # The step function of Eq. 6.4 to 6.7 has in a cell the value of its upper corner.
+        # The step function of Eq. 6.4 to 6.7 has, in each cell, the value of its upper corner.
         inner = [(e[1:] + e[:-1]) / 2 for e in edges]
         stepped = s(inner[0][:, None], inner[1], step=True)
         np.testing.assert_array_equal(stepped, s.value[1:, 1:])
@@ -386,7 +386,7 @@ def test_product_on_a_lattice(bins):
 
 @pytest.mark.torch
 def test_mixed_derivatives_by_autograd():
-    """A torch function's own mixed derivative, given as `mixed=`, against the closed form."""
+    """A torch function's mixed derivative, passed as `mixed=`, against the closed form."""
     torch = pytest.importorskip("torch", reason="torch is not installed")
 
     def model(t):
@@ -423,17 +423,17 @@ def pyales(X: np.ndarray, f: Any, bins: int) -> Any:
 
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # PyALE's own, about pandas
+        warnings.simplefilter("ignore")  # PyALE's own pandas warnings
         return module.aleplot_2D_continuous(frame, Model(), ["a", "b"], grid_size=bins)
 
 
 @pytest.mark.parametrize("bins", [1, 4, 10, 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_equal_bin_counts_are_pyales(bins, seed):
-    """With as many bins in both features PyALE does as ALEPlot does, empty cells included.
+    """With equal numbers of bins PyALE agrees with ALEPlot, including empty cells.
 
-    Its edges are given to us, for it multiplies n by a rounded k / K; equidistant cells, of which it takes one, do not
-    occur among continuous values.
+    Its edges are passed to the library, because it computes them from n times a rounded k / K. Of equidistant cells it
+    picks one, but continuous values have none.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 3))
@@ -446,10 +446,10 @@ def test_equal_bin_counts_are_pyales(bins, seed):
 
 
 def test_unequal_bin_counts_are_not_pyales():
-    """PyALE looks up the second feature's rows by the first one's bins: a known error of it, not of ours."""
+    """PyALE looks up rows of the second feature by bins of the first: a known error of PyALE."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(200, 3))
-    X[:, 0] = rng.integers(0, 4, 200)  # three bins, beside ten
+    X[:, 0] = rng.integers(0, 4, 200)  # three bins, against ten
     theirs = pyales(X, curved, 10)
     s = sd.explain(curved, X, (0, 1), method=sd.ALE(bins=10))
     assert s.value.shape == theirs.shape == (4, 11)

@@ -1,7 +1,7 @@
-"""The papers' examples with the papers' settings, over many seeds, against what is true of them.
+"""The papers' examples with the papers' settings, over many seeds, against the true values.
 
-The numbers in the assertions were found twice: from the theory that stands beside them, and with
-the plain reference of `rhale_reference`. Where a paper's claim does not hold, the test says what
+The numbers in the assertions were found twice: from the theory given next to them, and with the
+plain reference of `rhale_reference`. Where a paper's claim does not hold, the test asserts what
 does.
 """
 
@@ -28,7 +28,7 @@ from tests.reference.paper_examples import (
     truth_from_the_left,
 )
 
-# ------------------------------------------------------------------- the optimum itself
+# ------------------------------------------------------------------------ exact optimum
 
 ALL = [
     pytest.param(name, j, id=f"{name}-x{j + 1}")
@@ -45,7 +45,7 @@ def test_cost_bins_and_statistics_are_the_references(name, feature):
         best = reference.optimal(x, d, max_bins, alpha, min_points)
         found = reference.describe(x, d, e.x, alpha)
         tie = reference.tie(x, d)
-        # The library charges each bin one tie; rounding of the costs themselves is smaller.
+        # The library adds one tie per bin; the rounding of the costs themselves is smaller.
         assert abs(found.cost - best.cost) <= max_bins * tie
         assert len(e.bins.count) == len(best.count)
         scale = np.max(np.abs(d)) + 1e-300
@@ -58,7 +58,7 @@ def test_cost_bins_and_statistics_are_the_references(name, feature):
 
 
 def test_the_tables_optimum_is_the_best_of_all_partitions():
-    # The reference itself, against every partition of eight cells.
+    # The reference itself, against all partitions of eight cells.
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x, d = rng.uniform(size=40), rng.normal(size=40)
@@ -82,7 +82,7 @@ def test_introduction_x2_is_one_bin_of_opposite_slopes():
     assert len(single) >= 0.95 * SEEDS
     mean = np.array([e.bins.effect[0] for e in single])
     std = np.array([e.bins.std[0] for e in single])
-    # The slopes are -5 or 5: the mean of 100 has standard deviation 0.5, and 2 is four of them.
+    # The slopes are -5 or 5: the mean of 100 has standard deviation 0.5, so 2 is four standard deviations.
     assert np.all(np.abs(mean) < 2)
     np.testing.assert_allclose(std, np.sqrt((25 - mean**2) * 100 / 99))
     # So the deviation is below 4.85 where |mean| > 1.31: in 1 % of seeds, on average.
@@ -112,7 +112,7 @@ def test_introduction_x1_is_a_line():
 
 
 def halves(found):
-    """Return per effect the bins in the sinusoid and in the constant half: where their middle is."""
+    """Return per effect the numbers of bins with midpoints in the sinusoidal and in the constant half."""
     middles = [(e.bins.left + e.bins.right) / 2 for e in found]
     return np.array([[np.sum(m < 0), np.sum(m > 0)] for m in middles]).T
 
@@ -125,8 +125,8 @@ def test_running_example_is_fine_in_the_sinusoid_and_coarse_beside_it():
 
 
 def test_running_example_with_the_authors_fifty_and_ten_rows():
-    # The paper draws 60 rows at random; the published experiment puts exactly 50 left of 0 and 10
-    # right of it, with both ends and 0 among them. Then ten rows cannot make three bins of five.
+    # The paper draws 60 rows at random; the published experiment has exactly 50 left of 0 and 10
+    # right of it, including both ends and 0. Ten rows cannot form three bins of five.
     found = []
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
@@ -144,20 +144,21 @@ def test_running_example_is_unbiased_in_the_sinusoid():
     points = np.linspace(-0.4, -0.05, 8)
     curves = np.array([e(points) - e([-0.4]) for e in effects("running_example", 0)])
     truth = example.true_effect("x1", points) - example.true_effect("x1", [-0.4])
-    # Bins are about 0.08 wide. A chord of a curve that bends by up to 4 pi^2 cuts off two thirds of
-    # 4 pi^2 * 0.08^2 / 8 = 0.02, on average.
+    # Bins are about 0.08 wide. A chord of a curve with second derivative up to 4 pi^2 misses it by two
+    # thirds of 4 pi^2 * 0.08^2 / 8 = 0.02, on average.
     allowed = 4 * curves.std(axis=0) / SEEDS**0.5 + 0.02
     assert np.all(np.abs(curves.mean(axis=0) - truth) < allowed)
 
 
 def test_running_example_is_flat_beside_the_sinusoid_where_an_edge_divides_them():
-    # A bin over 0 is ruled by the rows left of it, five times as dense, and bends the curve right of
-    # it: the mean over a bin's rows is that over its width only where rows are uniform (RHALE A.1).
+    # A bin across 0 is dominated by the rows left of it, which are five times as dense, and distorts
+    # the curve right of it: the mean over a bin's rows equals the mean over its width only where rows
+    # are uniform (RHALE A.1).
     found = [e for e in effects("running_example", 0) if np.min(np.abs(e.x)) <= np.ptp(e.x) / 50]
     assert len(found) > SEEDS / 2
     rise = np.array([e([0.2])[0] - e([0.05])[0] for e in found])
     assert abs(rise.mean()) < 4 * rise.std() / len(found) ** 0.5
-    # There the slopes are x2, which scatters by 2.
+    # There the slopes are x2, whose standard deviation is 2.
     right = [
         (s, n)
         for e in found
@@ -165,7 +166,7 @@ def test_running_example_is_flat_beside_the_sinusoid_where_an_edge_divides_them(
         if left > 0.03
     ]
     std, count = np.array(right).T
-    # The optimum prefers bins whose rows happen to agree, so their scatter is a little less.
+    # The optimum prefers bins whose rows agree by chance, so their deviation is slightly lower.
     assert 1.7 < np.sqrt(np.average(std**2, weights=count - 1)) < 2.1
 
 
@@ -179,22 +180,22 @@ CASES = [
 
 
 def slope_changes(example, feature):
-    """Return by how much the mean slope changes at the two breaks: from w to -w, and to 0."""
+    """Return the changes of the mean slope at the two breaks: from w to -w, and to 0."""
     own = (example.a1, example.a2)[feature]
     return np.array([2 * own, own])
 
 
 def rounding(example, feature):
-    """Return the most by which the noise moves the effect: it rounds its corners."""
+    """Return an upper bound of the change of the effect by the noise, which rounds its corners."""
     own, other = (example.a1, example.a2)[:: 1 if feature == 0 else -1]
     return 0.8 * example.noise * own * other / (example.a1 + example.a2)
 
 
 def sampling_error(example, feature, e, cell):
-    """Return a standard error of the effect that holds for true, not for selected variances.
+    """Return the standard error of the effect from the true variances, not from those of chosen bins.
 
-    A bin that reaches over a break, by at most half a cell, mixes two slopes: its mean depends on
-    how many rows happen to lie on either side. The rest is heterogeneity.
+    A bin that contains a break mixes two slopes; it overlaps the break by at most half a cell. Its
+    mean depends on how many rows happen to lie on either side. The rest is heterogeneity.
     """
     n = e.bins.count.sum()
     widths = e.bins.right - e.bins.left
@@ -227,7 +228,7 @@ def test_true_effects_are_found(name, feature, method):
         error = from_the_left(e) - truth_from_the_left(example, feature, e)
         assert np.max(np.abs(error)) < corner + 4.5 * sampling_error(example, feature, e, cell)
         errors.append(error[-1])
-    # At the right end all corners lie behind: there the mean over the seeds has no bias.
+    # The right end is past all corners: there the mean over the seeds is unbiased.
     assert abs(np.mean(errors)) < 4 * np.std(errors) / SEEDS**0.5 + 1e-12
 
 
@@ -244,7 +245,7 @@ def test_true_effects_are_found(name, feature, method):
     ],
 )
 def test_where_the_papers_err(name, feature, x, true, papers):
-    # The effect at 0 is 0; x2 reaches a little below 0, so anchor there and not at its left end.
+    # The effect at 0 is 0. The range of x2 begins slightly below 0, so the reference point is 0.03.
     start = 0.03
     slope = SYNTHETIC[name].true_effect(feature, [start])[0]
     found = np.mean([e(np.array([x]))[0] - e(np.array([start]))[0] for e in effects(name, feature)])
@@ -254,11 +255,11 @@ def test_where_the_papers_err(name, feature, x, true, papers):
 
 @pytest.mark.parametrize(("name", "feature"), CASES)
 def test_between_the_breaks_heterogeneity_is_the_true_one(name, feature):
-    # In given bins: the optimum prefers bins whose rows happen to agree, which in case c makes the
-    # bins that touch no break 4 % too quiet.
+    # With given bins: the optimum prefers bins whose rows agree by chance, which in case c lowers the
+    # deviation of bins without a break by 4 %.
     example = SYNTHETIC[name]
     own, other = (example.a1, example.a2)[:: 1 if feature == 0 else -1]
-    # Six standard deviations of the noise, as it moves the breaks.
+    # Six standard deviations of the breaks' positions, which the noise shifts.
     gap = 6 * example.noise * other / (own + other)
     first, second = example.breaks
     inner = [first - gap, first + gap, second - gap, second + gap]
@@ -294,7 +295,7 @@ def test_uale_accumulates_deviations():
         widths = e.bins.right - e.bins.left
         total = np.concatenate([[0], np.cumsum(widths * e.bins.std)])  # UALE Eq. 9
         np.testing.assert_allclose(e.heterogeneity, total, rtol=1e-12)
-    # With alpha = 1 the slopes of x1 scatter by 1/2 everywhere: the sum is 1/2 at the right end,
-    # and a little more for the two bins that mix slopes. Eq. 16 has no such limit.
+    # With alpha = 1 the slopes of x1 have standard deviation 1/2 everywhere: the sum is 1/2 at the
+    # right end, plus a little for the two bins that mix slopes. Eq. 16 has no such limit.
     ends = np.mean([e.heterogeneity[-1] for e in effects("correlated_c", 0, sd.UALE)])
     assert ends == pytest.approx(0.5, abs=0.03)

@@ -263,7 +263,7 @@ def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> 
             assert one.features == other.features
             _close(one, other, ("values", "baseline"), tol * size)
             _close(one, other, ("std_error",), 10 * tol * size)
-            _close(one.local, other.local, ("own", "after"), tol * size)
+            _close(one.local, other.local, ("before", "after"), tol * size)
             continue
         axes = (one.x, other.x) if isinstance(one.x, tuple) else ((one.x,), (other.x,))
         for x, z in zip(*axes, strict=True):

@@ -1,4 +1,4 @@
-"""A folder as in the examples of `skedasis --help`: houses, and models of them in every form that needs no network."""
+"""Files as in the examples of `skedasis --help`: a table of houses, and models in all formats that need no download."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NUMBERS = ["age", "size", "zip", "gas", "oil", "wood"]
 
 
 def houses(n: int = 160) -> pd.DataFrame:
-    """Return houses and what they cost."""
+    """Return a table of houses with their prices."""
     rng = np.random.default_rng(0)
     heating = rng.integers(0, 3, n)
     frame = pd.DataFrame(
@@ -58,7 +58,7 @@ def houses(n: int = 160) -> pd.DataFrame:
 
 
 def build(folder: Path) -> None:
-    """Write the files."""
+    """Write the table, a module, and models as LightGBM text, skops and pickle into a folder."""
     frame = houses()
     frame.to_csv(folder / "houses.csv", index=False)
     frame.to_parquet(folder / "houses.parquet")
@@ -74,7 +74,7 @@ def build(folder: Path) -> None:
 
 
 def entered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Work in the folder, and forget its modules afterwards."""
+    """Change to the folder, and remove its module from `sys.modules` afterwards."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield folder
@@ -82,7 +82,7 @@ def entered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def headings(page: str, tag: str) -> list[str]:
-    """Return the texts of a page's headings."""
+    """Return the texts of all elements with a tag in an HTML page."""
 
     class Reader(HTMLParser):
         found, depth = [], 0

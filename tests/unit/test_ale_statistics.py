@@ -1,4 +1,4 @@
-"""ALE statistics: figures against counting by hand, intervals against re-run methods, p-values, and bad input."""
+"""ALE statistics: values computed by hand, intervals compared with rerun methods, p-values, and bad input."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ EDGES = sd.Edges([-2.0, -0.7, 0.1, 0.9, 2.0])
 
 
 def data(n: int = 300, seed: int = 0) -> np.ndarray:
-    """Return two features within -2..2 that depend on one another."""
+    """Return two dependent features within -2..2."""
     rng = np.random.default_rng(seed)
     x = rng.beta(2, 3, size=n) * 4 - 2
     return np.c_[x, np.clip(0.5 * x + rng.normal(size=n), -2, 2)]
 
 
 def bent(X: np.ndarray) -> np.ndarray:
-    """Return a function whose effects bend and interact."""
+    """Return a nonlinear function with an interaction."""
     return np.sin(2 * X[:, 0]) * (1 + 0.5 * X[:, 1]) + X[:, 1] ** 2
 
 
@@ -38,7 +38,7 @@ BENT = sd.prediction(bent, slope=slopes)
 
 
 def by_hand(curve: np.ndarray, w: np.ndarray) -> tuple[float, float, float]:
-    """Return ALED and ALER of a curve's values at rows."""
+    """Return ALED and both ends of ALER from a curve's values at the rows."""
     moved = curve - np.average(curve, weights=w)
     return np.average(np.abs(moved), weights=w), moved.min(), moved.max()
 
@@ -80,7 +80,7 @@ def test_levels_count_by_their_frequency() -> None:
     mean = (3 + 14) / 10
     assert s.aled == pytest.approx((5 * mean + 3 * abs(1 - mean) + 2 * (7 - mean)) / 10)
     assert s.aler == pytest.approx((-mean, 7 - mean))
-    # The median is 0.5: a's -1.7 passes the five zeros, b's -0.7 too, d's 5.3 the three ones.
+    # The median of y is 0.5. The effects -1.7 of a and -0.7 of b reach the five zeros, 5.3 of d the three ones.
     assert s.naled == pytest.approx((5 * 50 + 3 * 50 + 2 * 30) / 10)
     assert s.naler == pytest.approx((-50, 30))
 
@@ -114,7 +114,7 @@ def test_sampling_weights_weigh_rows_and_their_draws() -> None:
 
 
 def counted(effect: float, y: np.ndarray) -> float:
-    """Return the share of outcomes between the median and the median plus an effect, in percent."""
+    """Return the percentage of outcomes between the median and the median plus an effect, with the effect's sign."""
     away = y - np.median(y)
     if effect > 0:
         return 100 * np.mean((away > 0) & (away <= effect))
@@ -142,12 +142,12 @@ def test_tiny_effects_are_not_inflated_where_outcomes_are_tied() -> None:
     e = sd.explain(lambda X: 1e-3 * X[:, 0], X, 0, method=sd.ALE(bins=10))
     s = statistics(e, y, replicates=2)["x0"]
     assert s.naled < 1.5
-    assert s.okoli[0] > 10  # sixty ties count as soon as one outcome is passed
+    assert s.okoli[0] > 10  # all of about 60 ties count once one outcome is reached
     assert "as by Okoli" in repr(statistics(e, y, replicates=2))
 
 
 def test_okolis_percentiles_are_those_of_two_halves() -> None:
-    # R: ecdf(y[y >= median] - median)(effect) / 2 beyond the nearest outcome, the same below.
+    # R: ecdf(y[y >= median] - median)(effect) / 2 for effects beyond the nearest outcome; below the median likewise.
     y = np.array([-3.0, -1, -1, 0, 0, 0, 2, 5, 9])
     share = Percentiles.around(y, np.ones(9))
     effects = np.array([-4.0, -2, -1, -0.5, 0, 1, 2, 3, 5, 20])
@@ -207,7 +207,7 @@ def test_replicates_of_bent_bins_bend_anew() -> None:
     assert np.any(e.bins.slope_change)
     counts = np.random.default_rng(4).multinomial(400, np.full(400, 1 / 400)).astype(float)
     again = replicated_statistics(e, None)(counts[:, None])
-    # By hand, in each bin a line by least squares through the fine cells' means.
+    # Expected, by hand: in each bin with a slope change, a least-squares line through the means of the cells.
     edges = e.x
     curve, start = np.empty(400), 0.0
     d = e.rows.effect
@@ -325,7 +325,7 @@ def test_constant_and_missing_features() -> None:
     assert st["x1"].aled == pytest.approx(10)
 
 
-# ------------------------------------------------------------------------------------------- words
+# ---------------------------------------------------------------------------------- text and files
 
 
 def test_statistics_are_tables_and_files(tmp_path: Any) -> None:

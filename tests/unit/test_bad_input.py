@@ -1,4 +1,4 @@
-"""Bad input: each item gives a right answer, or an error that says what, got, expected and the fix."""
+"""Bad input: each case gives a correct result, or an error that states what, got, expected and the fix."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from tests.helpers import (
     table,
 )
 
-# ------------------------------------------------------------------------- values that are missing
+# ---------------------------------------------------------------------------------- missing values
 
 
 def takes_nan(X):
-    """Return a model of missing values: 7 where x0 is missing, else 3 x0; plus x1."""
+    """Return 7 + x1 where x0 is missing, else 3 x0 + x1: a model that accepts missing values."""
     return np.where(np.isnan(X[:, 0]), 7.0, 3.0 * X[:, 0]) + X[:, 1]
 
 
@@ -88,7 +88,7 @@ def test_it_need_not_take_them_in_the_one_feature_that_is_explained(method):
     assert e.missing == int(np.isnan(X[:, 0]).sum()) > 0
     assert e.missing_point is None
     assert "NaN or infinity" in e.provenance["missing"]
-    if method not in ("pdp", "ice"):  # there rows without a value are given one
+    if method not in ("pdp", "ice"):  # these replace missing values by grid values
         np.testing.assert_allclose(e.value, same.value, rtol=1e-12, atol=1e-12)
 
 
@@ -243,7 +243,7 @@ def test_what_is_no_table_is_refused(method, bad, words):
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8, np.float16, np.float32, object])
 def test_whole_numbers_of_every_type_give_the_numbers_of_floats(method, dtype):
     X = np.random.default_rng(0).integers(0, 9, size=(80, 3))
-    # Eight bins of 0..8: every edge is a number of every type.
+    # Eight bins over 0..8: each edge is representable in each dtype.
     way = METHODS[method](bins=8) if method in ACCUMULATED else METHODS[method]()
     e = sd.explain(lambda X: bent(X.astype(float)), X.astype(dtype), 0, method=way)
     same_effect(e, sd.explain(bent, X.astype(float), 0, method=way), rtol=1e-9)
@@ -293,7 +293,7 @@ def test_an_ordinal_boolean_has_steps_but_no_slopes(method):
 
 @every_method
 def test_columns_that_are_no_numbers_have_levels(method):
-    """Where all features are explained, methods of slopes give way to the categorical ALE, and say so."""
+    """If all features are explained, methods of slopes use the categorical ALE for nominal ones, and record it."""
     X = pd.DataFrame({"a": np.arange(30.0), "city": ["x", "y"] * 15, "yes": [True] * 30})
     es = sd.explain(lambda X: 2 * X["a"] + 5.0 * (X["city"] == "y"), X, method=method)
     assert list(es) == ["a", "city", "yes"]
@@ -450,7 +450,7 @@ def test_the_index_of_a_data_frame_does_not_matter(method, index):
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     frame.index = index
 
-    def model(X):  # answers with a series that carries the index
+    def model(X):  # returns a series with the index of X
         return np.sin(2 * X["a"]) * (1 + X["b"] ** 2) + X["c"]
 
     weights = pd.Series(np.arange(80) % 3 + 1.0, index=index)
@@ -580,7 +580,7 @@ def test_outputs_of_one_number_a_row_are_taken(method, shaped):
     ],
 )
 def test_other_outputs_are_refused(method, shaped, words):
-    # 64 rows are looked at first, so messages may speak of these; a table of 64 and 16 more shows both.
+    # The model is checked on 64 of the 80 rows first, so messages refer to these.
     X = table()
     words = tuple(w.replace("81", "65").replace("79", "63").replace("80", "64") for w in words)
     with refused(sd.ModelOutputError, "prediction(", *words):
@@ -589,7 +589,7 @@ def test_other_outputs_are_refused(method, shaped, words):
 
 @every_method
 def test_a_model_that_fails_later_is_refused_later(method):
-    def model(X):  # harmless at the rows, NaN where the feature is moved to
+    def model(X):  # finite at the rows, NaN at all other values of x0
         return np.where(np.isin(X[:, 0], known), X[:, 0], np.nan)
 
     known = table()[:, 0]
@@ -758,8 +758,8 @@ def test_weights_that_are_none_are_refused(method, weights, got):
 def test_rows_of_weight_zero_are_absent(method):
     X = table()
     weights = np.arange(80) % 3 * 1.0
-    X[weights == 0] = 1e6  # would change everything
-    # Rows of the score are drawn by what they are known by.
+    X[weights == 0] = 1e6  # would dominate the result if not ignored
+    # The rows of the heterogeneity score are sampled by row_id.
     there, ids = weights > 0, np.arange(80)
     e = sd.explain(bent, X, 0, method=method, sample_weight=weights, row_id=ids)
     some = {"sample_weight": weights[there], "row_id": ids[there]}

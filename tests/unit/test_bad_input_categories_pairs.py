@@ -1,4 +1,4 @@
-"""Bad input to effects of categories and pairs: a right answer, or an error that says what is wrong."""
+"""Bad input to categorical and pair effects: a correct result, or an error that states what is wrong."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ METHODS = {"ale": sd.ALE, "pdp": sd.PDP, "ice": sd.ICE, "mplot": sd.MPlot}
 every_method = pytest.mark.parametrize("method", METHODS)
 
 
-# ------------------------------------------------------------------ levels that a model does not know
+# ------------------------------------------------------------------------ levels unknown to the model
 
 
 def encoded(X):
-    """Return a pipeline that was fitted on these rows and refuses any other level."""
+    """Return a pipeline fitted on these rows, which raises for any other level."""
     encoder = OneHotEncoder(handle_unknown="error")
     columns = make_column_transformer((encoder, ["c", "d"]), remainder="passthrough")
     return make_pipeline(columns, LinearRegression()).fit(X, model(X))
@@ -36,7 +36,7 @@ def encoded(X):
 def test_a_level_that_the_model_does_not_know_is_named(method, first):
     X = frame()
     fitted = encoded(X[X["c"] != "x"])
-    # Where the unknown level is not among the first rows that the model is tried on, the work itself meets it.
+    # If no row of the unknown level is among the rows of the model check, the error comes from the computation itself.
     rare = X["c"] == "x"
     X = X[~rare | (rare & (rare.cumsum() <= (40 if first else 1)))].sort_values("c")
     with pytest.raises(ValueError, match=r"unknown categories \['x'\]") as caught:
@@ -49,7 +49,7 @@ def test_a_level_that_the_model_does_not_know_is_named(method, first):
 def test_a_level_that_the_model_knows_is_not_blamed():
     X = frame()
     fitted = encoded(X[X["c"] != "x"])
-    # The first row of p has an unknown level of c, the first of q has not.
+    # The first row of level p has an unknown level of c; the first row of level q does not.
     X.loc[[0, 1], ["c", "d"]] = [["x", "p"], ["u", "q"]]
     with pytest.raises(ValueError, match="unknown categories") as caught:
         sd.explain(fitted, X, "c", method="ale")
@@ -63,7 +63,7 @@ def test_a_model_that_answers_nan_for_one_level_is_refused(method):
         sd.explain(lambda Z: np.where(Z["c"] == "v", np.nan, 1.0), X, "c", method=method)
 
 
-# -------------------------------------------------------------------------- few rows, and many levels
+# --------------------------------------------------------------------------- few rows and many levels
 
 
 @every_method
@@ -126,7 +126,7 @@ def test_the_levels_that_are_kept_are_the_most_frequent():
     e = sd.explain(model, X, "c", method=sd.ALE(top_levels=2), sample_weight=weights)
     assert sorted(e.levels.values) == ["v", "x"]
     assert e.provenance["rows_outside"] == X["c"].isin(["u", "w"]).sum()
-    # One step, from 1 to 6 of what multiplies a: over the rows of both levels.
+    # One step: from v to x the code increases by 5. The local effect 5 a + 5 is averaged over the rows of both levels.
     seen = X["c"].isin(["v", "x"]).to_numpy()
     step = np.average(5 * X["a"][seen] + 5, weights=weights[seen])
     assert e(["x"]) - e(["v"]) == pytest.approx(step)
@@ -171,7 +171,7 @@ def test_an_order_that_is_none_is_refused():
         for wanted in ("c", ("a", "c")):
             with refused(sd.DataError, *words):
                 sd.explain(model, X, wanted, method=sd.ALE(order=order))
-    # What nobody has takes no place.
+    # Levels without rows are dropped.
     e = sd.explain(model, X, "c", method=sd.ALE(order=["zzz", "x", "w", "v", "u"]))
     assert e.levels.values == ("x", "w", "v", "u")
 
@@ -179,7 +179,7 @@ def test_an_order_that_is_none_is_refused():
 def test_two_nominal_features_need_orders():
     with refused(sd.UnsupportedError, "two categorical features", "'c'", "order", "'similarity'"):
         sd.explain(model, frame(), ("c", "d"), method="ale")
-    # Of two levels the direction changes nothing: they need none.
+    # A feature with two levels needs no order: reversing it does not change the effect.
     s = sd.explain(model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx")}))
     other = sd.explain(
         model, frame(), ("c", "d"), method=sd.ALE(order={"c": list("uvwx"), "d": list("qp")})
@@ -243,7 +243,7 @@ def test_constant_features_do_nothing_together(method):
         assert not s.value.any()
         assert s.interaction_strength() == 0
         assert s(3.0, 7.0) == 0 or pair != (0, 2)
-        if method == "ale":  # differences give a DALE no slopes beside a constant
+        if method == "ale":  # DALE: finite differences give no slope at a constant feature
             assert s.with_main_effects().value.shape == shape
 
 
@@ -270,7 +270,7 @@ def test_rows_without_a_value_of_a_pair_are_in_no_cell(method):
     def f(Z):
         return np.nan_to_num(Z[:, 0]) * np.nan_to_num(Z[:, 1]) + Z[:, 2]
 
-    if method != "pdp":  # whose quantiles, or ends, would be those of other rows
+    if method != "pdp":  # fixed edges: automatic ones would depend on the incomplete rows
         method = {"ale": sd.ALE, "dale": sd.DALE}[method](bins=sd.Edges([-5.0, -0.5, 0.3, 5.0]))
     s = sd.explain(f, X, (0, 1), method=method)
     assert np.isfinite(s.value).all()
@@ -280,7 +280,7 @@ def test_rows_without_a_value_of_a_pair_are_in_no_cell(method):
     assert s.cells.count.sum() == N - 30
     complete = sd.explain(f, X[30:], (0, 1), method=method)
     np.testing.assert_allclose(s.value, complete.value, atol=1e-6)
-    # The model is never asked for the others: it need not take them. In another feature it must.
+    # The model is not called for incomplete rows. It must accept missing values in other features only.
     taken = sd.explain(lambda Z: Z[:, 0] * Z[:, 1], X, (0, 1), method=method)
     assert taken.cells.count.sum() == N - 30
     with refused(sd.ModelOutputError, "NaN or infinity", "impute"):
@@ -390,7 +390,7 @@ def test_all_outputs_of_a_model_that_has_one_column():
 
 
 class Classifier:
-    """Fitted, with classes of any names; the first one's probability grows with a."""
+    """A fitted classifier with arbitrary class names; the probability of the first class increases with a."""
 
     _estimator_type = "classifier"
 
@@ -398,7 +398,7 @@ class Classifier:
         self.classes_ = np.array(classes)
 
     def fit(self, X, y):
-        """Do nothing: it is fitted."""
+        """Do nothing: the classifier is already fitted."""
 
     def predict(self, X):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]

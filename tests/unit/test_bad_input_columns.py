@@ -1,4 +1,4 @@
-"""Bad input again: groups, missing values, columns of all kinds, weights. Right answers, or errors that say it."""
+"""Bad input: groups, missing values, column types and weights give a correct result or an error."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ METHODS = {"ale": sd.ALE, "pdp": sd.PDP, "ice": sd.ICE, "mplot": sd.MPlot}
 
 
 def blocks():
-    """Return a number and a block of three columns."""
+    """Return two numeric columns and a one-hot block of three columns."""
     X = frame()
     code = np.arange(N) % 3
     return pd.DataFrame({"a": X["a"], **{f"h_{k}": (code == k) * 1 for k in range(3)}, "k": X["b"]})
@@ -91,9 +91,9 @@ def test_a_feature_without_any_value_is_refused(kind, method):
 @pytest.mark.parametrize("fails", [True, False])
 @pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.RHALE(), sd.DALE(bins=3)])
 def test_a_model_that_takes_no_missing_values_costs_the_point_only(method, fails):
-    """Rows in bins have values; what the model says of the others is asked last, and its refusal is told."""
+    """Only the missing-value point needs the model at missing values. Its failure is recorded in the provenance."""
     X = np.random.default_rng(0).normal(size=(400, 2))
-    X[1, 0] = X[3, 0] = np.nan  # not among the rows that the model is tried on
+    X[1, 0] = X[3, 0] = np.nan  # not among the rows of the model check
 
     def f(Z):
         if fails and np.isnan(Z).any():

@@ -1,4 +1,4 @@
-"""Errors of the newer effects, seen three ways: resampled rows, influence values by brute force, and coverage."""
+"""Errors of categorical ALE, M-plots and ICE: resampled rows, brute-force influence values, and coverage."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SCHEMA = {
 
 
 def rows(n: int = 400, seed: int = 1) -> np.ndarray:
-    """Return a level in 0..3, a number whose mean moves with it, and another number."""
+    """Return a level in 0..3, a number whose mean depends on the level, and an independent number."""
     rng = np.random.default_rng(seed)
     level = rng.choice(4, n, p=SHARE)
     return np.c_[level, rng.normal(size=n) + 0.6 * level, rng.uniform(-1, 1, n)]
 
 
 def model(X: np.ndarray) -> np.ndarray:
-    """Return something smooth whose steps between levels depend on the number beside them."""
+    """Return a function that is smooth in x1 and x2, with steps between levels that depend on x1."""
     level = X[:, 0].astype(int)
     return BASE[level] + SLOPE[level] * X[:, 1] + np.sin(2 * X[:, 2]) * (2 + X[:, 1])
 
@@ -63,7 +63,7 @@ every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
 @every_case
 def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
-    """The whole library, asked again with the counts for weights, is what a replicate must equal."""
+    """A replicate equals a full run of `explain` with the counts as weights."""
     method, feature, kind = case
     e = explain(method, feature, kind, sample_weight=WEIGHTS)
     source = resampler(e)
@@ -97,11 +97,11 @@ def test_sampling_weights_are_resampled_with_their_rows():
         assert np.abs((high - low) / (above - below) - 1).max() < 0.2
 
 
-# -------------------------------------------------------------- draws that leave something out
+# ------------------------------------------------------------------- draws without some levels
 
 
 def drawn(e: Any, absent: list[int], levels: np.ndarray) -> np.ndarray:
-    """Return the replicate in which no row has one of some levels."""
+    """Return the replicate in which the rows of the absent levels have count 0."""
     return resampler(e).value(np.where(np.isin(levels, absent), 0.0, 1.0))
 
 
@@ -111,7 +111,7 @@ STEPS = np.array([1.0, 3.0, 10.0, 100.0])
 
 @pytest.fixture
 def stairs() -> tuple[Any, Any, np.ndarray]:
-    """Return the same stairs centred and from the start, and the rows' levels: four each of 0..4."""
+    """Return ALEs of a step function, with center "mean" and "start", and its levels: four rows each of 0..4."""
     levels = np.repeat(np.arange(5), 4)
     heights = np.append(0.0, np.cumsum(STEPS))
     X = np.c_[levels, np.arange(20)].astype(float)
@@ -141,18 +141,18 @@ def test_one_absent_level_is_seen_from_its_neighbours(stairs):
 
 def test_a_step_without_rows_is_joined_inside_and_unknown_at_the_ends(stairs):
     centred, started, levels = stairs
-    # Nobody at 1 and 2: the step between them is the mean of those beside it, (1 + 10) / 2.
+    # No rows at 1 and 2: the step between them is the mean of the adjacent steps, (1 + 10) / 2.
     np.testing.assert_allclose(drawn(started, [1, 2], levels), [0, 1, 6.5, 16.5, 116.5])
     shape = np.array([0, 1, 6.5, 16.5, 116.5])
     np.testing.assert_allclose(
         drawn(centred, [1, 2], levels), shape - (0 + 16.5 + 116.5) / 3, rtol=1e-12
     )
-    # Nobody at 3 and 4: level 3 is seen from 2, level 4 from nowhere.
+    # No rows at 3 and 4: level 3 is estimated from the rows of level 2, level 4 is unknown.
     np.testing.assert_allclose(drawn(started, [3, 4], levels), [0, 1, 4, 14, np.nan])
     np.testing.assert_allclose(
         drawn(centred, [3, 4], levels), np.array([0, 1, 4, 14, np.nan]) - 5 / 3
     )
-    # Nobody at 0 and 1: what starts at 0 is unknown, what is centred is unknown at 0 alone.
+    # No rows at 0 and 1: with center="start" all values are unknown, with center="mean" only the value at 0.
     assert np.isnan(drawn(started, [0, 1], levels)).all()
     got = drawn(centred, [0, 1], levels)
     np.testing.assert_allclose(got, np.array([np.nan, 1, 4, 14, 114]) - (4 + 14 + 114) / 3)
@@ -160,7 +160,7 @@ def test_a_step_without_rows_is_joined_inside_and_unknown_at_the_ends(stairs):
 
 
 def test_rare_levels_keep_their_interval():
-    """Two levels of one row each: many draws have neither, none of which may decide the interval."""
+    """Two levels of one row each: many draws contain neither, and these draws must not determine the interval."""
     X = rows(200)
     X[:2, 0] = [4, 5]
     schema = {0: sd.Feature("c", "nominal", levels=(4, 0, 1, 2, 3, 5))}
@@ -174,7 +174,7 @@ def test_rare_levels_keep_their_interval():
             progress=False,
         )
         low, high = e.interval(method="bootstrap", replicates=300)
-        # In an M-plot a level of one row has no variance: said, not zero.
+        # In an M-plot the variance of a level with one row is unknown (NaN), not zero.
         known = np.isfinite(e.heterogeneity) if e.spec.method == "MPlot" else np.ones(6, bool)
         np.testing.assert_array_equal(np.isfinite(low), known)
         low, high, value = low[known], high[known], e.value[known]
@@ -196,7 +196,7 @@ def test_a_bin_of_one_row_has_no_interval():
     got = resampler(e).value(counts)
     assert np.isnan(got[-1])
     assert np.isfinite(got[:-1]).all()
-    # From the start: a draw without rows in the first bin says nothing.
+    # With center="start", a draw without rows in the first bin gives NaN at all points.
     e = explain(sd.ALE(bins=edges, center="start"), 2, X=X)
     counts = np.where(X[:, 2] <= 0, 0.0, 1.0)
     assert np.isnan(resampler(e).value(counts)).all()
@@ -221,11 +221,11 @@ def test_a_part_of_the_rows_is_refused(method):
         explain(method, keep=4000).interval(method="bootstrap", source="rows")
 
 
-# ------------------------------------------------------------------ influence, by brute force
+# ------------------------------------------------------------ influence values by brute force
 
 
 def by_hand(X: np.ndarray, weight: np.ndarray, center: str) -> np.ndarray:
-    """Return the ALE of the levels, row by row from its definition (DESIGN 4.7)."""
+    """Return the ALE of the levels directly from its definition (DESIGN 4.7)."""
     level = X[:, 0].astype(int)
     value = np.zeros(4)
     for k in range(3):
@@ -239,9 +239,9 @@ def by_hand(X: np.ndarray, weight: np.ndarray, center: str) -> np.ndarray:
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_are_sums_of_squared_influences(center, weighted):
-    """How much each row moves the effect, by giving it a little more and a little less weight.
+    """The influence of each row is the numerical derivative of the effect by its weight.
 
-    The formula divides each step's squares by n - 1, influences by n: hence the tolerance.
+    The tolerance is needed because the formula divides the squares of each step by n - 1, and influences use n.
     """
     X, weight = rows(), WEIGHTS if weighted else np.ones(400)
     e = explain(sd.ALE(center=center), sample_weight=weight)
@@ -282,7 +282,7 @@ def test_the_error_of_a_single_step_is_that_of_a_mean():
 
 
 def truth(center: str) -> np.ndarray:
-    """Return the population's ALE: steps are linear in a number whose mean at each level is known."""
+    """Return the ALE of the population: steps are linear in x1, whose mean at each level is known."""
     middle = 0.6 * np.arange(4)
     value = np.zeros(4)
     for k in range(3):
@@ -294,7 +294,7 @@ def truth(center: str) -> np.ndarray:
 
 @pytest.mark.parametrize("center", ["mean", "start"])
 def test_intervals_cover_as_often_as_they_say(center):
-    """Of 300 samples some 270 must cover: a binomial count, whose standard deviation is 5."""
+    """About 270 of 300 intervals cover the true value: a binomial count with a standard deviation of 5."""
     want, hits, repetitions = truth(center), np.zeros(4), 300
     method = sd.ALE(center=center)
     for seed in range(repetitions):
@@ -309,7 +309,7 @@ def test_intervals_cover_as_often_as_they_say(center):
 
 
 def test_rows_that_two_steps_share_matter_here():
-    """Otherwise the tests above could not tell the formula from one that takes steps as independent."""
+    """Otherwise the tests above could not distinguish the formula from one that assumes independent steps."""
     e = explain(sd.ALE(center="start"))
     alone = np.sqrt(np.append(0.0, np.cumsum(e.bins.std_error**2)))
     assert alone[2] / e.std_error[2] > 1.25

@@ -1,4 +1,4 @@
-"""What a bootstrap repeats, against the whole library asked again with the rows repeated."""
+"""Weighted bootstrap: each replicate equals a full run of `explain` on the repeated rows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def same(got: np.ndarray, want: np.ndarray, size: float) -> None:
 @pytest.mark.parametrize("kind", ["plain", "frequency", "sampling"])
 @pytest.mark.parametrize("name", CASES)
 def test_rows_counted_otherwise_are_rows_repeated(name, kind):
-    """All figures, at the same edges; with sampling weights a repeated row keeps its own."""
+    """Compare all statistics, at the same edges. With sampling weights, a repeated row keeps its weight."""
     case, X, rng = CASES[name], data(), np.random.default_rng(9)
     options: dict[str, Any] = {}
     if kind == "frequency":
@@ -110,7 +110,7 @@ def test_rows_counted_otherwise_are_rows_repeated(name, kind):
 
 
 def test_an_offset_costs_no_digits():
-    """Slopes of ten million and a little: the little ones' means come out as if alone."""
+    """Adding 1e7 to all slopes shifts the intervals by 1e7 without loss of precision."""
     X = data()
     tiny = sd.prediction(
         lambda X: X[:, 2], slope=lambda X: np.c_[0 * X[:, :2], 1e7 + slope(X)[:, 2]]
@@ -142,11 +142,11 @@ def test_a_resampled_figure_that_is_not_there_is_refused():
         explain(CASES["pdp"], data()).resampled(np.ones(N), "bins")
 
 
-# ----------------------------------------------------------------------------- bins with a line in them
+# ------------------------------------------------------------------------------ bins with linear slopes
 
 
 def bent() -> tuple[Any, np.ndarray]:
-    """Return slopes that jump once and change linearly beyond, so that the risk chooses lines."""
+    """Return slopes that jump once and are linear beyond, so that the penalized likelihood selects linear bins."""
     rng = np.random.default_rng(2)
     X = np.c_[rng.uniform(0, 1, 900), rng.normal(size=900)]
 
@@ -158,7 +158,7 @@ def bent() -> tuple[Any, np.ndarray]:
 
 
 def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
-    """Each replicate against a fit by hand, through the means of the fine cells."""
+    """Compare each replicate with a least-squares line through the means of the cells."""
     q, X = bent()
     method = sd.RHALE(bins=sd.Optimal(criterion="likelihood"), center="start")
     e = sd.explain(q, X, 0, method=method, progress=False)
@@ -198,7 +198,7 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     np.testing.assert_allclose((above - below)[1:], (high - low)[1:], rtol=0.2)
 
 
-# -------------------------------------------------------------------------------- moments beside rows
+# ---------------------------------------------------------------------------- moments instead of rows
 
 
 @pytest.mark.slow
@@ -206,7 +206,7 @@ def test_lines_in_bins_are_fitted_to_the_rows_that_are_there():
     "name", ["ale mean", "rhale start", "nominal mean", "ordinal start", "mplot centred"]
 )
 def test_moments_and_rows_give_one_distribution(name):
-    """Kolmogorov and Smirnov, at each point: 4,000 replicates of either kind."""
+    """Kolmogorov–Smirnov test at each point: 4,000 replicates from rows and 4,000 from moments."""
     from scipy.stats import ks_2samp
 
     from skedasis.results.intervals.bootstrap import replicate_source

@@ -1,4 +1,4 @@
-"""Buffers: a batch's rows with some columns replaced by numbers or levels, and nothing else touched."""
+"""Buffers: the rows of a batch with some columns replaced by numbers or levels, all others unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FRAMES = {"pandas": pd.DataFrame, "Polars": pl.DataFrame, "PyArrow": pa.table}
 
 
 def rows_of(container):
-    """Return any container's rows as lists."""
+    """Return the rows of any container as lists."""
     if isinstance(container, np.ndarray):
         return container.tolist()
     if isinstance(container, pd.DataFrame):
@@ -43,7 +43,7 @@ CONTAINERS = {
 
 
 def brute(X, rows, changes, sets):
-    """Return what a buffer has to hold, cell by cell."""
+    """Return the expected content of a buffer, computed entry by entry."""
     every = rows_of(X)
     out = []
     for k in range(sets):

@@ -1,4 +1,4 @@
-"""Levels that are too many or too few, and values that are none."""
+"""Limits of levels: too many or too few levels, missing and invalid values."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_identifiers_are_refused_unless_the_most_frequent_are_wanted():
             source.levels(feature)
         assert len(source.levels(feature, most=2500).levels) == 2500
         column = source.levels(feature, top=3)
-        # Of those that occur once the first; the three are in their own order.
+        # Among the values that occur once, the first is kept; the three levels are in ascending order.
         assert column.levels.rows.tolist() == [0, 7, 2000]
         assert column.count.tolist() == [1, 3, 2]
         assert column.n_other == len(values) - 6

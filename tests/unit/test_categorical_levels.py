@@ -1,4 +1,4 @@
-"""Levels: whatever holds a category, each row finds its level, and each level a row that has it."""
+"""Levels: in every container, each row maps to its level, and each level to a row that has it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def objects(values):
 
 
 def pandas(values, dtype):
-    """Return a frame of one column, and an index that is no range."""
+    """Return a frame of one column, with an index that is not a range."""
     series = pd.Series(values, dtype=dtype, index=np.arange(len(values))[::-1] * 2)
     return pd.DataFrame({"s": series})
 
@@ -84,7 +84,7 @@ def nominal(X, **given):
 
 
 def held_in(X, row):
-    """Return what a row of any container holds in its first column, None where it is missing."""
+    """Return the value in the first column of a row, for any container; None if it is missing."""
     if isinstance(X, np.ndarray):
         value = X[row, 0]
     elif isinstance(X, pd.DataFrame):
@@ -180,7 +180,7 @@ def test_levels_stay_when_a_model_wants_arrays(name):
     source, feature = nominal(X)
     before, after = source.levels(feature), as_arrays(source).levels(feature)
     assert before.levels.values == after.levels.values
-    if name != "pandas whole categories":  # pandas itself makes floats of them
+    if name != "pandas whole categories":  # pandas itself converts them to floats
         assert list(map(type, before.levels.values)) == list(map(type, after.levels.values))
     np.testing.assert_array_equal(before.codes, after.codes)
     np.testing.assert_array_equal(before.levels.rows, after.levels.rows)

@@ -1,4 +1,4 @@
-"""The order of nominal levels, against distances counted row by row and scaling computed in another way."""
+"""The order of nominal levels: distances against loops over rows, scaling against an independent computation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from skedasis.data.category_order import OtherFeature, level_distances, similari
 from skedasis.errors import DataError
 from tests.helpers import refused
 
-# ------------------------------------------------------------ distances, counted row by row
+# ----------------------------------------------------------- distances, computed row by row
 
 
 def quantile(ordered, step):
@@ -25,7 +25,7 @@ def quantile(ordered, step):
 
 
 def numeric_part(values, codes, a, b):
-    """Return the largest difference of two levels' distribution functions; rows are (value, level)."""
+    """Return the largest difference of the distribution functions of levels a and b, at 100 quantiles."""
     rows = [
         (Fraction(v), c) for v, c in zip(values, codes, strict=True) if c >= 0 and not np.isnan(v)
     ]
@@ -40,7 +40,7 @@ def numeric_part(values, codes, a, b):
 
 
 def categorical_part(values, codes, a, b):
-    """Return half the L1 distance of two levels' frequencies."""
+    """Return half the L1 distance between the frequencies of levels a and b."""
     rows = [(v, c) for v, c in zip(values, codes, strict=True) if c >= 0 and v >= 0]
     column = [v for v, _ in rows]
     mine, yours = ([v for v, c in rows if c == level] or column for level in (a, b))
@@ -67,10 +67,10 @@ def counted(codes, levels, others, repeats=None):
 
 
 def small(seed, n=70, levels=5, width=4):
-    """Return codes and others with ties, missing values, rows left out, a level of one row and one of none."""
+    """Return codes and other features: ties, missing values, omitted rows, a level of one row and one without rows."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(-1, levels - 2, n)
-    codes[n // 2] = levels - 2  # and no row has the last level
+    codes[n // 2] = levels - 2  # no row has the last level
     rough = np.round(rng.normal(size=n) + 0.4 * codes, 1)
     smooth = rng.normal(size=n) ** 3
     smooth[rng.random(n) < 0.2] = np.nan
@@ -97,7 +97,7 @@ def test_distances_are_those_counted_row_by_row(seed, width):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [2, 5, 99, 100, 101, 199, 298])
 def test_quantiles_lie_exactly_where_rows_are(n, weighted):
-    # (n - 1) / 99 is whole for some: a quantile that rounding moves below its row changes a share by a whole row.
+    # For some n, (n - 1) / 99 is an integer: a quantile rounded below its row would change a fraction by one row.
     rng = np.random.default_rng(n)
     rows = n // 2 + 1 if weighted else n
     repeats = np.bincount(np.append(np.arange(rows), rng.integers(0, rows, n - rows)))
@@ -140,7 +140,7 @@ def test_whole_weights_are_repetitions(seed, width):
 def test_fractional_weights_have_quantiles_at_positions_of_cumulated_weight(seed, parts):
     rng = np.random.default_rng(seed)
     n, unit = (60, 8) if parts == "eighths" else (1000, 10)
-    # 1,000 tenths: all positions (0, 1, 2, …) are where one row ends and the next begins, but for rounding.
+    # With 1,000 weights of 0.1, positions 0, 11.1, 22.2, … are boundaries between rows, except for rounding.
     parts = rng.integers(1, 30, n) if unit == 8 else np.ones(n, dtype=int)
     x, codes = rng.normal(size=n), rng.integers(0, 8, n)
     rows = sorted(zip(x, parts.tolist(), codes, strict=True))
@@ -209,7 +209,7 @@ def test_infinite_values_are_the_largest_and_smallest():
     codes = np.array([0, 0, 1, 1, 2, 2])
     far = np.array([-np.inf, 1.0, 2.0, np.inf, 1.0, np.inf])
     near = np.clip(far, -5, 5)
-    for some in (1, 1000):  # above some thousand rows, values are looked up in another way
+    for some in (1, 1000):  # above a few thousand rows, values are looked up by another algorithm
         np.testing.assert_array_equal(
             level_distances(
                 np.tile(codes, some), 3, [OtherFeature(np.tile(far, some), None)], None
@@ -221,7 +221,7 @@ def test_infinite_values_are_the_largest_and_smallest():
 
 
 def test_a_level_without_values_is_as_far_as_the_average():
-    # Values of level 0 are 1 and 2, of level 1 are 3 and 4; level 2 has none: it counts as 1, 2, 3, 4.
+    # Level 0 has the values 1 and 2, level 1 has 3 and 4. Level 2 has none: all values 1, 2, 3, 4 are used.
     codes = np.array([0, 0, 1, 1, 2])
     x = np.array([1.0, 2.0, 3.0, 4.0, np.nan])
     got = level_distances(codes, 3, [OtherFeature(x, None)], None)
@@ -265,7 +265,7 @@ def test_rows_of_weight_zero_are_not_there():
 @pytest.mark.parametrize("weight", [None, 0.1, 1 / 3, 0.7, 1.1])
 @pytest.mark.parametrize("values", [6, 7, 49, 60])
 def test_rounded_sums_are_no_distance(values, weight):
-    # Levels have the same values with the same weights, but they are added up in another order in each of them.
+    # All levels have the same values with the same weights, but their sums are computed in different orders.
     rng = np.random.default_rng(0)
     x, codes, times = (part.ravel() for part in np.indices((values, 4, 9)))
     mixed = rng.permutation(len(x))
@@ -302,7 +302,7 @@ def test_an_other_feature_needs_values():
         level_distances(np.array([0, 1]), 2, [OtherFeature(None, None)], None)
 
 
-# ------------------------------------------------------------ the order
+# ----------------------------------------------------- similarity order
 
 
 def between(places):
@@ -333,7 +333,7 @@ def test_points_in_space_are_ordered_by_their_first_principal_component(seed):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_distances_of_no_space_are_scaled_as_written(seed):
-    # Not Euclidean: B has negative eigenvalues, of which the largest in size must not be taken for the leading one.
+    # Not Euclidean: B has negative eigenvalues. The largest of these in absolute value must not be chosen.
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.uniform(0.2, 2, size=(12, 12)), 1)
     distances = upper + upper.T
@@ -360,7 +360,7 @@ def test_equal_places_keep_their_own_order():
     [
         ([1.0, 2, 4], [0, 1, 2]),
         ([4.0, 2, 1], [0, 1, 2]),
-        ([0.0, 1, -1], [1, 0, 2]),  # level 0 in the middle: level 1 decides
+        ([0.0, 1, -1], [1, 0, 2]),  # level 0 is in the middle: level 1 determines the direction
         ([0.0, -1, 1], [1, 0, 2]),
         ([1.0, 5, 0], [2, 0, 1]),
     ],

@@ -1,4 +1,4 @@
-"""What a result objects to itself: flags with their places, numbers and sentences."""
+"""Reliability checks of results: flags with their positions, numbers and messages."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_a_step_that_depends_on_where_rows_come_from_is_noted():
     assert flags[0].where[0] in "uwvx"
 
 
-# ------------------------------------------------------------------------------------------- far from the data
+# ----------------------------------------------------------------------------------------------- extrapolation
 
 
 def test_swept_rows_of_correlated_features_are_extrapolations():
@@ -251,7 +251,7 @@ def test_the_same_call_gives_the_same_flags():
     assert e.checks(X=X) == e.checks(X=X)
 
 
-# ------------------------------------------------------------------------------------------- beside another effect
+# ---------------------------------------------------------------------------------- comparison with another effect
 
 
 def two(rho, n=2000, model=lambda X: X[:, 0] * X[:, 1]):
@@ -262,7 +262,7 @@ def two(rho, n=2000, model=lambda X: X[:, 0] * X[:, 1]):
 
 
 def test_correlated_features_make_pdp_and_ale_disagree_and_ale_is_to_be_trusted():
-    # E[X1] = 0: the PDP is flat. The ALE of x0 x1 where E[x1 | x0] = rho x0 is rho x0² / 2.
+    # E[X1] = 0: the PDP is flat. The ALE of x0 x1 is rho x0² / 2, because E[x1 | x0] = rho x0.
     X, ale, pdp = two(0.95)
     (flag,) = ale.checks(X=X, beside=pdp).of("disagreement")
     assert flag.severity == "warning"
@@ -327,7 +327,7 @@ def test_other_features_and_quantities_are_refused():
         e.checks(beside=sd.explain(linear, X, 0, method=sd.PDP(derivative=True)))
 
 
-# ------------------------------------------------------------------------------------------- all together
+# ---------------------------------------------------------------------------------------- several effects
 
 
 def test_effects_tell_of_all_features_and_know_where():
@@ -525,17 +525,17 @@ def test_surfaces_of_levels_are_judged():
 
 
 def test_a_jump_between_two_points_of_a_grid_is_no_disagreement():
-    # Where exactly it lies within a stretch, neither of two grids knows.
+    # Neither grid determines the exact position of a jump between two of its points.
     X = np.random.default_rng(11).uniform(-1, 1, size=(2000, 2))
     f = sd.prediction(lambda X: np.where(X[:, 0] > 0.0123, 5.0, 0.0) + X[:, 1])
     ale = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, -0.5, 0, 0.02, 0.5, 1])))
     pdp = sd.explain(f, X, 0, method=sd.PDP(grid=[-0.99, -0.5, -0.05, 0.06, 0.5, 0.99]))
     assert not ale.checks(beside=pdp).of("disagreement")
-    # Half the axis is no place of a jump: a straight line across it is another curve.
+    # Between points with too many rows between them no jump is assumed: a straight line across is a different curve.
     wide = sd.explain(f, X, 0, method=sd.ALE(bins=sd.Edges([-1, 1])))
     (flag,) = wide.checks(beside=pdp).of("disagreement")
     assert flag.numbers["difference"] == pytest.approx(2.5, abs=0.3)
-    # Elsewhere than the jump the stretch excuses nothing.
+    # A jump at a different position is a disagreement.
     moved = sd.prediction(lambda X: np.where(X[:, 0] > 0.3, 5.0, 0.0) + X[:, 1])
     (flag,) = ale.checks(beside=sd.explain(moved, X, 0, method=sd.PDP())).of("disagreement")
     assert 0 < flag.where[0] < flag.where[1] <= 0.5

@@ -1,4 +1,4 @@
-"""Checks of the heterogeneity score: columns that determine each other, and scores that few pairs carry."""
+"""Checks of the heterogeneity score: collinear columns, and scores that depend on few pairs of rows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_copy_is_collinear(noise):
         assert flag.numbers["vif"] > 10
         assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.message
         assert "remove such a column" in flag.message
-    # What the sentence says: without the copy the score is what it was.
+    # The message is correct: without the copy, the score has its full value.
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])
     assert alone.heterogeneity_score == pytest.approx(1, abs=0.1)
@@ -51,14 +51,14 @@ def test_a_score_that_few_pairs_carry_is_said():
     X = normal()
     rare = explained(X, 0, lambda X: 1.0 * (X[:, 0] > 0) * (X[:, 1] > 2.9))
     (flag,) = rare.checks().of("few_pairs")
-    # All rows took part: there are no more to ask for. Of a sample it is a warning.
+    # A note, because all rows were used and no more are available. For a sample of the rows it is a warning.
     assert (flag.severity, flag.code) == ("note", "few_pairs")
     score = rare.swap_score
     assert flag.numbers == {"pairs": 2000, "effective_pairs": score.effective_pairs}
     assert 0 < score.effective_pairs < 50
     assert f"{score.effective_pairs:.0f} effective pairs of 2,000; 50 are needed" in flag.message
     assert "Use more rows" in flag.message
-    assert "heterogeneity_rows" not in flag.message  # all rows took part
+    assert "heterogeneity_rows" not in flag.message  # all rows were used
 
 
 def test_what_is_said_to_be_done_can_be_done():

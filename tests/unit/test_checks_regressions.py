@@ -1,4 +1,4 @@
-"""What went wrong once when intervals, trust and statistics were asked for the unusual."""
+"""Regression tests: unusual arguments to intervals, checks and statistics that once failed."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ ALONE = np.r_[1.0, np.zeros(len(X) - 1)]
 
 def test_whether_rows_differ_is_not_known_of_one_row() -> None:
     e = _effect("pdp", sample_weight=ALONE)
-    # Nobody is there to swap values with: no pair, no score, and no claim.
+    # One row has no donor row to swap values with: no pair, score 0 and verdict "none".
     assert (e.swap_score.pairs, e.heterogeneity_score) == (0, 0)
     assert e.heterogeneity_test().verdict == "none"
     assert "not above" in e.heterogeneity_test().text
@@ -122,7 +122,7 @@ def test_what_varies_by_rounding_does_not_make_a_band_endless() -> None:
 
 
 def test_bands_beyond_any_normal_tail_end_somewhere() -> None:
-    # One replicate in 300 lies 17 of their standard deviations away: no normal draw does.
+    # One replicate in 300 is 17 standard deviations away, which does not occur in a normal distribution.
     draws = np.where(np.arange(300) % 300 == 0, 1.0, 0.0)[:, None]
     lower, upper = sup_band(np.zeros(1), draws, 0.999, np.array([np.inf]))
     assert np.isfinite([lower[0], upper[0]]).all()
@@ -134,7 +134,7 @@ def test_bands_beyond_any_normal_tail_end_somewhere() -> None:
 
 
 def test_draws_from_moments_follow_the_lines_of_bins() -> None:
-    # Where cells of several rows lie on a steep line, places and slopes move together.
+    # Where cells of several rows lie on a steep line, the draws of x and of the slopes are correlated.
     rng = np.random.default_rng(8)
     x = np.c_[rng.standard_t(4, size=(1000, 1)), rng.normal(size=(1000, 1))]
     q = sd.prediction(
@@ -170,7 +170,7 @@ def test_the_scale_of_several_models_holds_their_parabolas() -> None:
     x = np.random.default_rng(3).uniform(-1, 1, size=(300, 2))
     models = [lambda t, k=k: k * t[:, 0] ** 2 for k in (1.0, 1.01, 1.02)]
     panel = models_panel(sd.explain(models, x, 0, method="rhale", progress=False)).panel
-    # x² less its mean: from -1/3 to 2/3; the edges alone are at 2/3.
+    # x² minus its mean ranges from -1/3 to 2/3; the curve at the edges alone is at 2/3.
     assert panel.y.least <= -0.33
     assert panel.y.most >= 0.66
 

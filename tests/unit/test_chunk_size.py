@@ -1,4 +1,4 @@
-"""How many rows a slow model is given at a time: by a clock that only the model moves."""
+"""Rows per call of a slow model, tested with a simulated clock that only the model advances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ X = np.random.default_rng(0).normal(size=(40_003, 3))
 
 
 class Clock:
-    """Stands in for the module `time`: only models move it."""
+    """Replaces the module `time`; only models advance it."""
 
     now = 0.0
 
@@ -36,7 +36,7 @@ def clock(monkeypatch):
 
 
 def timed(clock, seconds, model=bent):
-    """Return a model whose calls take ``seconds(rows)``, and the sizes of its calls."""
+    """Return a model whose calls take ``seconds(rows)``, and a list that records the rows of each call."""
     sizes = []
 
     def slow(X):
@@ -48,7 +48,7 @@ def timed(clock, seconds, model=bent):
 
 
 def met(clock, seconds, model=bent):
-    """Return a pace that has met a model on 64 rows, as the check does; the model; its calls from then on."""
+    """Return a caller after the model check, which calls the model on 64 rows; the model; the sizes of later calls."""
     pace = ChunkedCaller()
     slow, sizes = timed(clock, seconds, model)
     pace.call(slow, X[:64], 64)
@@ -75,7 +75,7 @@ def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
     assert len(sizes) == calls > 1
     assert all(
         0.1 <= n * row <= 1.5 for n in sizes
-    )  # the last part takes what is left, up to a half more
+    )  # the last chunk has the remaining rows, up to 50 % more
     np.testing.assert_array_equal(answer, bent(X))
 
 
@@ -87,7 +87,7 @@ def test_no_part_is_smaller_than_the_check(clock):
 
 
 def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
-    """20 ms a call and 0.01 ms a row: a pace that took the check at its word would ask for 3,000 rows at a time."""
+    """20 ms per call and 0.01 ms per row: extrapolating the check of 64 rows would give calls of 3,000 rows."""
     pace, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
     pace.call(model, X, len(X))
     assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
@@ -97,17 +97,17 @@ def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
 
 
 def test_rows_that_get_dearer_together_are_kept_apart(clock):
-    """As in a Gaussian process, whose rows times training rows leave the cache."""
+    """As in a Gaussian process, whose matrix of rows by training rows exceeds the cache."""
     pace, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
     for _ in range(2):
         pace.call(model, X, len(X))
-    assert sizes[:2] == [16_384, 4096]  # each is tried once
+    assert sizes[:2] == [16_384, 4096]  # each larger size is tried once
     assert max(sizes[2:]) <= 1536
-    assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the rest of the rows
+    assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the last call has the remaining rows
 
 
 def test_a_hiccup_does_not_last(clock):
-    """A size that was slow once gets another chance."""
+    """A size that was slow once is tried again."""
     hiccups = iter([0.0, 0.6])
     pace, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
     for _ in range(3):
@@ -132,7 +132,7 @@ def test_without_a_look_at_the_model_nothing_is_cut(clock):
     assert sizes == [len(X)]
 
 
-# ---------------------------------------------------------------------------------------- answers
+# -------------------------------------------------------------------------------------- responses
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_no_rows_are_one_call_of_none(clock):
 
 @pytest.mark.parametrize("method", [sd.ALE, sd.RHALE])
 def test_a_batch_without_rows_between_the_edges_is_not_asked(method):
-    """Estimators refuse an array of no rows."""
+    """Estimators raise for an array without rows, so the model is not called."""
     model, rows = LinearRegression().fit(X, X[:, 0]), X[:300].copy()
     rows[:150, 0] = 5.0
     asked = sd.prediction(model.predict)
@@ -227,7 +227,7 @@ def test_a_slow_model_has_the_same_effects_to_the_last_bit(clock, method):
 
 
 def test_a_linear_model_keeps_its_last_bit_wherever_it_is_cut(clock):
-    """On one thread: its sums are taken by a library that treats the last rows of an array apart."""
+    """On one thread, because the linear algebra library handles the last rows of an array differently."""
     from threadpoolctl import threadpool_limits
 
     fitted = LinearRegression().fit(X, bent(X))
@@ -285,7 +285,7 @@ def test_all_outputs_are_read_off_the_parts_once(clock):
 
 @pytest.mark.parametrize("rows", [20, 100, 2_000])
 def test_few_rows_are_evaluated_at_many_values_in_one_call(rows):
-    """What a call costs is paid once: up to 10,000 rows go into one."""
+    """One call takes up to 10,000 rows, so that the fixed cost of a call is paid once."""
     sizes = []
 
     def model(X):
@@ -310,7 +310,7 @@ def test_memory_bounds_these_calls_too():
     assert max(sizes) * 3 * 8 <= 50_000
 
 
-# ----------------------------------------------------------------------------------- coming to an end
+# -------------------------------------------------------------------------- progress and cancellation
 
 
 def test_the_bar_hears_of_every_part(clock):
@@ -322,7 +322,7 @@ def test_the_bar_hears_of_every_part(clock):
 
 
 def test_threads_end_at_their_next_call_when_one_fails():
-    """Without it the others would work through their batches, all features of them, before the error is shown."""
+    """Otherwise the other threads would complete all features of their batches before the error is raised."""
     after, failed = [], threading.Event()
 
     def model(X):
@@ -336,7 +336,7 @@ def test_threads_end_at_their_next_call_when_one_fails():
         return bent(X)
 
     rows = np.tile(X[:2000], (1, 20))
-    rows[1, 1] = 99.0  # in the first batch, and not among the rows that the check looks at
+    rows[1, 1] = 99.0  # in the first batch, but not among the rows of the model check
     with pytest.raises(RuntimeError, match="out of order") as caught:
         sd.explain(model, rows, None, method=sd.ALE(), memory="1MB", n_jobs=2)
     assert "raised while skedasis called" in caught.value.__notes__[0]

@@ -1,4 +1,4 @@
-"""The shell: what it prints, what it writes, and that its errors are one line."""
+"""Command-line interface: printed output, written files, and errors of one line."""
 
 import json
 import subprocess
@@ -222,7 +222,7 @@ def test_wrong_options_are_typers_own():
     assert "modl" in done.output
 
 
-# ------------------------------------------------------------------------------- the real command
+# -------------------------------------------------------------------------- the installed command
 
 
 def shell(*args, **kwargs):

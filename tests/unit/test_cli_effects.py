@@ -1,4 +1,4 @@
-"""`skedasis effect` of levels, pairs, groups and classes: what it prints, what it writes, how it refuses."""
+"""`skedasis effect` of levels, pairs, groups and classes: printed output, written files, and errors."""
 
 import json
 import re
@@ -91,7 +91,7 @@ def test_text_is_explained_by_level(folder):
         assert level in said
     content = json.loads((folder / "town.json").read_text())
     found = dict(zip(content["effect"]["level"], content["effect"]["value"], strict=True))
-    # From north to south: 3, and the size once more; all else is the same.
+    # The step from north to south is 3 plus the mean size; the other terms do not change.
     size = pd.read_csv("shop.csv")["size"]
     assert abs(found["south"] - found["north"] - 3 - size.mean()) < 0.1
     assert content["effect"]["count"] == [
@@ -145,7 +145,7 @@ def test_declared_codes_need_no_data_frame(folder, monkeypatch):
     result = CliRunner().invoke(app, [*args, "--categorical", "code"], env={"COLUMNS": "120"})
     assert result.exit_code == 0, result.output
     assert "ALE of code" in result.stdout
-    assert "6.67" in result.stdout  # two thirds of the rows are 10 lower
+    assert "6.67" in result.stdout  # 10 × 2/3: two thirds of the rows are 10 lower
 
 
 def test_missing_values_are_counted(folder):
@@ -177,7 +177,7 @@ def test_a_pair_prints_its_strength(folder):
     assert "cells without rows" in done("size", "--with", "code")
     content = json.loads((folder / "pair.json").read_text())
     assert set(content) == {"effect", "cells", "provenance"}
-    # What size and town do together beyond either alone: size, centred, in the south minus its share of it.
+    # The interaction of size and town: centered size times the centered indicator of south (fraction 0.25).
     frame = pd.read_csv("shop.csv")
     joint = (frame["size"] - frame["size"].mean()) * ((frame["town"] == "south") - 0.25)
     printed = float(re.search(r"strength.*?(\d\.\d+)", said)[1])
@@ -228,7 +228,7 @@ def test_columns_with_commas_stand_in_quotation_marks(folder):
 def test_each_class_has_a_file(folder):
     said = done("size", "--class", "all", "--out", "new/out.png", model="market:kind")
     names = {p.name for p in (folder / "new").iterdir()}
-    assert names == {"out-A_B.png", "out-a_b-2.png", "out-a_b-3.png"}  # some systems know no case
+    assert names == {"out-A_B.png", "out-a_b-2.png", "out-a_b-3.png"}  # some systems ignore case
     for label in ("a/b", "a b", "A_B"):
         assert f"P(y = {label})" in said
     assert said.count("written") == 3

@@ -1,4 +1,4 @@
-"""`skedasis importance`: what it takes by default, what it prints and writes, and how it refuses."""
+"""`skedasis importance`: defaults, printed output, written files, and errors."""
 
 import json
 import sys
@@ -85,7 +85,7 @@ def printed(*args, **kwargs):
 
 
 def words_of(text):
-    """Return a text with its lines joined: titles are broken where a table is narrow."""
+    """Return a text with its lines joined, because titles wrap above narrow tables."""
     return " ".join(text.replace("\u202f", " ").split())
 
 
@@ -98,7 +98,7 @@ def one_line(done, code=2):
     )
 
 
-# -------------------------------------------------------------------- what it takes by default
+# ------------------------------------------------------------------------------------ defaults
 
 
 def test_a_model_with_a_distribution_is_diagnosed(folder):
@@ -107,7 +107,7 @@ def test_a_model_with_a_distribution_is_diagnosed(folder):
         assert word in text
     assert "size: " in text
     assert HOSTILE in text
-    assert "│ price" not in text  # the model was not fitted on it
+    assert "│ price" not in text  # the model was not fitted on this column
 
 
 def test_its_numbers_are_those_of_diagnose(folder):
@@ -151,7 +151,7 @@ def test_functions_tell_by_what_they_answer(folder):
 
 
 def test_the_target_is_no_feature(folder):
-    # A function is given all columns but the target; a model that was fitted, those of its fit.
+    # A function receives all columns except the target; a fitted model receives the columns of its fit.
     lines = printed("--n-repeats", 3, model="bazaar:price", target="price")
     assert "│ price" not in lines
     assert "│ sold" in lines
@@ -274,11 +274,11 @@ def test_tables_of_importances(folder):
     content = json.loads((folder / "e.json").read_text())
     np.testing.assert_allclose(table["mean"], found.mean)
     np.testing.assert_allclose(content["values"]["value"], found.values.ravel())
-    assert content["importance"]["lower"] == [None] * 5  # two repeats have no interval
+    assert content["importance"]["lower"] == [None] * 5  # two repeats are too few for an interval
     assert "–" in printed("--quantity", "entropy", "--n-repeats", 2)
 
 
-# ------------------------------------------------------------------------------------ refusals
+# -------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(

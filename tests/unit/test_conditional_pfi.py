@@ -1,4 +1,4 @@
-"""Conditional PFI: subgroups of rows that are alike in the other features, and donors that stay inside."""
+"""Conditional PFI: subgroups of rows with similar other features, and donor rows from the same subgroup."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from skedasis.methods.permutation_plan import subgroups
 
 @pytest.fixture
 def rng():
-    """Return random numbers that do not depend on which tests ran before."""
+    """Return a random generator that does not depend on other tests."""
     return np.random.default_rng(0)
 
 
 def forgets(y, values):
-    """Return the prediction: a loss in form, for only what knows the label may be conditional."""
+    """Return the prediction. Conditional PFI requires a quantity of the label, hence the signature of a loss."""
     return values
 
 
 def donors(X, j, n_repeats=6, model=lambda X: X[:, 0], random_state=0, **settings):
-    """Return what the model answered for each row in each repeat, (n, repeats)."""
+    """Return the model response of each row in each repeat, shape (n, repeats), and the number of subgroups."""
     method = sd.PFI(n_repeats=n_repeats, conditional=True, local="all", **settings)
     y = np.zeros(len(X))
     pf = sd.explain(
@@ -36,7 +36,7 @@ def donors(X, j, n_repeats=6, model=lambda X: X[:, 0], random_state=0, **setting
 
 
 def found(X, name, rows=30, weights=None, schema=None, groups=None, keys=None):
-    """Return the subgroups themselves."""
+    """Return the subgroup of each row."""
     source = as_dataset(X, None, weights, schema, keys)
     if groups is None:
         feature = next(f for f in source.features if f.name == name)
@@ -47,7 +47,7 @@ def found(X, name, rows=30, weights=None, schema=None, groups=None, keys=None):
 
 
 def numbered(n, levels=5, seed=0):
-    """Return the rows' numbers, and a category that they go along with: neighbours share it."""
+    """Return the row number, a category that adjacent rows share, and noise."""
     c = np.arange(n) * levels // n
     noise = np.random.default_rng(seed).normal(size=n)
     return np.stack([np.arange(n, dtype=float), c.astype(float), noise], axis=1)
@@ -67,7 +67,7 @@ def test_donors_stay_inside_and_lend_once():
 
 
 def test_recorded_inside_the_model_they_do_too():
-    """The model sees the borrowed value beside the receiver's own other features."""
+    """The model receives the donor row's value with the recipient's other features."""
     X, seen = numbered(300), []
 
     def model(X):
@@ -107,7 +107,7 @@ def test_all_pairs_of_a_subgroup_are_equally_likely():
     inside = X[:, 1:2] == X[:, 1]
     assert (counts[~inside] == 0).all()
     assert (np.diag(counts) == 0).all()
-    # Each of three others 400 of 1,200 times, give or take 16.
+    # Each of the three other rows is the donor 400 of 1,200 times, with a standard deviation of 16.
     others = inside & ~np.eye(12, dtype=bool)
     assert np.abs(counts[others] - 400).max() < 4 * 16
 
@@ -134,7 +134,7 @@ def test_weighted_rows_lend_in_proportion_within_a_subgroup(rng):
         np.testing.assert_allclose(counts / 3000, share, atol=5 * np.sqrt(0.25 / 3000))
 
 
-# ------------------------------------------------------------------------------------ what it shows
+# ------------------------------------------------------------------------------------------- values
 
 
 def importances(X, y, model, **settings):
@@ -160,7 +160,7 @@ def test_a_copy_has_importance_but_none_given_the_other(rng):
 @pytest.mark.parametrize("d", [2, 6])
 @pytest.mark.parametrize("n", [300, 2000])
 def test_of_independent_features_it_is_the_same(n, d, rng):
-    """A tree finds splits in noise, too; they must not make rows alike in the feature itself."""
+    """A tree also finds splits in noise. Subgroups from these must not restrict the values of the feature itself."""
     X = rng.normal(size=(n, d))
     y = X.sum(axis=1) + rng.normal(size=n)
 
@@ -173,7 +173,7 @@ def test_of_independent_features_it_is_the_same(n, d, rng):
 
 
 def test_it_is_the_variance_within_what_the_others_tell(rng):
-    """x0 = 2 c + e: off by e' - e within a level of c, whose mean square is twice the variance of e."""
+    """x0 = 2 c + e: within a level of c the error is e' - e, whose mean square is twice the variance of e."""
     n = 3000
     c = rng.integers(0, 6, n).astype(float)
     X = np.stack([2 * c + 0.5 * rng.normal(size=n), c], axis=1)
@@ -188,14 +188,14 @@ def test_what_goes_along_in_a_bend_is_found(rng):
     b = rng.normal(size=n)
     X = np.stack([b**2, b], axis=1)
     given = importances(X, X[:, 0], lambda X: X[:, 0], conditional=True)
-    assert given.mean[0] < 0.1 * 2 * X[:, 0].var()  # what is left is in the tails, of 30 rows each
+    assert given.mean[0] < 0.1 * 2 * X[:, 0].var()  # the rest is from subgroups in the tails
 
 
 def test_what_two_features_tell_only_together_is_found(rng):
     a, b = rng.choice([-1.0, 1.0], 3000), rng.choice([-1.0, 1.0], 3000)
     X = np.stack([a * b, a, b], axis=1)
     given = importances(X, X[:, 0], lambda X: X[:, 0], conditional=True)
-    assert given.mean[0] < 0.2  # 2 alone, 0 given both others
+    assert given.mean[0] < 0.2  # 2 for marginal PFI, 0 given both others
 
 
 # --------------------------------------------------------------------------------- the subgroups
@@ -262,7 +262,7 @@ def test_gaps_are_a_place_of_their_own(rng):
     X = np.stack([np.where(gap, 20.0, 0.0) + rng.normal(size=n), np.where(gap, np.nan, c)], axis=1)
     group = found(X, "x0")
     assert len(np.unique(group)) == 2
-    # But for single rows whose value was at the edge.
+    # Except for single rows with a value near the threshold.
     assert ((group == group[gap.argmax()]) == gap).mean() > 0.99
     X[:, 1] = np.nan
     np.testing.assert_array_equal(found(X, "x0"), 0)
@@ -287,13 +287,13 @@ def test_equal_weights_are_no_weights_and_weights_are_heeded(rng):
     c = rng.integers(0, 2, 600)
     half = np.arange(600) < 300
     X = np.stack([np.where(half, 5.0 * c, 5.0 * (1 - c)) + rng.normal(size=600), c], axis=1)
-    assert len(np.unique(found(X, "x0"))) == 1  # the halves cancel
+    assert len(np.unique(found(X, "x0"))) == 1  # the two halves cancel
     w = np.where(half, 1.0, 1e-3)
     assert len(np.unique(found(X, "x0", weights=w))) == 2
 
 
 def test_subgroups_do_not_depend_on_the_order_of_rows():
-    """Where both others tell as much, rounding decides between them, which depends on what is added up first."""
+    """Two equally good predictors: rounding, which depends on the order of summation, must not decide between them."""
     others = np.array(list(itertools.product(range(3), range(3))) * 9) * 0.1
     X, keys = np.column_stack([others.sum(axis=1) / 3, others]), np.arange(81)
     want = found(X, "x0", 20, keys=keys)
@@ -323,7 +323,7 @@ def test_units_and_offsets_do_not_matter(scale, offset, rng):
 
 
 def test_infinite_values_of_another_feature():
-    """The model takes them, and marginal importance works."""
+    """The model accepts infinite values, and both marginal and conditional importance work."""
     X = np.random.default_rng(1).normal(size=(200, 2))
     X[3, 1] = np.inf
     importances(X, X[:, 0], lambda X: X[:, 0])

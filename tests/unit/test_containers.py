@@ -1,4 +1,4 @@
-"""Containers: whatever holds the rows, the numbers are the same, and the model gets what it was fitted on."""
+"""Containers: results are the same for every container, and a model receives the container it was fitted on."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ NAMES = ["a", "b", "c"]
 
 
 def whole(n=80):
-    """Return rows of whole numbers, exact in every type."""
+    """Return rows of integers, exact in every dtype."""
     return np.random.default_rng(1).integers(0, 40, size=(n, 3))
 
 
 def model_of(X):
-    """Return `bent` of whatever container."""
+    """Return `bent` of the rows of any container."""
     if isinstance(X, pa.Table):
         X = np.column_stack([np.asarray(X[name]) for name in NAMES])
     elif hasattr(X, "to_numpy"):
@@ -76,7 +76,7 @@ ARRAYS = {
 def test_arrays_of_every_layout_and_type_give_the_same_numbers(method, kind):
     X = whole().astype(float)
     held = ARRAYS[kind](X)
-    # Edges and points that every type can hold.
+    # Edges and grid points that are representable in every dtype.
     way = METHODS[method](
         **({"bins": sd.Edges([0, 10, 20, 40])} if method in ACCUMULATED else {"grid": [0, 7, 39]})
     )
@@ -128,7 +128,7 @@ def test_a_value_that_does_not_fit_an_integer_column_promotes_it(method):
     if method in ("ale", "pdp", "ice"):
         assert swept
         assert any((s[:, 0] % 1 != 0).any() for s in swept)
-    # What is not swept by fractions is not promoted, whatever came before.
+    # A batch without fractional values is not promoted, even after one that was.
     assert any(s.dtype == X.dtype for s in model.seen)
     assert all((s % 1 != 0).any() for s in swept)
     assert rise(es["x0"]) == pytest.approx(0.5 * (es["x0"].x[-1] - es["x0"].x[0]))
@@ -347,7 +347,7 @@ def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
     assert all(list(s.dtypes) == list(frame.dtypes) for s in model.seen)
 
 
-# ----------------------------------------------------------------- estimators get what they know
+# ------------------------------------------------- estimators receive the container of their fit
 
 
 def fitted_target(X):
@@ -379,7 +379,7 @@ def test_estimators_fitted_on_a_frame_get_frames_without_a_warning(name, method,
         es = sd.explain(model, X, method=method)
     same = MODELS[name]().fit(FRAMES["pandas"](table()), fitted_target(table()))
     plain = sd.explain(same.predict, FRAMES["pandas"](table()), method=method)
-    if method != "rhale":  # closed forms and steps are no central differences
+    if method != "rhale":  # closed forms and steps differ from central differences
         for feature in NAMES:
             np.testing.assert_allclose(es[feature].value, plain[feature].value, atol=1e-12)
 
@@ -438,7 +438,7 @@ def test_a_column_transformer_with_categories_gets_its_frame():
     assert rise(sd.explain(model, X, "a", method="rhale")) > 0
 
 
-# ---------------------------------------------------------------- nothing of the caller's changes
+# -------------------------------------------------------------- the caller's data are not changed
 
 
 def writes_array(X):
@@ -590,7 +590,7 @@ def test_single_precision_models_and_rows_still_give_slopes():
     differences = sd.explain(model.predict, X, 0, method=sd.DALE(bins=5))
     assert exact.provenance["local_effects"].startswith("closed form")
     np.testing.assert_allclose(differences.value, exact.value, atol=2e-3)
-    # A model that answers in single precision, from a library that has types of its own.
+    # A model that returns a single-precision series of polars.
     frame = pl.DataFrame(X, schema=NAMES)
     answered = sd.explain(
         lambda X: pl.Series(model.predict(X.to_numpy()).astype(np.float32)),

@@ -1,4 +1,4 @@
-"""The synthetic examples: slopes, distributions, and truths against numerical integration."""
+"""Synthetic examples: slopes, distributions, and true effects against numerical integration."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ FEATURES = [
 
 
 def without_noise(example):
-    """Return the example in the limit to which its truth belongs."""
+    """Return the example with noise near 0, the limit for which its true effect holds."""
     return replace(example, noise=1e-6) if hasattr(example, "noise") else example
 
 
 def inside(X, j):
-    """Return uniform edges over the range that holds enough rows, and the rows in it."""
+    """Return uniform edges over the central 98 % of a feature, and the rows in that range."""
     low, high = np.quantile(X[:, j], [0.01, 0.99])
     kept = X[(X[:, j] >= low) & (X[:, j] < high)]
     return np.linspace(low, high, 401), kept
 
 
 def in_bins(edges, x, d):
-    """Return per bin the count, the mean and the unbiased variance of d."""
+    """Return the count, the mean and the unbiased variance of d in each bin."""
     k = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
     count = np.bincount(k, minlength=len(edges) - 1)
     mean = np.bincount(k, d, minlength=len(edges) - 1) / count
@@ -48,7 +48,7 @@ def in_bins(edges, x, d):
 @pytest.mark.parametrize(("name", "example"), BOTH_FORMS)
 def test_slopes_are_the_derivatives_of_f(name, example):
     X = example.sample(2000, random_state=3)
-    step = 1e-6  # so small that no row of this seed has a kink or a jump within it
+    step = 1e-6  # so small that it crosses no kink or jump at the rows of this seed
     for j in range(X.shape[1]):
         up, down = X.copy(), X.copy()
         up[:, j] += step
@@ -65,10 +65,10 @@ def test_true_effect_is_the_accumulated_mean_slope(example, j):
     widths = np.diff(edges)
     estimate = np.concatenate([[0.0], np.cumsum(mean * widths)])
     truth = example.true_effect(j, edges)
-    # Five standard errors of the sum, and 1e-4 for rows that are not uniform within a bin.
+    # Five standard errors of the sum, plus 1e-4 because rows are not uniform within a bin.
     allowed = 5.0 * np.sqrt(np.sum(widths**2 * variance / count)) + 1e-4
     assert np.max(np.abs(estimate - (truth - truth[0]))) < allowed
-    # The sample is large enough to tell: 1 % of the range, for slopes that scatter by 1.
+    # The sample is large enough: the tolerance is below 1 % of the range, for slopes with a standard deviation of 1.
     assert allowed < 0.01 * np.ptp(edges) * (1.0 + np.max(example.true_std(j, edges)))
 
 
@@ -78,7 +78,7 @@ def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
     edges, X = inside(example.sample(400_000, random_state=2), j)
     _, mean, variance = in_bins(edges, X[:, j], example.slope(X)[:, j])
     expected = example.true_std(j, (edges[1:] + edges[:-1]) / 2)
-    # A bin in which the mean slope itself changes has more variance than any one point.
+    # Where the mean slope changes within a bin, the variance in the bin exceeds that at a point: skip these bins.
     steady = np.abs(np.gradient(mean)) < 0.1 + 0.5 * expected
     for third in np.array_split(np.arange(400), 3):
         chosen = third[steady[third]]
@@ -98,7 +98,7 @@ def test_true_std_is_the_scatter_of_slopes_at_one_point(example, j):
     ],
 )
 def test_differences_see_the_jumps(example, j):
-    # Bins narrower than the noise: only then do rows on both sides of a jump share a bin with it.
+    # Bins are narrower than the noise: only then does the bin of a jump contain rows from both sides of it.
     edges = np.linspace(0.02, 0.98, 385)
     X = example.sample(1_000_000, random_state=4)
     X = X[(X[:, j] >= edges[0]) & (X[:, j] < edges[-1])]
@@ -108,7 +108,7 @@ def test_differences_see_the_jumps(example, j):
     count, mean, variance = in_bins(edges, X[:, j], example.f(high) - example.f(low))
     estimate = np.concatenate([[0.0], np.cumsum(mean)])
     truth = example.true_effect(j, edges, jumps=True)
-    # Noise smears a jump over 0.01 * a2 / (a1 + a2) for x1, so look away from it.
+    # For x1, noise spreads a jump over 0.01 * a2 / (a1 + a2), so its neighborhood is excluded.
     smear = 0.13 if isinstance(example, simulations.Correlated) else 0.0
     away = np.all([np.abs(edges - b) > smear / 2 for b in example.breaks], axis=0)
     allowed = 5.0 * np.sqrt(np.sum(variance / count)) + 1e-3
@@ -121,7 +121,7 @@ def test_the_papers_pieces():
     equal = simulations.Correlated()
     np.testing.assert_allclose(equal.true_effect("x1", x), [0, 0.1, 0.25, 0.1, 0, 0], atol=1e-15)
     np.testing.assert_allclose(equal.true_effect("x2", x), equal.true_effect("x1", x))
-    # UALE's form counted with its jumps has the papers' 1/4 - x in the middle.
+    # The UALE form, including its jumps, equals 1/4 - x in the middle, as in the papers.
     uale = replace(equal, form="uale")
     np.testing.assert_allclose(uale.true_effect(0, [0.3, 0.4, 0.6], jumps=True), [-0.05, -0.15, 0])
     np.testing.assert_array_equal(uale.true_effect(0, x), equal.true_effect(0, x))
@@ -155,7 +155,7 @@ def test_moments_of_the_samples(name, mean, std):
     X = datasets.SYNTHETIC[name].sample(n, random_state=5)
     std = np.asarray(std)
     assert np.all(np.abs(X.mean(axis=0) - mean) < 5 * std / n**0.5)
-    # The standard deviation of a sample's is at most that of a normal sample's for these.
+    # For these, the standard error of a sample standard deviation is at most that of a normal sample.
     assert np.all(np.abs(X.std(axis=0) - std) < 5 * std / (2 * n) ** 0.5)
 
 
@@ -198,10 +198,10 @@ def test_unknown_features_are_named(feature):
 
 
 def test_integral_in_the_far_tails():
-    # The density of x2 is tiny there; its logarithm must keep its digits on both sides.
+    # The density of x2 is tiny there; its logarithm must stay precise on both sides.
     example = simulations.PiecewiseLinear()
     slope = np.diff(example.true_effect("x2", [-6.0, -5.999, 6.999, 7.0]))[[0, 2]] / 0.001
-    # E[x1 | x2] tends to 0 on the left and to 1 on the right, by symmetry equally fast.
+    # E[x1 | x2] tends to 0 on the left and to 1 on the right, by symmetry at the same rate.
     assert 0.0 < slope[0] < 0.1
     assert slope[0] + slope[1] == pytest.approx(1.0, abs=1e-6)
 

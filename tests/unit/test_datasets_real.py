@@ -1,4 +1,4 @@
-"""The real tables against what is known of them, and how they are found and fetched."""
+"""Real data sets: known facts about the tables, local files and downloads."""
 
 from __future__ import annotations
 
@@ -105,14 +105,14 @@ def test_california_as_in_the_rhale_paper():
     assert scaled.units["latitude"] == "sd"
 
 
-# ------------------------------------------------------------------- finding and fetching
+# -------------------------------------------------------------- local files and downloads
 
 TEXT = "a,b,unused,t\n1,0.5,x,3\n2,,,4\n"
 
 
 @pytest.fixture
 def source(monkeypatch, tmp_path):
-    """Return a small source that nothing on this machine holds yet."""
+    """Register a small source of which no copy exists on this machine, and return it."""
     made = real._Source(
         sha256=hashlib.sha256(TEXT.encode()).hexdigest(),
         target="t",
@@ -131,7 +131,7 @@ def source(monkeypatch, tmp_path):
 
 @pytest.fixture
 def answer(monkeypatch):
-    """Answer every request with the text given, or with the error given; record the requests."""
+    """Return a function that makes every download return a content or raise an error, and lists the requests."""
     asked = []
 
     def give(content):

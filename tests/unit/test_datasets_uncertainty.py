@@ -1,4 +1,4 @@
-"""The entropy paper's examples: who is drawn, and what is said to be true, against simulation and SciPy."""
+"""Examples of the entropy paper: samples and true values against simulation and SciPy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MANY = 200_000
 
 
 def distribution(example, X):
-    """Return the true distribution of the labels as SciPy's."""
+    """Return the true distribution of the labels as a SciPy distribution."""
     predicted = example.predictive(X)
     if isinstance(predicted, tuple):
         return stats.norm(*predicted)
@@ -69,7 +69,7 @@ def test_seeds_decide_alone(example):
     assert not np.array_equal(X, example.sample(50, random_state=2)[0])
     rng = np.random.default_rng(1)
     np.testing.assert_array_equal(X, example.sample(50, rng)[0])
-    assert not np.array_equal(X, example.sample(50, rng)[0])  # the generator goes on
+    assert not np.array_equal(X, example.sample(50, rng)[0])  # the generator has advanced
 
 
 def test_classes_have_uniform_features():
@@ -95,14 +95,14 @@ def test_a_copy_changes_x10_and_nothing_else(copied):
 def test_what_the_features_of_the_regression_share(example):
     X, _ = example.sample(MANY, random_state=2)
     np.testing.assert_allclose(X.mean(axis=0), 0, atol=5 / MANY**0.5)
-    # The fourth moment of x4 is at most 15: its variance has a standard error of sqrt(14 / n).
+    # The fourth moment of x4 is at most 15, so its variance has a standard error of at most sqrt(14 / n).
     np.testing.assert_allclose(X.var(axis=0), 1, atol=4 * (14 / MANY) ** 0.5)
     correlation = np.corrcoef(X.T)
     expected = np.eye(6)
     expected[0, 1] = expected[1, 0] = example.correlation
-    # x3 and x4 have a product of variance up to 10.
+    # The product of x3 and x4 has a variance of at most 10.
     np.testing.assert_allclose(correlation, expected, atol=5 * (10 / MANY) ** 0.5)
-    # x4 is a square of x3 up to its scatter.
+    # x4 is a quadratic function of x3 plus noise of standard deviation `scatter`.
     curve = np.polynomial.Polynomial.fit(X[:, 2], X[:, 3], 2)
     left = np.std(X[:, 3] - curve(X[:, 2]))
     assert left == pytest.approx(example.scatter, rel=0.01)
@@ -116,10 +116,10 @@ def test_the_border_is_uniform_and_has_nothing_inside(band):
     far = np.abs(X).max(axis=1)
     assert far.min() >= 1 - band
     assert far.max() <= 1
-    # Between the squares of half sides a and r lies the share (r^2 - a^2) / (1 - a^2) of the rows.
+    # The fraction (r^2 - a^2) / (1 - a^2) of the rows is between the squares of half sides a and r.
     a = 1 - band
     assert stats.kstest(far, lambda r: (r**2 - a**2) / (1 - a**2)).pvalue > 1e-4
-    # On a square's border the place is uniform: all angles' eighths, and the ends of an edge, are alike.
+    # Rows are uniform along the border of a square: over the eighths of the angle, and along each side.
     eighth = np.floor((np.arctan2(X[:, 1], X[:, 0]) + np.pi) / (np.pi / 4)).astype(int) % 8
     counts = np.bincount(eighth, minlength=8)
     assert stats.chisquare(counts).pvalue > 1e-4
@@ -127,7 +127,7 @@ def test_the_border_is_uniform_and_has_nothing_inside(band):
     assert stats.kstest(along, "uniform").pvalue > 1e-4
 
 
-# ------------------------------------------------------------------------------- the truth
+# ----------------------------------------------------------------------------- true values
 
 
 @every_variant
@@ -139,7 +139,7 @@ def test_labels_are_drawn_from_the_distribution_that_is_said(example):
     assert np.mean(score**2) == pytest.approx(1, abs=4.5 * np.std(score**2) / MANY**0.5)
     if true.dist.name == "norm":
         assert stats.kstest(score, "norm").pvalue > 1e-4
-    # What is left is unrelated to the rows: no feature is missing in the formula.
+    # Residuals are uncorrelated with all features: no feature is missing in the formula.
     for column in X.T:
         assert abs(np.corrcoef(column, score)[0, 1]) < 4.5 / MANY**0.5
 
@@ -147,7 +147,7 @@ def test_labels_are_drawn_from_the_distribution_that_is_said(example):
 def test_the_formulas_by_hand():
     rows = np.full((2, 10), 0.5)
     rows[0, :4] = [0.9, 0.9, 0.2, 0.1]  # 2.1
-    rows[1, :4] = [0.9, 0.9, 0.1, 0.05]  # 1.95; the others would lift it far over 2
+    rows[1, :4] = [0.9, 0.9, 0.1, 0.05]  # 1.95; the other features would increase it to far above 2
     np.testing.assert_allclose(NoisyClasses().predictive(rows), [[0.1, 0.9], [0.9, 0.1]])
     np.testing.assert_allclose(NoisyClasses(noise=0.25).predictive(rows)[:, 1], [0.75, 0.25])
     row = np.array([[0.1, 0.2, 0.3, 0.4, 0.5, 7.0]])
@@ -177,7 +177,7 @@ def test_entropy_is_the_mean_negative_log_likelihood(example):
 
 @every_variant
 def test_likelihood_pfi_is_what_resampling_a_feature_costs(example):
-    # Eq. 6 as it stands: the feature's value from another, independent row.
+    # Eq. 6 directly: the feature's value comes from an independent donor row.
     X, y = example.sample(MANY, random_state=8)
     donors, _ = example.sample(MANY, random_state=9)
     true = example.likelihood_pfi()
@@ -188,7 +188,7 @@ def test_likelihood_pfi_is_what_resampling_a_feature_costs(example):
         rise = log_probability(distribution(example, X), y)
         rise = rise - log_probability(distribution(example, moved), y)
         assert rise.mean() == pytest.approx(true[j], abs=4.5 * rise.std() / MANY**0.5)
-        # So many rows can tell it from a number that is 6 % larger.
+        # With this many rows, a deviation of 6 % is detected.
         assert 4.5 * rise.std() / MANY**0.5 <= 0.06 * true[j]
 
 
@@ -202,12 +202,12 @@ def test_what_does_not_matter_is_exactly_zero():
 
 
 def test_less_noise_makes_every_feature_matter_more():
-    # The variance of a term stays, and is divided by that of the noise.
+    # The variance of a term does not change and is divided by that of the noise, which is 16 times smaller.
     loud, quiet = SharedInformation(noise=0.4), SharedInformation(noise=0.1)
     np.testing.assert_allclose(quiet.likelihood_pfi(), 16 * loud.likelihood_pfi())
 
 
-# ----------------------------------------------------------------------- use, and misuse
+# --------------------------------------------------------------------- use and bad input
 
 
 @every_example

@@ -1,4 +1,4 @@
-"""Where no method is named, every kind of feature is explained; and rankings can be read where they are printed."""
+"""The default method explains every kind of feature, and printed rankings are readable tables."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""The demonstration: what it makes of a user's file, and that it does what it says."""
+"""The demonstration: how it reads a user's file, the models it fits, and the report it writes."""
 
 import io
 import os
@@ -187,7 +187,7 @@ def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
     network = list(fit(problem, 0))[1].quantity
     effect = sd.explain(network, problem.table.data, "size")
     assert effect.spec.local_effects == "slopes"
-    # The scale that was put into the last layer is in the slopes, too.
+    # The slopes include the scale of the target, which is part of the last layer.
     assert effect.bins.effect.mean() == pytest.approx(3000, rel=0.2)
 
 
@@ -226,7 +226,7 @@ with _limit_threads(100):
     assert done.stdout.strip() == "{1}"
 
 
-# --------------------------------------------------------------------------------------- in whole
+# ------------------------------------------------------------------------------------- end to end
 
 
 def test_a_users_file_from_end_to_end(save, frame, tmp_path):
@@ -235,7 +235,7 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
     page = done.path.read_text("utf-8")
     head, rest = page.split("</header>", 1)
     assert "Explained on a random sample of 60 of 120 rows." in head
-    assert "Explained on a random sample" not in rest  # it is no caution
+    assert "Explained on a random sample" not in rest  # not repeated as a warning
     assert "Left out" not in page
     for name in ("town", "garden"):
         assert re.search(rf"<h3[^>]*><bdi>{name}</bdi>", page)
@@ -259,7 +259,7 @@ def test_text_is_explained_as_it_stands_in_the_file(save, frame, tmp_path):
         town = effects["RHALE"]["town"]
         assert town.spec.method == "ALE"
         assert set(town.levels.labels) == {"A", "B", "C", "missing"}
-        # A is worth 50,000 more than B and C, which are worth the same; both models see most of that.
+        # A is worth 50,000 more than B and C, which are worth the same. Both models recover most of that.
         apart = town("A") - (town("B") + town("C")) / 2
         assert apart == pytest.approx(50_000, rel=0.5)
 
@@ -294,7 +294,7 @@ def test_the_whole_demonstration(tmp_path, capsys):
     assert "It interacts most with " in text
 
 
-# ------------------------------------------------------------------------------- what it explains
+# -------------------------------------------------------------------------------------- data sets
 
 
 @pytest.fixture
@@ -331,7 +331,7 @@ def test_rentals_are_taken_where_they_are():
     assert float(network.quality.split()[1]) > 0.85
 
 
-# ---------------------------------------------------------------------------------- what it says
+# -------------------------------------------------------------------------- sentences and tables
 
 
 def section(functions, X):

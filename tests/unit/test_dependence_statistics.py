@@ -1,4 +1,4 @@
-"""The statistics behind the test of dependence against loops over rows and pairs; what is unbiased, over many draws."""
+"""Statistics of the dependence test: against loops over rows and pairs, and unbiasedness over many draws."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_the_trend_is_whites_score_statistic(seed):
     x, d, w = draw(seed)
     rows = variance_decomposition._sorted(x, d, w)
     found = variance_decomposition._trend(rows, rows.e[None], rows.weight[None])[0]
-    # Influence of each row on the weighted covariance of effect and regressor, regressors in mid-ranks of x.
+    # The influence of each row on the weighted covariance of effect and regressors, which are powers of mid-ranks of x.
     rank = np.array([(x < v).sum() + ((x == v).sum() - 1) / 2 for v in x])
     z = np.column_stack([rank, rank**2, rank**3]) / rank.max() ** np.arange(1, 4)
     z -= w @ z / w.sum()
@@ -82,7 +82,7 @@ def test_the_variance_at_given_x_is_unbiased_for_any_spacing_and_weights(spacing
     got = [split_variance(x, 5 + rng.normal(size=24), w) for _ in range(4000)]
     total, least = np.mean(got, axis=0)
     assert total == pytest.approx(1, abs=0.025)
-    # It is cut off at the total, which costs a few percent where both are about the same.
+    # The estimate is clipped at the total variance, which biases it by a few percent where both are similar.
     assert least == pytest.approx(0.91, abs=0.06)
     steep = [split_variance(x, 40 * x / x.max() + rng.normal(size=24), w)[1] for _ in range(4000)]
     assert np.mean(steep) == pytest.approx(1, abs=0.04)

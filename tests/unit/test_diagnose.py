@@ -1,4 +1,4 @@
-"""`diagnose`: verdicts where they are known, one pass for both measures, and what the result can do."""
+"""`diagnose`: known verdicts, one pass over the model for both measures, and the result object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEUTRAL = np.sqrt(np.log(2) * 8 / 3)
 
 
 def designed(n: int = 1200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows of: one alone, two that agree, one that does nothing, two that agree and say nothing."""
+    """Return an independent feature, two equal ones, an unused one, two equal ones without influence on y; and y."""
     rng = np.random.default_rng(seed)
     alone, agree, idle, noise = rng.normal(size=(4, n))
     X = np.stack([alone, agree, agree, idle, noise, noise], axis=1)
@@ -40,7 +40,7 @@ def designed(n: int = 1200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def wary(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a Gaussian that is wider where features disagree that have always agreed."""
+    """Return mean and standard deviation; the latter is larger where features differ that are equal in the data."""
     mean = X[:, 0] + X[:, 1] + X[:, 2]
     return mean, np.where(X[:, 4] != X[:, 5], 2.0, 1.0) * (1 + abs(X[:, 1] - X[:, 2]) / 2)
 
@@ -55,7 +55,7 @@ def kinds(diagnosis: Diagnosis) -> list[str]:
     return [v.kind for v in diagnosis.verdicts]
 
 
-# ---------------------------------------------------------------------------- what is known
+# --------------------------------------------------------------------------- known verdicts
 
 
 def test_verdicts_of_a_design(found):
@@ -65,14 +65,14 @@ def test_verdicts_of_a_design(found):
     assert found.partners == ((), ("x2",), ("x1",), (), ("x5",), ("x4",))
     assert np.abs(found.r2_others[[0, 3]] - 0).max() < 0.5
     np.testing.assert_allclose(found.r2_others[[1, 2, 4, 5]], 1, atol=0.05)
-    # The label tells of what it is made of, and of nothing else.
+    # The label helps to predict x0, of which it is a function, but not the unused x3.
     assert found.r2_with_target[0] > found.r2_others[0] + 0.15
     assert abs(found.r2_with_target[3] - found.r2_others[3]) < 0.15
 
 
 def test_the_entropies_of_the_design_are_what_they_are_by_hand(found):
     X, _ = designed()
-    # A disagreement doubles the standard deviation, and so adds log 2 to the entropy; almost all pairs disagree.
+    # Differing values double the standard deviation, which adds log 2 to the entropy; almost all pairs differ.
     np.testing.assert_allclose(found.entropy.mean[4:], np.log(2), rtol=0.01)
     a = X[:, 1]
     pairs = np.log(1 + np.abs(a[:, None] - a[None, :]) / 2).mean()
@@ -111,7 +111,7 @@ def test_the_fix_that_a_verdict_names_helps(found):
     assert together.likelihood["both"].mean > 2 * found.likelihood["x1"].mean
 
 
-# ----------------------------------------------------------------------------- what it costs
+# ----------------------------------------------------------------------- cost in model calls
 
 
 @pytest.mark.parametrize("repeats", [3, 10])
@@ -177,7 +177,7 @@ def test_frames_of_any_kind_agree():
 
 
 def test_the_papers_regression_is_read_as_the_paper_reads_it():
-    """Section 3.6: the first two share, the next two share less simply, the fifth is alone, the sixth is not used."""
+    """Section 3.6: x0 and x1 share information, x2 and x3 share it nonlinearly, x4 is independent, x5 is not used."""
     X, y, X_test, y_test = SharedInformation(noise=0.2).split(0)
     kernel = ConstantKernel(25.0) * RBF([2, 2, 2, 2, 2, 1e4]) + WhiteKernel(0.04)
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
@@ -230,7 +230,7 @@ def test_a_forest_says_what_the_entropy_cannot():
 
 
 def test_one_uncertainty_is_not_one_feature():
-    # All rows' entropies are dealt anew, so their mean stays what it is; but they differ.
+    # Permuting the only feature permutes the entropies of the rows: their mean does not change, but they differ.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 1))
     spread = np.exp(X[:, 0])
@@ -368,7 +368,7 @@ def test_nothing_of_the_callers_is_changed():
     np.testing.assert_array_equal(y, labels)
 
 
-# ------------------------------------------------------------------------------------- refusals
+# --------------------------------------------------------------------------------------- errors
 
 
 @pytest.mark.parametrize(
@@ -430,11 +430,11 @@ def test_few_rows_have_no_intervals():
         sd.diagnose(wary, X, y, **QUICK)
 
 
-# -------------------------------------------------------------------- the rules, one by one
+# -------------------------------------------------------------------- rules of the verdicts
 
 
 def importance(means: list[float], error: float | list[float] = 0.01, **more: Any) -> Importance:
-    """Return importances of ten repeats with given standard errors, of which the draws make a tenth."""
+    """Return importances of ten repeats with given standard errors, a tenth of which is from the permutations."""
     means, errors = np.asarray(means, float), np.broadcast_to(error, len(means)).astype(float)
     spread = np.tile([1.0, -1.0], 5) * 0.3
     values = means[:, None] + errors[:, None] * spread
@@ -468,7 +468,7 @@ def judged(
     ],
 )
 def test_every_place_has_its_verdict(likelihood, entropy, kind):
-    # The first feature says what is large.
+    # The first feature defines the scale: the other is judged relative to it.
     first, judgement = judged(importance([1.0, likelihood]), importance([1.0, entropy]))
     assert first.kind == "shared"
     assert judgement.kind == kind
@@ -489,7 +489,7 @@ def test_with_many_rows_what_is_small_stays_small():
     assert judged(importance([1, 0.02], 1e-4), importance([1, 0.02], 1e-4))[1].kind == "shared"
     some = importance([0.1, 0.006], 1e-4)
     assert judged(some, some)[1].kind == "shared"  # 6 % of the largest
-    # However small the others are, nobody sees 1e-5 nats.
+    # 1e-5 nats are negligible, even without a larger importance to compare with.
     nothing_much = judged(importance([1e-5], 1e-7), importance([1e-5], 1e-7))[0]
     assert nothing_much.kind == "little effect"
     assert "0.0001 nats" in nothing_much.text
@@ -513,7 +513,7 @@ def test_what_is_told_from_0_is_not_advised_to_be_left_out():
 
 
 def test_entropy_below_zero_is_shared_information_and_no_reproach():
-    """sigmoid(2 (a - b)) with correlated a and b is true; with another a it is surer: the two differ more."""
+    """True model sigmoid(2 (a - b)), a and b correlated: with a permuted a they differ more, and it is more certain."""
     rng = np.random.default_rng(0)
     X = rng.multivariate_normal([0, 0], [[1, 0.8], [0.8, 1]], size=1000)
     true = lambda X: 1 / (1 + np.exp(-2 * (X[:, 0] - X[:, 1])))  # noqa: E731
@@ -563,7 +563,7 @@ def test_what_is_hardly_known_is_not_called_nothing():
     unsure = judged(importance([1, 1]), importance([1, 0.1], [0.01, 0.2]))[1]
     assert unsure.kind == "informative"
     assert "is undecided" in unsure.text
-    # Beside what the feature does to the likelihood this is little, whatever the others' entropies do.
+    # This is small compared with the feature's likelihood importance, whatever the entropies of the others.
     assert (
         judged(importance([1, 1]), importance([0.1, 0.01], [0.01, 0.02]))[1].kind == "independent"
     )
@@ -634,7 +634,7 @@ def test_little_entropy_is_believed_where_forests_find_a_link():
     lone = judged(likelihood, entropy, [0.01, 0.01])[1]
     assert lone.kind == "independent"
     assert "is small compared with the largest" in lone.text
-    # A tenth of a nat is never small, nor is a fifth of the largest.
+    # From a tenth of a nat, or from a fifth of the largest, an importance is never small.
     for much in (importance([5, 0.15], 1e-3), importance([0.3, 0.07], 1e-3)):
         assert judged(likelihood, much, [0.01, 0.01])[1].kind == "informative"
 

@@ -1,4 +1,4 @@
-"""Numerical differences: exact over steps between whole numbers, and never mistaken where a model jumps."""
+"""Numerical differences: exact between integers, and step functions are detected instead of differentiated."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_known_piecewise_constant_model_steps_from_each_value_to_the_next(meth
         [forest.predict([[10.0, b]])[0] - forest.predict([[4.0, b]])[0] for b in rows[:, 1]]
     )
     assert e.value[-1] - e.value[0] == pytest.approx(rise.mean())
-    # Bins are closed on the right: the rows of the last one have the value 10.
+    # Bins are closed on the right: the rows of the last bin have the value 10.
     last = rise[rows[:, 0] == 10] / 6
     assert e.bins.std[-1] == pytest.approx(np.std(last, ddof=method.ddof))
 
@@ -74,14 +74,14 @@ def test_derivatives_of_a_known_tree_are_refused_and_of_a_suspected_one_are_not(
 
 
 def test_a_wrapped_model_whose_jumps_lie_on_the_rows_is_seen_to_be_piecewise_constant():
-    """Gradient boosting may split at a row's own value: then a small step crosses the jump, and has a huge slope."""
+    """Gradient boosting may split at a row's own value: a small step then crosses the jump and gives a huge slope."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3)).round(2)
     model = HistGradientBoostingClassifier(random_state=0).fit(X, X[:, 0] + X[:, 1] ** 2 > 0.5)
     es = sd.explain(lambda X: model.predict_proba(X)[:, 1], X)
     for e in es.values():
         assert "detected" in e.provenance["local_effects"]
-        assert e.importance < 0.5  # of a probability
+        assert e.importance < 0.5  # in units of probability
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def of_many_numbers(rows=400):
 
 @pytest.mark.parametrize("make", [RandomForestRegressor, GradientBoostingRegressor])
 def test_a_wrapped_model_of_trees_is_found_out_by_whole_numbers(make):
-    """From one whole number to the next most of its answers move, but no step is like the one beside it."""
+    """Most responses change from one integer to the next, but adjacent steps are not similar."""
     X = of_many_numbers()
     y = np.sin(X[:, 0] / 60) + X[:, 0] / 300 * X[:, 1]
     model = make(n_estimators=20, random_state=0).fit(X, y)

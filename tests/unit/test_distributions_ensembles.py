@@ -1,4 +1,4 @@
-"""Mixtures of models, trees and samples: what they are made of, and what they refuse."""
+"""Mixtures of models, trees and samples: members, entropies, and errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def mean_and_std(X, s=0):
 
 
 def parts_of(p):
-    """Return the three entropies of members' probabilities (S, n, k), by SciPy."""
+    """Return the three entropies of the members' probabilities, shape (S, n, k), computed with SciPy."""
     total = scipy.stats.entropy(p.mean(axis=0), axis=1)
     within = scipy.stats.entropy(p, axis=2).mean(axis=0)
     return {"total": total, "aleatoric": within, "epistemic": total - within}
@@ -62,7 +62,7 @@ def same_parts(ensemble, p):
         )
 
 
-# -------------------------------------------------------------------------------- what they accept
+# -------------------------------------------------------------------------------- accepted members
 
 
 def test_a_list_of_classifiers():
@@ -295,7 +295,7 @@ def test_the_same_numbers_whatever_the_batch(monkeypatch):
         monkeypatch.undo()
 
 
-# -------------------------------------------------------------------------------- what they refuse
+# ------------------------------------------------------------------------------------------ errors
 
 
 def test_one_has_nothing_to_disagree_with():

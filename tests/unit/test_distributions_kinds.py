@@ -1,4 +1,4 @@
-"""Labels, the kinds of distributions, and what their numbers were computed in."""
+"""Labels, kinds of predictive distributions, and the floating-point type that they were computed in."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_probabilities_may_be_objects_integers_or_masked():
 def test_single_precision_sums_to_1_within_its_own_rounding():
     p = np.random.default_rng(1).dirichlet(np.ones(50), size=N).astype(np.float32)
     assert np.isfinite(sd.entropy(lambda X: p).at(X)).all()
-    # Float64 that was float32: the same numbers, and no worse a sum.
+    # Probabilities computed in float32 and converted to float64 are checked with float32's tolerance.
     shifted = p.astype(float) * (1 + 1e-5)
     with refused(sd.ModelOutputError, "differs from 1"):
         sd.entropy(lambda X: shifted).at(X)
@@ -129,7 +129,7 @@ def test_classes_are_no_labels_of_numbers():
         as_label_numbers(np.arange(3))
 
 
-# ---------------------------------------------------------------------------------- SciPy's answers
+# ----------------------------------------------------------------- SciPy distributions as responses
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def softmax(z):
 
 
 def by_hand(net, seed, samples, layer=0):
-    """Return the samples' outputs by matrix products: masks keyed by (seed, sample, layer, first call)."""
+    """Compute the samples' outputs by matrix products, with masks keyed by (seed, sample, layer, first call)."""
     w, b = (net[0].weight.detach().numpy(), net[0].bias.detach().numpy())
     v, c = (net[3].weight.detach().numpy(), net[3].bias.detach().numpy())
     p = net[2].p
@@ -72,7 +72,7 @@ def test_the_mean_over_many_samples_is_that_of_torchs_own_dropout():
 
 @pytest.mark.parametrize("kind", [nn.Dropout, nn.AlphaDropout])
 def test_masks_keep_the_mean_and_their_share(kind):
-    """Of a layer alone: Dropout keeps the mean, AlphaDropout mean 0 and variance 1."""
+    """Test a single layer: Dropout keeps the mean; AlphaDropout keeps mean 0 and variance 1."""
     net = nn.Sequential(nn.Identity(), kind(0.4))
     wide = np.random.default_rng(1).normal(size=(3, 4000))
     member = sd.ensemble(net, samples=2, output="values", noise=1.0).members.module

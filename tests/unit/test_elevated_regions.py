@@ -1,4 +1,4 @@
-"""Rises of curves: designed uncertainties whose origin is known, and every number against a loop over rows."""
+"""Elevated regions: simulated uncertainties of known origin, and every number against a loop over rows."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tests.helpers import refused
 
 
 def border(n: int, seed: int = 0) -> np.ndarray:
-    """Return rows on the border of the square [-1, 1]², a fifth of it wide (entropy_importance, sec. 4.2)."""
+    """Return rows of the square [-1, 1]² within 0.2 of its border (entropy_importance, sec. 4.2)."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(20 * n, 2))
     return X[np.abs(X).max(axis=1) > 0.8][:n]
 
 
 def inside(X: np.ndarray) -> np.ndarray:
-    """Return how far a row lies inside the square's empty middle: 0 where data are."""
+    """Return each row's depth in the square's empty middle; 0 in the region of the data."""
     return np.maximum(0.8 - np.abs(X).max(axis=1), 0.0)
 
 
 class TestVerdicts:
     @pytest.mark.parametrize("seed", range(5))
     def test_noise_of_the_feature_itself_is_in_all_rows(self, seed):
-        """The label's standard deviation triples beyond 0.3 whatever the other feature is, as a normal entropy says."""
+        """The label's standard deviation triples above x0 = 0.3 for all x1; q is the normal distribution's entropy."""
         X = np.random.default_rng(seed).uniform(-1, 1, size=(400, 2))
         sigma = lambda X: np.where(X[:, 0] > 0.3, 3.0, 1.0) * np.exp(0.5 * X[:, 1])  # noqa: E731
         H = lambda X: 0.5 * np.log(2 * np.pi * np.e * sigma(X) ** 2)  # noqa: E731
@@ -34,7 +34,7 @@ class TestVerdicts:
         assert rise.verdict == "all"
         assert rise.text == "curves of rows here, too"
         assert rise.left == pytest.approx(0.3, abs=0.1)
-        # Nothing but x0 moves a curve: both kinds of rows rise alike.
+        # q is additive in x0 and x1, so curves differ by constants only and are equally elevated for all rows.
         assert rise.near == pytest.approx(rise.elsewhere, rel=1e-9)
 
     @pytest.mark.parametrize("seed", range(5))
@@ -44,20 +44,20 @@ class TestVerdicts:
         assert rise.verdict == "elsewhere"
         assert rise.left < -0.4
         assert rise.right > 0.4
-        # Rows that lie there lie on the border by their other value: the model is sure of them.
+        # Rows observed in the region have |x1| > 0.8, where q is 0: the model is certain about them.
         assert rise.near == pytest.approx(0, abs=0.02)
         assert rise.elsewhere > 5 * abs(rise.near)
         assert rise.text == "only curves of rows outside: extrapolation"
 
     def test_a_rise_of_all_rows_beside_one_of_some(self):
-        """Near the edges every row is 0.3 x0⁸ less certain, whatever its curve does in the middle."""
+        """The term 0.3 x0⁸ elevates every curve near both ends, independently of the curve's middle."""
         X = border(400)
         q = lambda X: inside(X) + 0.3 * np.abs(X[:, 0]) ** 8  # noqa: E731
         found = sd.explain(q, X, 0, method=sd.ICE(grid=41)).elevated_regions()
         assert [r.verdict for r in found] == ["all", "elsewhere", "all"]
 
     def test_a_logistic_model_knows_no_extrapolation(self):
-        """Its entropy belongs to one direction alone: correlated rows that lie there are as uncertain as others."""
+        """Entropy depends on one linear combination: correlated rows observed there are as uncertain as others."""
         rng = np.random.default_rng(0)
         for r in (0.0, 0.4):
             X = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=400)
@@ -68,7 +68,7 @@ class TestVerdicts:
             assert rise.verdict == "all"
 
     def test_the_distance_to_the_nearest_row(self):
-        """The same with an uncertainty that grows with the distance to the data, as a Gaussian process' does."""
+        """The same, with an uncertainty that increases with the distance to the data, like a Gaussian process's."""
         train = border(300, 7)
 
         def away(X):
@@ -79,7 +79,7 @@ class TestVerdicts:
         assert [r.verdict for r in middle] == ["elsewhere"]
 
     def test_a_copied_feature_extrapolates_at_both_ends(self):
-        """x1 = x0: a row put at the other end contradicts its copy, a row that lies there does not."""
+        """x1 = x0: a row moved to the other end contradicts its copy; a row observed there does not."""
         x = np.random.default_rng(0).uniform(-1, 1, size=500)
         X = np.column_stack([x, x])
         q = lambda X: np.abs(X[:, 0] - X[:, 1])  # noqa: E731
@@ -92,12 +92,12 @@ class TestVerdicts:
         X = rng.uniform(-1, 1, size=(300, 2))
         for q in (lambda X: X[:, 1], lambda X: np.full(len(X), 0.1), lambda X: np.zeros(len(X))):
             assert sd.explain(q, X, 0, method=sd.ICE()).elevated_regions() == ()
-        # Offsets leave rounding behind, which is no rise.
+        # Rounding errors of a large offset are not an elevated region.
         q = lambda X: 1e9 + 1e-7 * np.sin(1e6 * X[:, 0])  # noqa: E731
         assert sd.explain(q, X, 0, method=sd.ICE()).elevated_regions() == ()
 
     def test_chance_is_no_rise(self):
-        """Curves that are noise about nothing: at 95 % for the whole grid, some 2.5 % of data sets show a rise."""
+        """Pure noise: with 95 % simultaneous confidence, about 2.5 % of data sets have an elevated region."""
         shown = 0
         for seed in range(200):
             rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ class TestVerdicts:
         assert rise.text == "unclear: 0 rows here"
 
     def test_what_only_those_show_who_lie_there(self):
-        """x1 = x0, and q is high where both are: others' curves stay flat. It is no rise of all rows."""
+        """x1 = x0, and q is high where both are: the curves of other rows stay flat."""
         x = np.random.default_rng(0).uniform(-1, 1, size=500)
         X = np.column_stack([x, x])
         q = lambda X: 1.0 * ((X[:, 0] > 0.5) & (X[:, 1] > 0.5))  # noqa: E731
@@ -147,7 +147,7 @@ class TestNumbers:
                 curve = q(np.column_stack([grid, np.full(15, x1)]))
                 own.append(
                     np.interp(x0, grid, curve) - np.sort(curve)[1]
-                )  # of 15: the lowest tenth
+                )  # the 10 % quantile of 15 points
                 points.append(x0)
         for x0, x1 in X:
             if not rise.left <= x0 <= rise.right:

@@ -1,4 +1,4 @@
-"""The fewest bins whose polyline tells a curve, against all partitions and integrals computed by quadrature."""
+"""The fewest bins whose polyline approximates a curve, against all partitions and integrals by quadrature."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NODES, SHARES = np.polynomial.legendre.leggauss(3)
 
 
 def distance2(edges, curve, weight, kept):
-    """Integrate the squared difference to a polyline, cell by cell, both about their means."""
+    """Integrate the squared difference to a polyline cell by cell, with both curves centred."""
     mean = total = 0.0
     for k, (a, b) in enumerate(pairwise(edges)):
         x = (a + b) / 2 + (b - a) / 2 * NODES
@@ -26,7 +26,7 @@ def distance2(edges, curve, weight, kept):
 
 
 def best(edges, curve, weight, tolerance2):
-    """Go through all partitions: of the fewest bins that are near enough the nearest."""
+    """Search all partitions: return the closest of those with the fewest bins within the tolerance."""
     inner = range(1, len(edges) - 1)
     for count in range(len(edges) - 1):
         found = [(0, *cut, len(edges) - 1) for cut in combinations(inner, count)]
@@ -108,7 +108,7 @@ def test_a_straight_line_is_one_bin():
 
 
 def _tolerance_terms(e):
-    """Return the three terms of DESIGN 4.5 from what a result shows, and the weight of its cells."""
+    """Return the terms of DESIGN 4.5 from a result's public attributes, and the weight fractions of its cells."""
     score, weight = e.swap_score, e.moments["local"].weight
     error2 = (e.std_error[:-1] ** 2 + e.std_error[1:] ** 2) / 2
     return {
@@ -139,5 +139,5 @@ def test_each_term_of_the_tolerance_decides_where_it_is_the_largest(largest):
     assert distance2(e.x, e.value, share, kept) <= tolerance2
     fewer = fewest_bins(e.x, e.value, share, tolerance2)
     assert len(fewer) == len(kept)
-    # The others would ask for more bins: without this term the test would fail.
+    # The other terms alone require more bins: without this term the test would fail.
     assert len(fewest_bins(e.x, e.value, share, rest)) > len(kept)

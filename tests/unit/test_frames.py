@@ -1,4 +1,4 @@
-"""Results as data frames: what stands in which column, for numbers, levels, pairs, and points of missing values."""
+"""Results as data frames: the columns for numbers, levels, pairs, and points of missing values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ backends = pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 
 
 def frame() -> pd.DataFrame:
-    """Return two numeric columns, one of them with gaps, text that is no markup, and a grade."""
+    """Return two numeric columns, one with missing values, a text column with markup characters, and a grade."""
     rng = np.random.default_rng(3)
     gaps = rng.normal(size=N)
     gaps[::9] = np.nan
@@ -40,7 +40,7 @@ LEVELS = ["<b>", "z", "ä"]
 
 
 def model(rows: pd.DataFrame) -> np.ndarray:
-    """Return a function of all columns; a gap counts as 2."""
+    """Return a function of all columns; a missing value counts as 2."""
     level = rows[SCRIPT].map({"<b>": 1.0, "ä": -1.0, "z": 0.5}).to_numpy(float)
     gaps = rows["gaps"].fillna(2.0).to_numpy(float)
     return (1 + level) * rows["a"].to_numpy() + gaps + rows["grade"].to_numpy() ** 2
@@ -52,7 +52,7 @@ def explain(method: Any, features: Any = None, **options: Any) -> Any:
 
 
 def columns(native: Any) -> dict[str, list[Any]]:
-    """Return a data frame's columns as lists, whatever library it is of."""
+    """Return the columns of a data frame of any library as lists."""
     return nw.from_native(native, eager_only=True).to_dict(as_series=False)
 
 
@@ -121,7 +121,7 @@ def test_one_point_of_missing_values_is_one_row():
     assert len(shown) == 1
     row = shown.iloc[0]
     assert (row["feature"], row["count"]) == ("gaps", 10)
-    # A gap counts as 2: so much more than the mean of what is observed, the same for every row.
+    # A missing value counts as 2: the effect is 2 minus the observed mean, the same for every row.
     assert row["effect"] == pytest.approx(2.0 - X["gaps"].mean(), rel=1e-9)
     assert row["std"] == pytest.approx(0.0, abs=1e-12)
 

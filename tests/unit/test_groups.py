@@ -1,4 +1,4 @@
-"""Groups: several columns that stand for one thing, their levels, and the rows that have them."""
+"""Groups of columns that are explained as one feature: their levels, and the rows of each level."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def rows_of(container):
     return [list(row.values()) for row in container.to_pylist()]
 
 
-# ------------------------------------------------------------------------------------ which columns
+# ------------------------------------------------------------------------------- columns of a group
 
 
 def wide():
-    """Return a source of five columns."""
+    """Return a dataset of five columns."""
     return as_dataset(pd.DataFrame(np.arange(20).reshape(4, 5), columns=[*"abcde"]))
 
 
@@ -97,7 +97,7 @@ NAMES = ("city_<b>", "city_a", "city_never", "city_c")
 
 
 def one_hot(number, dtype=float):
-    """Return the block of BLOCK's places; the third column is never 1, and None is a row of zeros."""
+    """Return the one-hot block of BLOCK's codes; the third column is never 1, and None is a row of zeros."""
     out = np.zeros((len(BLOCK), 4), dtype=dtype)
     for i, place in enumerate(BLOCK):
         if place is not None:
@@ -106,13 +106,13 @@ def one_hot(number, dtype=float):
 
 
 def block_of(X, **given):
-    """Return a source, and its group of all columns but the first."""
+    """Return a dataset, and the group of all its columns except the first."""
     source = as_dataset(X, **given)
     return source, apply_groups(source, {"city": [f.name for f in source.features[1:]]})[1]
 
 
 def framed(make, block):
-    """Return a frame of a block behind another column."""
+    """Return a frame of column x followed by a block."""
     columns = {name: block[:, k] for k, name in enumerate(NAMES)}
     return make({"x": np.arange(7.0), **columns})
 
@@ -149,7 +149,7 @@ def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
 
 def test_a_block_of_objects_and_of_rows_without_weight():
     X = np.concatenate([np.arange(7.0)[:, None], one_hot(1)], axis=1).astype(object)
-    X[0, 3] = True  # two ones, in a row that is not there
+    X[0, 3] = True  # two ones, in a row of weight 0
     source, group = block_of(X, weights=[0, 1, 1, 1, 1, 2, 1])
     column = source.levels(group)
     assert column.levels.labels == ("x1", "x2", "x4", "(none)")
@@ -272,11 +272,11 @@ def test_a_group_obeys_the_limits_of_levels():
         source.levels(group)
 
 
-# ------------------------------------------------------------------------------------ the rest
+# ------------------------------------------------------------------------------ similarity order
 
 
 def test_levels_are_ordered_by_the_similarity_of_the_other_columns():
-    # Levels 0..5 have the other columns' values shifted by these; the order is that of the shifts, either way round.
+    # Level k shifts the other columns' values by shift[k]; the order is that of the shifts, in either direction.
     shift = np.array([3, 0, 5, 1, 4, 2])
     level = np.repeat(np.arange(6), 20)
     x = shift[level] + np.tile(np.linspace(0, 9.5, 20), 6)

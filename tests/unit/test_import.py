@@ -1,4 +1,4 @@
-"""`import skedasis` is light: it loads NumPy's world only when it is asked for something."""
+"""`import skedasis` is light: it imports optional libraries only when they are needed."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def test_explaining_an_array_loads_no_optional_library():
         "print(json.dumps(list(sys.modules)))"
     )
     loaded = json.loads(in_a_new_process(code))
-    # The normal distribution of the heterogeneity score's pairs is SciPy's, which is no optional library.
+    # The heterogeneity score needs SciPy's normal distribution; SciPy is a required dependency.
     assert not [m for m in OPTIONAL if m in loaded and m != "scipy"]
 
 
 def test_importing_takes_little_longer_than_importing_numpy(tmp_path):
-    # NumPy's own import tells how fast the machine is: where it takes 0.1 s, ours may take 0.15 s.
+    # NumPy's import time calibrates the machine's speed: if it is 0.1 s, ours may be 0.15 s.
     code = (
         "import time; t = time.process_time(); import numpy; numpys = time.process_time() - t;"
         "t = time.process_time(); import skedasis as sd; sd.explain; sd.RHALE;"
         "print(numpys, time.process_time() - t)"
     )
-    # Byte code is kept between the runs, as it is for users: the first run compiles, the others do not.
+    # Byte code is cached between runs, as it is for users: only the first run compiles.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
     runs = [[float(t) for t in in_a_new_process(code, env).split()] for _ in range(8)]
-    # The two of a run are measured within half a second, when the machine is equally busy.
+    # Both times of a run are measured within half a second, while the machine is equally busy.
     assert min(ours / numpys for numpys, ours in runs[1:]) < 1.5, runs
 
 

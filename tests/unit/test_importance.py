@@ -1,4 +1,4 @@
-"""`Importance`: what it says of itself, without a model."""
+"""`Importance` without a model: statistics, intervals, tables, text and files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def local(**parts):
 
 
 def made(**parts):
-    """Return an importance of four features, in an order that is neither theirs nor the alphabet's."""
+    """Return an importance of four features, ordered neither by importance nor alphabetically."""
     given = {
         "features": FEATURES,
         "values": VALUES.copy(),
@@ -210,10 +210,10 @@ def test_a_table_of_values_has_a_line_for_each_repeat(library):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_a_table_of_rows_has_a_line_for_each_feature_and_row(library):
     columns = columns_of(frames(made(), "local")[library])
-    assert list(columns) == ["feature", "row", "own", "difference"]
+    assert list(columns) == ["feature", "row", "before", "difference"]
     assert columns["feature"] == [f for f in FEATURES for _ in range(3)]
     assert columns["row"] == [7, 3, 11] * 4
-    np.testing.assert_array_equal(columns["own"], np.tile(OWN, 4))
+    np.testing.assert_array_equal(columns["before"], np.tile(OWN, 4))
     np.testing.assert_array_equal(columns["difference"], local().difference.ravel())
 
 
@@ -259,7 +259,7 @@ def test_the_axis_names_what_is_compared(parts, axis):
 
 
 def test_the_axis_of_a_metric_that_is_better_the_smaller_it_is():
-    """Importance is then how much the metric rises."""
+    """Importance is then the increase of the metric."""
     X = np.random.default_rng(0).normal(size=(40, 2))
     method = sd.PFI(metric="max_error", n_repeats=3)
     pf = sd.explain(lambda X: X[:, 0], X, y=X[:, 0], method=method)

@@ -1,4 +1,4 @@
-"""Bins of whole-number features whose last edge falls upon the largest number."""
+"""Bins of integer features whose last edge is the largest value."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import skedasis as sd
 
 @pytest.mark.parametrize("top", [2, 4, 9])
 def test_the_largest_whole_number_is_no_bin_of_its_own(top):
-    # Only rows of the largest number scatter, so that an edge is wanted right before it.
+    # Local effects vary only for rows with the largest value, so the best partition has an edge right before it.
     rng = np.random.default_rng(0)
     k = rng.integers(0, top + 1, 2000)
     X = pd.DataFrame({"k": k, "z": np.where(k == top, 1.0, 0.01) * rng.normal(size=2000)})

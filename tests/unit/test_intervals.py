@@ -1,4 +1,4 @@
-"""Intervals and bands of effects, bins, scalars and importances: what they are made of, and what is refused."""
+"""Intervals and bands of effects, bins, scalars and importances: their construction, and rejected arguments."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ def covariance(blocks: ErrorBlocks) -> np.ndarray:
     return blocks.factor @ blocks.factor.T
 
 
-# --------------------------------------------------------------------------------- what bands are made of
+# ------------------------------------------------------------------------------------ covariance of bands
 
 
 @every_effect
 def test_errors_together_are_what_resampled_rows_vary_by(e):
-    """The covariance behind a band: its diagonal is that of the intervals, all of it that of a bootstrap."""
+    """The covariance of a band: its diagonal agrees with the standard errors, all of it with a bootstrap."""
     found = covariance(blocks_of(e, "value"))
     np.testing.assert_allclose(np.sqrt(np.diag(found)), e.std_error, rtol=1e-9, atol=1e-12)
     counts = np.random.default_rng(5).multinomial(N, np.full(N, 1 / N), size=4000)
@@ -76,7 +76,7 @@ def test_errors_together_are_what_resampled_rows_vary_by(e):
     size = np.sqrt(np.outer(np.diag(found), np.diag(found)))
     there = size > 0
     assert np.abs(drawn - found)[there].max() > 0
-    # Cells that were merged into a bin share one variance, which rows that are drawn do not.
+    # Merged cells share the variance of their bin; in the bootstrap of rows they do not.
     shared = e.cells is not None and e.bins is not None and len(e.cells) > len(e.bins)
     assert (np.abs(drawn - found)[there] / size[there]).max() < (0.25 if shared else 0.1)
 
@@ -116,14 +116,14 @@ def test_a_band_lies_between_the_interval_and_bonferroni(e, of):
 
 
 def test_critical_values_are_those_of_closed_forms():
-    """Independent normal errors, errors that are all the same, and one t."""
+    """Independent normal errors, identical t errors, and independent t errors."""
     for k in (1, 3, 20):
         free = ErrorBlocks(np.eye(k), np.arange(k), np.full(k, 1e9))
         want = ndtri((1 + 0.95 ** (1 / k)) / 2)
         assert sup_t(free, 0.95, 200_000) == pytest.approx(want, rel=0.005)
         same = ErrorBlocks(np.ones((k, 1)), np.zeros(1, int), np.array([7.0]))
         assert sup_t(same, 0.95, 200_000) == pytest.approx(2.3646, rel=0.01)
-    # Šidák's of independent t's.
+    # Šidák's critical value for independent t variables.
     ts = ErrorBlocks(np.diag([1.0, 5.0, 0.1]), np.arange(3), np.array([4.0, 4.0, 4.0]))
     want = quantile_t(np.array([4.0]), 0.95 ** (1 / 3))[0]
     assert sup_t(ts, 0.95, 200_000) == pytest.approx(want, rel=0.015)
@@ -165,7 +165,7 @@ def test_features_share_their_draws_and_threads_change_nothing():
         np.testing.assert_array_equal(together[name], threaded[name])
         assert (e.interval(0.9, "bootstrap", replicates=300, random_state=4)[0] != alone[0]).any()
         np.testing.assert_array_equal(es.interval(0.9)[name], e.interval(0.9))
-    # The same draws: two features that are one have one interval.
+    # Features share their draws: two identical features have the same interval.
     twice = sd.explain(model, np.c_[X, X[:, 2]], [2, 3], method=sd.MPlot(bins=4), progress=False)
     ends = list(twice.interval(method="bootstrap", replicates=50).values())
     np.testing.assert_array_equal(*ends)
@@ -183,7 +183,7 @@ def test_features_with_missing_values_draw_by_themselves():
 
 @pytest.mark.parametrize("weights", [None, "integers", "fractions", "sampling"])
 def test_draws_are_multinomial(weights):
-    """Means and variances of the counts, in small blocks and in large ones."""
+    """Check the means and variances of the counts."""
     rng = np.random.default_rng(0)
     n = 40
     w = {
@@ -232,7 +232,7 @@ def test_the_heterogeneity_score_has_the_interval_of_its_pairs():
         low, high = e.interval(of="heterogeneity_score")
         assert low.shape == high.shape == ()
         assert 0 < low < e.heterogeneity_score < high
-        # Multiplied and divided by the same: a log scale.
+        # The interval is symmetric on a log scale.
         assert low * high == pytest.approx(e.heterogeneity_score**2, rel=1e-12)
         wide = e.interval(0.99, of="heterogeneity_score")
         assert wide[0] < low < high < wide[1]
@@ -298,13 +298,13 @@ def test_a_sample_of_curves_gives_what_all_give():
         np.testing.assert_allclose(np.subtract(*got), np.subtract(*want), rtol=0.12)
 
 
-# ------------------------------------------------------------------------------------ bins chosen anew
+# ----------------------------------------------------------------------- bins chosen in each replicate
 
 
 def kinked(n: int = 500, seed: int = 0) -> tuple[Any, np.ndarray]:
     rng = np.random.default_rng(seed)
     x = rng.uniform(0, 1, n)
-    x[:20], x[20:40] = 0.0, 1.0  # so that every draw has the same ends
+    x[:20], x[20:40] = 0.0, 1.0  # so that every replicate has the same ends
     u = rng.normal(size=n)
 
     def slope(X: np.ndarray) -> np.ndarray:
@@ -319,7 +319,7 @@ def kinked(n: int = 500, seed: int = 0) -> tuple[Any, np.ndarray]:
     ids=["optimal", "greedy"],
 )
 def test_bins_chosen_anew_are_those_of_rows_repeated(method):
-    """Each replicate against the library asked again with its rows."""
+    """Compare each replicate with `sd.explain` on its resampled rows."""
     q, X = kinked()
     e = sd.explain(q, X, 0, method=method, progress=False)
     from skedasis.results.intervals.bootstrap import bootstrap_with_rebinning
@@ -397,7 +397,7 @@ def test_other_wrong_arguments_are_refused():
 
 @pytest.mark.parametrize("method", [sd.ALE, sd.DALE, sd.MPlot])
 def test_a_bin_of_one_row_has_no_variance(method):
-    """It is said, by NaN: an interval without width would be a claim."""
+    """Its interval is NaN: an interval of zero width would claim certainty."""
     X = data()
     X[0, 2] = 3.0
     e = explain(method(bins=sd.Edges([-1.0, 0.0, 1.0, 2.0, 3.0], closed="left")), X=X)
@@ -429,7 +429,7 @@ def test_all_weight_on_one_row_is_no_variance():
 
 
 def test_what_cannot_vary_has_no_width():
-    """A feature of one value, and one of one level: their effect is zero whatever the rows; an M-plot's mean is not."""
+    """A feature with one value or one level has effect 0 for any sample of rows; an M-plot's mean varies."""
     X = np.c_[np.full(50, 2.0), np.zeros(50), np.random.default_rng(0).normal(size=50)]
     schema = {1: sd.Feature("k", "nominal", levels=(0.0,))}
     for feature, method in ((0, sd.ALE()), (0, sd.DALE()), (1, sd.ALE())):
@@ -472,7 +472,7 @@ def test_importances_together_are_wider_by_sidak():
 
 
 def test_percentiles_of_few_rows_are_expanded():
-    """Of normal replicates: Student's interval, times the root of n / (n - 1) that a bootstrap lacks."""
+    """For normal replicates: Student's interval times sqrt(n / (n - 1)), the factor that a bootstrap lacks."""
     from skedasis.stats.resampling import percentiles, sup_band
 
     draws = ndtri((np.arange(40_000) + 0.5) / 40_000)[:, None] * np.ones(3)

@@ -1,4 +1,4 @@
-"""Functions of JAX: values, slopes and mixed derivatives of what `jax.jit` returns."""
+"""JAX functions: values, slopes and mixed derivatives of functions from `jax.jit`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def network(x):
 
 
 def network_slopes(k, X=X):
-    """Return the slopes of an output of the network, by hand."""
+    """Return the slopes of one output of the network by the chain rule."""
     return ((1 - np.tanh(X @ W1) ** 2) * W2[:, k]) @ W1.T
 
 
@@ -86,7 +86,7 @@ def test_a_function_is_traced_for_two_numbers_of_rows_only():
     sd.explain(q, X, method="ale")
     for n in (5, 64, 70, 299):
         q.at(X[:n])
-    # Values and derivatives, of few rows and of many.
+    # Values and derivatives are each traced for few rows (64) and for many (2048).
     assert sorted(set(traced)) == [64, 2048]
     assert len(traced) <= 4
 
@@ -207,13 +207,13 @@ def test_a_quantity_travels_without_what_was_compiled():
     q = sd.prediction(jax.jit(smooth))
     q.slopes(X)
     with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
-        pickle.dumps(q)  # JAX does not let its functions travel; that is all that is in the way
+        pickle.dumps(q)  # only because JAX functions cannot be pickled
     assert "_derivatives" not in q.model.__getstate__()
 
 
 def test_two_threads_at_once():
     q = sd.prediction(jax.jit(network), output=1)
-    with jax.enable_x64(False):  # contexts belong to their thread
+    with jax.enable_x64(False):  # the context applies to its thread only
         wanted = [q.slopes(X + k) for k in range(6)]
     with ThreadPoolExecutor(2) as pool:
         found = list(pool.map(lambda k: q.slopes(X + k), range(6)))

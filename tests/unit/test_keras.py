@@ -1,4 +1,4 @@
-"""Models of Keras 3 on torch, JAX, and a back end without derivatives. A process has one back end."""
+"""Keras 3 models on torch, JAX, and a back end without derivatives. A process can use only one back end."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ print(said)
     ("backend", "said"), [("jax", "JAX autodiff (Keras)"), ("numpy", "central differences")]
 )
 def test_other_back_ends(backend, said):
-    """NumPy's stands for TensorFlow's: both answer by `predict`, and give no slopes."""
+    """NumPy represents TensorFlow, too: both back ends are evaluated by `predict` and have no slopes."""
     for needed in ("keras", backend):
         if find_spec(needed) is None:
             pytest.skip(f"{needed} is not installed")

@@ -1,4 +1,4 @@
-"""Many edges: cells are found by more, finer buckets, and are those that a search finds."""
+"""Locating values among many edges: more and finer buckets find the same cells as a binary search."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_code_of_coarser_buckets_does_no_harm():
 
 
 def test_a_thousand_edges_need_no_search_for_most_values(monkeypatch):
-    """Only what shares a bucket with an edge is searched for."""
+    """Only values that share a bucket with an edge are searched for."""
     searched = []
     plain = np.searchsorted
 

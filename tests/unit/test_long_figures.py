@@ -1,4 +1,4 @@
-"""Figures of the long simulations are kept whole, and what keeps them works in several processes."""
+"""The stored figures of the long simulations are complete, and storing them works in several processes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_figure_that_is_not_kept_is_wrong():
 
 def test_errors_of_shares_and_of_ratios():
     assert figures.of_share(0.5, 10_000) == pytest.approx(0.005, rel=1e-3)
-    # None of 998: one of 1,000.
+    # 0 of 998 counts as 1 of 1,000.
     assert figures.of_share(0.0, 998) == pytest.approx((0.001 * 0.999 / 998) ** 0.5)
     assert figures.of_ratio(1.0, 201) == pytest.approx(0.05)
 
@@ -99,7 +99,7 @@ def test_quick(measured):
 """
 
 
-# By its path: another package may bring tests of its own, and hide ours from a process in another folder.
+# Imported by path: in another folder, the `tests` package of another distribution may shadow ours.
 CONFTEST = f"""
 import importlib.util
 import sys
@@ -114,7 +114,7 @@ pytest_runtest_call = module.pytest_runtest_call
 
 
 def ran(folder, lower, *options):
-    """Return how many tests failed and passed, and what was said."""
+    """Return the numbers of failed and passed tests, and the output."""
     (folder / "conftest.py").write_text(CONFTEST, encoding="utf-8")
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    long\n", encoding="utf-8")
     (folder / "test_it.py").write_text(WRITTEN.replace("LOWER", lower), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Losses as quantities: what they accept, what they refuse, what they are called, and that they change nothing."""
+"""Losses as quantities: accepted and rejected input, names, and that input is not modified."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_a_loss_of_a_piecewise_constant_model_is_explained_by_steps():
 
 
 def test_rhale_of_a_tree_s_loss_rises_by_what_the_loss_rises():
-    """One feature only: the effect's rise from end to end is the mean rise of the loss, jump by jump."""
+    """With a single feature, the effect increases from end to end by the sum of the loss's jumps."""
     x = np.linspace(0, 1, 81)[:, None]
     y = np.sin(9 * x[:, 0])
     tree = DecisionTreeRegressor(max_leaf_nodes=4, random_state=0).fit(x, y)
@@ -291,7 +291,7 @@ def test_differences_of_a_loss_suit_a_model_in_single_precision(hidden):
 
 
 class Loose:
-    """Trees that are summed in any order: the last digit of their large numbers is another at each call."""
+    """Trees summed in arbitrary order: the last digit of their large predictions differs between calls."""
 
     piecewise_constant = True
 
@@ -374,7 +374,7 @@ def test_a_loss_costs_no_model_row_more_than_its_prediction():
         assert len(set(rows)) == 1
 
 
-# -------------------------------------------------------------------- a loss of one's own
+# ---------------------------------------------------------------- custom loss functions
 
 
 def test_a_function_gets_labels_as_they_are_and_nothing_it_could_change():
@@ -506,7 +506,7 @@ def test_outputs_that_are_not_chosen_or_not_there_are_refused():
         sd.loss(sd.probability(FOREST.predict_proba)).at(X, YES == "yes")
 
 
-# ----------------------------------------------------------------------------------- refusals
+# ----------------------------------------------------------------------------- rejected input
 
 
 @pytest.mark.parametrize("kind", ["mse", "log-loss", None, 3, np.zeros(2), ["squared_error"]])

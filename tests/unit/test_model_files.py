@@ -1,4 +1,4 @@
-"""Models that are named by the path of their file, and boosters without an estimator around them."""
+"""Models given as the path of their file, and boosters without an estimator around them."""
 
 from pathlib import Path
 
@@ -61,7 +61,7 @@ def test_a_bare_booster_takes_frames(tmp_path):
 
 @pytest.mark.parametrize("part", [0.2, 0.5, 0.9, 0.999])
 def test_a_file_that_is_cut_off_is_refused(tmp_path, part):
-    # LightGBM itself would end the whole process.
+    # LightGBM itself would terminate the whole process.
     file, _ = lightgbm_file(tmp_path)
     text = file.read_bytes()
     trees = text[: text.index(b"\nend of trees")]
@@ -81,7 +81,7 @@ def test_a_tree_that_is_cut_out_of_the_middle_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".json", ".ubj"])
 def test_xgboosts_files_may_name_paths(tmp_path, suffix):
-    # XGBoost leaves the backslash before a "u" as it is, so that its JSON is none.
+    # XGBoost does not escape the backslash before a "u", so its JSON is invalid.
     xgb = pytest.importorskip("xgboost")
     data = xgb.DMatrix(X, X[:, 0], feature_names=["C:\\users", "é", "c"])
     booster = xgb.train({"nthread": 1}, data, 3)

@@ -1,4 +1,4 @@
-"""What the library says a result has cost, against what the model has seen; and what it may cost at most."""
+"""Model rows and calls that results report, against the model's own counts; limits, memory and progress bars."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def test_the_counts_are_those_of_the_model(method, slopes, memory, threads):
     assert said["model_calls"] + said["check_calls"] + said["score_calls"] == len(model.rows)
     assert said["slope_rows"] == sum(model.slope_rows)
     assert said["slope_calls"] == len(model.slope_rows)
-    # A look at each feature, and slopes compared with the model's own rises in 512 rows.
+    # Per feature: the probe of differences (7 times 128 rows), and the slope check (both edges for 512 rows).
     looked, checked = (0 if slopes else 7 * 128), (1024 if method.checks_slopes else 0)
     if not method.uses_slopes:
         looked = 0
     assert 0 < said["check_rows"] <= 128 + D * (looked + checked)
 
 
-# ------------------------------------------------------------------------------ what it may cost
+# -------------------------------------------------------------------------- limits of the cost
 
 
 @EVERY_CASE
@@ -89,8 +89,8 @@ def test_no_method_costs_more_rows_than_it_says(method, slopes):
     most = {
         "ALE": 2 * N * D,
         "DALE": 2 * N * D + N,
-        "RHALE": 2 * N * D + N + 2 * N,  # few values: a second round for the rises across bins
-        "PDP": 20 * N * (D - 1) + 64 * N,  # whole numbers have their own values for a grid
+        "RHALE": 2 * N * D + N + 2 * N,  # integers: a second round of differences
+        "PDP": 20 * N * (D - 1) + 64 * N,  # the grid of an integer feature is its values
         "ICE": 3 * N * D,
     }
     if slopes:
@@ -98,7 +98,7 @@ def test_no_method_costs_more_rows_than_it_says(method, slopes):
         return
     assert said["slope_rows"] == 0
     if method.name == "RHALE" and method.local_effects == "steps":
-        assert said["model_rows"] <= 4 * N * D + N  # a second round for rises across bins
+        assert said["model_rows"] <= 4 * N * D + N  # a second round of differences
         return
     assert said["model_rows"] <= most[method.name]
 
@@ -115,7 +115,7 @@ def test_ale_costs_less_where_edges_are_the_rows_own_values():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 6, size=(N, D)).astype(float)
     said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
-    # Every row lies on an edge: it is evaluated at the other one, and all features share the rows themselves.
+    # Every row is on an edge of its bin and evaluated at the other edge; all features share the rows themselves.
     assert said["model_rows"] == N * D + N
     X[:, 0] = rng.normal(size=N)
     said = sd.explain(Counted(), X, method=sd.ALE(bins=20)).provenance
@@ -163,11 +163,11 @@ def test_nothing_of_a_result_calls_the_model(tmp_path):
 @pytest.mark.parametrize("method", [sd.ALE(bins=20), sd.PDP(grid=50, ice=0), sd.DALE(bins=20)])
 @pytest.mark.parametrize("n", [30_000, 250_000])
 def test_calls_carry_about_a_hundred_thousand_rows(method, n):
-    """Neither one giant call nor hundreds of small ones."""
+    """The model gets neither one giant call nor hundreds of small ones."""
     model = Counted()
     X = np.random.default_rng(0).normal(size=(n, 2))
     sd.explain(model, X, [0], method=method, heterogeneity_rows=0)
-    calls = np.array([rows for rows in model.rows if rows > 1024])  # but the checks' own
+    calls = np.array([rows for rows in model.rows if rows > 1024])  # without the calls of checks
     assert calls.max() <= 100_000
     assert calls.mean() >= 50_000
 
@@ -178,14 +178,14 @@ def test_calls_stay_within_the_memory_budget(method, memory):
     model, X = Counted(), data(5000, 10)
     sd.explain(model, X, [0, 9], method=method, memory=memory)
     budget = {"50KB": 50_000, "1MB": 1_000_000}[memory]
-    work = [rows for rows in model.rows if rows not in (64, 128, 256, 384, 512)]  # the checks' own
+    work = [rows for rows in model.rows if rows not in (64, 128, 256, 384, 512)]  # calls of checks
     assert max(work) * X[0].nbytes <= budget
 
 
 def extra_memory(n, method, **options):
-    """Return the largest number of bytes that were held at a time, beyond X."""
+    """Return the peak memory in bytes, without X."""
     X = np.random.default_rng(0).normal(size=(n, 3))
-    sd.explain(sum_of_columns, X[:100], 0, method=method)  # imports what is imported lazily
+    sd.explain(sum_of_columns, X[:100], 0, method=method)  # triggers lazy imports
     tracemalloc.start()
     try:
         sd.explain(
@@ -201,10 +201,10 @@ def sum_of_columns(X):
 
 
 def test_means_of_pdp_and_ice_need_no_memory_that_grows_with_the_rows():
-    """Beyond the columns of a small X, which are held while they are under 16 MB, and a mark for each row."""
+    """Except for the columns of a small X, which are cached if smaller than 8 MB, and a few bytes per row."""
     method = sd.PDP(grid=np.linspace(-1, 1, 10), ice=0)
     small, large = extra_memory(20_000, method), extra_memory(200_000, method)
-    # 180,000 more rows: under 40 bytes each. Their 10 values a feature alone would be 160.
+    # 180,000 more rows take less than 40 bytes each; the 10 values per feature and row alone would take 160.
     assert large - small < 40 * 180_000
 
 
@@ -220,7 +220,7 @@ def test_rows_are_kept_up_to_their_budget_and_a_sample_says_so():
         np.testing.assert_array_equal(again.rows.x, e.rows.x)
         other = sd.explain(Counted(), X, 0, method=method, keep="10KB", random_state=1)
         assert not np.array_equal(other.rows.x, e.rows.x)
-        np.testing.assert_array_equal(other.value, e.value)  # the effect rests on all rows
+        np.testing.assert_array_equal(other.value, e.value)  # the effect is computed from all rows
         with pytest.raises(sd.UnsupportedError, match="keep="):
             e.interval(method="bootstrap", source="rows")
 
@@ -280,7 +280,7 @@ def test_a_rebinned_result_says_how():
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Let bars appear without patience, and note them."""
+    """Show progress bars without delay, and record them."""
     bars = []
     original = run.Progress._open
 

@@ -37,7 +37,7 @@ class Counted:
 
 
 def data(seed=0):
-    """Return two numbers (no value on an edge of equal bins), codes of 5 and 4 levels, and a flag."""
+    """Return two numeric columns (no value on an edge of equal bins), codes of 5 and 4 levels, and a flag."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(N, 5))
     X[:, CODES] = rng.integers(0, LEVELS, size=N)
@@ -47,7 +47,7 @@ def data(seed=0):
 
 
 def explained(features, method, X=None, model=None, **options):
-    """Return what the method's own calls have cost, the model's count beside the library's, and the result."""
+    """Return the model rows of the method's own calls, and the result. The reported counts must be the model's."""
     model = model or Counted()
     X = data() if X is None else X
     q = options.pop("quantity", sd.prediction)(model)
@@ -90,7 +90,7 @@ def test_the_rows_themselves_are_shared_by_all_categories_of_a_call():
 
 
 def test_the_order_of_levels_costs_nothing():
-    """Neither the similarity of levels, which looks at all other columns, nor its choice."""
+    """The similarity of levels is computed from the other columns, without the model."""
     X = data()
     for asked in (None, "similarity"):
         rows, e = explained(CODES, sd.ALE(order=asked))
@@ -223,7 +223,7 @@ def test_pairs_of_rows_without_a_value_are_not_moved():
     assert s.provenance["model_rows"] == 4 * (N - 100)
 
 
-# -------------------------------------------------------------------------------- the rows as they are
+# --------------------------------------------------------------------------------------------- M-plots
 
 
 def test_m_plots_of_all_features_cost_the_rows_once():
@@ -238,7 +238,7 @@ def test_m_plots_of_all_features_cost_the_rows_once():
 
 
 def missing_costs(holes, values=None, method=None, n=N, column=NUMBER):
-    """Return what the point of missing values adds to a method's rows."""
+    """Return the effect, and the model rows that the point of missing values adds."""
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, 2))
     if values is not None:
@@ -254,7 +254,7 @@ def missing_costs(holes, values=None, method=None, n=N, column=NUMBER):
 
 
 class Counted2:
-    """A model of missing values that counts its rows."""
+    """A model that accepts missing values and counts its rows."""
 
     def __init__(self):
         self.rows = 0
@@ -277,7 +277,7 @@ def test_a_row_without_a_value_costs_itself_and_its_donors(holes):
     ("n", "holes"), [(600, 1), (600, 100), (600, 599), (20_000, 50), (20_000, 10_000)]
 )
 def test_donors_stay_within_their_budget(n, holes):
-    """About 2 N, or 10,000 where that is more; ten for each row where most rows miss the feature."""
+    """About 2 N donor rows, or 10,000 if that is more; 10 per row if most rows miss the feature."""
     e, rows = missing_costs(holes, n=n)
     assert e.missing_point.count == holes
     assert holes < rows <= holes + max(2 * n + holes, 10_000, 10 * holes)
@@ -325,7 +325,7 @@ def test_all_classes_cost_the_rows_of_one(features, method):
         rows = 0
 
         def fit(self, X, y):
-            """Do nothing: it is fitted."""
+            """Do nothing: the model is fitted already."""
 
         def predict(self, X):
             return fitted.predict(X)

@@ -1,4 +1,4 @@
-"""Several fitted models: the mean of what each says by itself, on the same points."""
+"""Multi-model results: the means of the single models' results at the same points."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROWS = [np.arange(0, 150, 3), np.arange(1, 150, 3), np.arange(2, 150, 3)]
 
 
 def times(k: float) -> Any:
-    """Return a model that bends, k times as much as `bent`."""
+    """Return the model ``k * bent(X) + (k - 1) * x0``."""
     return lambda X: k * bent(X) + (k - 1) * X[:, 0]
 
 
@@ -45,7 +45,7 @@ def test_all_rows_are_the_mean_of_single_explanations(method: str) -> None:
     alone = [sd.explain(m, X, "x0", method=method) for m in MODELS]
     mean, between = brute(alone)
     np.testing.assert_allclose(em.value, mean, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(em.locate, between, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(em.between, between, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(em.x, alone[0].x)
     np.testing.assert_allclose(em.heterogeneity, np.mean([e.heterogeneity for e in alone], 0))
     np.testing.assert_allclose(em.std_error, between / np.sqrt(3), rtol=1e-10, atol=1e-14)
@@ -82,7 +82,7 @@ def test_quantile_bins_are_those_of_all_rows_and_ends_beyond_a_fold_are_left_out
     beyond = ~reached
     np.testing.assert_array_equal(em.reached[beyond], 1)
     np.testing.assert_array_equal(em.value[beyond], em.models[1].value[beyond])
-    assert np.isnan(em.locate[beyond]).all()
+    assert np.isnan(em.between[beyond]).all()
     assert np.isnan(em.std_error[beyond]).all()
     assert np.isnan(em.interval(of="models")[0][beyond]).all()
     assert np.isfinite(em.value).all()
@@ -103,7 +103,7 @@ def test_copies_of_a_model_do_not_differ_and_choose_its_bins() -> None:
         em = sd.explain([MODELS[1]] * 3, X, 0, method=method)
         np.testing.assert_array_equal(em.x, alone.x)
         np.testing.assert_array_equal(em.value, alone.value)
-        np.testing.assert_array_equal(em.locate, 0)
+        np.testing.assert_array_equal(em.between, 0)
         np.testing.assert_array_equal(em.heterogeneity, alone.heterogeneity)
 
 
@@ -112,11 +112,11 @@ def test_order_of_models_does_not_matter() -> None:
     other = sd.explain(MODELS[::-1], X, 0, cv=ROWS[::-1])
     np.testing.assert_array_equal(one.x, other.x)
     np.testing.assert_allclose(one.value, other.value, rtol=1e-12)
-    np.testing.assert_allclose(one.locate, other.locate, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(one.between, other.between, rtol=1e-9, atol=1e-15)
 
 
 def test_chosen_bins_see_the_moments_of_all_models() -> None:
-    """One model jumps in slope at 0.3, the other at 0.7: together they have both edges, each alone has one."""
+    """The slopes of two models jump at 0.3 and at 0.7: together they have both edges, each alone has one."""
     U = np.random.default_rng(1).uniform(size=(4000, 2))
 
     def kinked(at: float) -> Any:
@@ -150,7 +150,7 @@ def test_without_room_for_rows_the_bins_are_still_common() -> None:
 
 
 def test_edges_between_two_rows_are_those_of_all_models() -> None:
-    """By the risk, edges are moved to the row: to the same for all models, whose moments are gathered anew there."""
+    """The penalized likelihood moves edges to single rows, jointly for all models, and moments are recomputed."""
     U = np.random.default_rng(1).uniform(size=(400, 2))
 
     def jumping(k: float) -> Any:

@@ -1,4 +1,4 @@
-"""Several models that cannot be explained together, and folds that are not theirs."""
+"""Multi-model explanations: incompatible models, invalid folds, and unavailable intervals and tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TWO = [linear, bent]
 
 
 def explained(models: Any = TWO, **options: Any) -> Any:
-    """Explain by a method that is quick."""
+    """Explain with a fast method."""
     return sd.explain(models, X, 0, **{"method": "ale", **options})
 
 
@@ -169,14 +169,14 @@ def test_rows_of_no_fold() -> None:
     numbers = np.arange(60) % 3 - 1
     em = explained(cv=numbers)
     np.testing.assert_array_equal(em.provenance["rows"], [20, 20])
-    assert em.correction is None  # it is not said which rows the models were fitted on
+    assert em.correction is None  # the training rows of the models are unknown
 
 
 def test_the_correction_follows_from_the_training_rows() -> None:
     em = explained(cv=[(A[:20], B[:10]), (B, A[:15])])
     assert em.correction == pytest.approx((10 / 20 + 15 / 30) / 2)
     drawn = explained(cv=[(np.repeat(A[:20], 3), B[:10]), (np.repeat(B, 2), A[:15])])
-    assert drawn.correction == em.correction  # a row counts once, however often it was drawn
+    assert drawn.correction == em.correction  # a row counts once, even if drawn repeatedly
     assert explained(cv=[A, B], correction=0.3).correction == 0.3
     assert explained(cv=[A, B], correction=0).provenance["correction_chosen"] == "given"
 
@@ -238,7 +238,7 @@ def test_tables_and_orders_that_there_are_not() -> None:
 
 
 def test_a_mixture_is_not_meant() -> None:
-    """A list of models is explained one by one; an ensemble is one model."""
+    """The models of a list are explained separately; an ensemble is one model."""
     em = explained()
     one = sd.explain(sd.prediction(lambda X: (linear(X) + bent(X)) / 2), X, 0, method="ale")
     np.testing.assert_allclose(em.value, one.value, atol=1e-12)

@@ -1,4 +1,4 @@
-"""Results in notebooks: IPython's protocol, without IPython; HTML that stands alone; and pages as files."""
+"""Results in notebooks: IPython's display protocol without IPython, self-contained HTML, and pages as files."""
 
 import pickle
 import re
@@ -20,7 +20,7 @@ VOID = {"br", "hr", "img", "input", "link", "meta"}
 
 
 class Reader(HTMLParser):
-    """Reads HTML, and refuses tags that are not closed in order."""
+    """Parses HTML, and fails if tags are not closed in order."""
 
     def __init__(self):
         super().__init__(convert_charrefs=True)
@@ -48,7 +48,7 @@ def read(html):
     assert reader.open == []
     assert len(set(reader.ids)) == len(reader.ids)
     for svg in re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL):
-        ET.fromstring(svg)  # XML, too
+        ET.fromstring(svg)  # inline SVG is XML, too
     return reader
 
 
@@ -157,8 +157,8 @@ def test_html_stands_alone(results, asked, kind):
     assert addresses == []
     assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
     assert ("svg" in seen.seen) == (kind not in TABLES)
-    assert seen.seen[0] == "div"  # one element, whatever surrounds it
-    assert html == results[kind]._repr_html_()  # a notebook that is run again has not changed
+    assert seen.seen[0] == "div"  # a single root element
+    assert html == results[kind]._repr_html_()  # the same HTML when a notebook is run again
 
 
 def test_names_are_text(results):
@@ -216,7 +216,7 @@ def test_of_two_hundred_features_the_first_twelve_are_drawn():
     effects = sd.explain(lambda X: X @ np.linspace(0, 1, 200), X, method=sd.ALE(bins=2))
     html = effects._repr_html_()
     seen = read(html)
-    assert seen.seen.count("svg") == 12 + 1  # and what explains them
+    assert seen.seen.count("svg") == 12 + 1  # and the legend
     assert "Effects of 200 features, the 12 most important are drawn." in " ".join(seen.text)
     assert len(html) < 300_000
     assert effects.explore().html.count('class="skd-item"') == 200

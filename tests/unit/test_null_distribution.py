@@ -1,4 +1,4 @@
-"""Random features: how columns are permuted, what is counted, p-values, and bad input."""
+"""Null distributions from random features: permuted columns, cost, p-values, and bad input."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ FOUR = sd.ALE(bins=4)
 
 
 def table(n: int = 60, d: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return features and a label that the first of them tells of."""
+    """Return features and a label that depends on the first feature."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
     return X, 2 * X[:, 0] + rng.normal(size=n)
 
 
 def least_squares(X: np.ndarray, y: Any) -> Any:
-    """Fit a plane."""
+    """Fit a linear model."""
     b = np.linalg.lstsq(np.c_[X, np.ones(len(X))], np.asarray(y), rcond=None)[0]
     return lambda X: np.c_[X, np.ones(len(X))] @ b
 
 
 class Counts:
-    """A learner that counts its fits, and how wide the data were."""
+    """A learner that records the number of columns of each fit."""
 
     def __init__(self) -> None:
         self.widths: list[int] = []
@@ -56,7 +56,7 @@ CONTAINERS = {
 
 
 def columns(X: Any) -> list[list[Any]]:
-    """Return the columns of anything as lists."""
+    """Return the columns of any container as lists."""
     if isinstance(X, np.ndarray):
         return [list(c) for c in X.T]
     return [s.to_list() for s in nw.from_native(X).iter_columns()]
@@ -93,7 +93,7 @@ def test_names_of_added_columns_do_not_clash() -> None:
     new, labels, schema = added(X, source.features, [order, order], {"a": "ordinal"})
     assert labels == ["a (random)'", "a (random) (random)"]
     assert list(new.columns) == [*X.columns, *labels]
-    assert schema["a (random)'"].kind == "continuous"  # as the column itself was found to be
+    assert schema["a (random)'"].kind == "continuous"  # as inferred for the column
 
 
 @pytest.mark.parametrize("how", ["replaced", "added"])
@@ -165,7 +165,7 @@ def test_models_are_asked_for_the_curves_alone() -> None:
         return counting
 
     null = sd.null_distribution(fit, X, y, method=FOUR, n_repeats=2)
-    # Beside the curves, each of 6 models is checked on at most 128 rows.
+    # In addition to the curves, each of 6 models is checked on at most 128 rows.
     assert null.provenance["model_rows"] < sum(asked) <= null.provenance["model_rows"] + 6 * 128
 
 
@@ -238,7 +238,7 @@ def test_p_values_count_what_is_as_large() -> None:
     null = sd.null_distribution(least_squares, X, y, method=FOUR, n_repeats=1, columns=1)
     draws = np.array(
         [
-            [own.aled, own.aler[0], own.aler[1]],  # equal is as large
+            [own.aled, own.aler[0], own.aler[1]],  # ties count
             [own.aled * 2, own.aler[0] * 2, own.aler[1] / 2],
             [own.aled / 2, own.aler[0] / 2, own.aler[1] / 2],
         ]
@@ -261,7 +261,7 @@ def test_features_without_copies_are_compared_with_those_that_are_explained_alik
     )
     assert st["x0"].p_value == 1 / 9
     assert st["x1"].p_value * 5 in (1, 2, 3, 4, 5)
-    assert np.isnan(st["x3"].p_value)  # levels have no draws to be compared with
+    assert np.isnan(st["x3"].p_value)  # only numeric features have draws
 
 
 def test_features_that_are_known_to_be_random_are_a_null() -> None:
@@ -318,15 +318,15 @@ def test_a_null_of_another_kind_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"fit": lambda X, y: None}, ["chance(fit)", "None"]),
-        ({"fit": 3}, ["chance(fit)", "int"]),
-        ({"fit": Counts}, ["chance(fit)", "the class Counts", "Counts()"]),
-        ({"y": np.ones(3)}, ["chance(y)", "length 3", "length 60"]),
-        ({"y": None}, ["chance(y)", "NoneType"]),
+        ({"fit": lambda X, y: None}, ["null_distribution(fit)", "None"]),
+        ({"fit": 3}, ["null_distribution(fit)", "int"]),
+        ({"fit": Counts}, ["null_distribution(fit)", "the class Counts", "Counts()"]),
+        ({"y": np.ones(3)}, ["null_distribution(y)", "length 3", "length 60"]),
+        ({"y": None}, ["null_distribution(y)", "NoneType"]),
         ({"n_repeats": 0}, ["null_distribution(n_repeats)", "0"]),
         ({"n_repeats": 2.5}, ["null_distribution(n_repeats)", "2.5"]),
         ({"columns": "nobody"}, ["nobody"]),
-        ({"columns": []}, ["chance(columns)"]),
+        ({"columns": []}, ["null_distribution(columns)"]),
         ({"how": "swapped"}, ["null_distribution(how)", "swapped"]),
         ({"features": ["x0"]}, ["features", "columns="]),
         ({"method": "nothing"}, ["method", "nothing"]),

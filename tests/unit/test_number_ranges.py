@@ -1,4 +1,4 @@
-"""Numbers with which float64 cannot compute are refused where they are explained, and left out of all features."""
+"""Numbers that float64 cannot compute with: an error if explained by name, left out if all features are explained."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BIG = 2**60 + np.arange(N)
 
 
 def first(X):
-    """Return column a, whatever the container."""
+    """Return column a of any container."""
     return np.asarray(X["a"], dtype=float)
 
 
@@ -58,7 +58,7 @@ def test_integers_in_arrays():
         sd.explain(f, X, 0)
     with pytest.warns(sd.LeftOutWarning, match="x0"):
         assert list(sd.explain(f, X)) == ["x1"]
-    # What is advised helps.
+    # The suggested fix works.
     X[:, 0] -= BIG.min()
     assert sd.explain(lambda X: X[:, 0] * 1.0, X, 0).importance > 0
 

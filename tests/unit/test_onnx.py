@@ -1,4 +1,4 @@
-"""ONNX models: values through onnxruntime, of networks and of scikit-learn's models."""
+"""ONNX models, evaluated by onnxruntime: networks and converted scikit-learn models."""
 
 from __future__ import annotations
 

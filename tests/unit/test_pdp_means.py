@@ -1,4 +1,4 @@
-"""PDP(heterogeneity=False): the same mean, and nothing said of what was not asked for."""
+"""PDP(heterogeneity=False): the same mean curve; heterogeneity, errors and intervals are not available."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_categories_and_pairs() -> None:
         full = sd.explain(of_frame, rows, pair, method=whole)
         np.testing.assert_allclose(s.value, full.value, rtol=1e-12)
         assert np.isnan(s.heterogeneity).all()
-        # One column changes it, so that the sum over the rows is the same as for both.
+        # Interaction strength depends on the mean surface only.
         size = full.interaction_strength()
         assert s.interaction_strength() == pytest.approx(size, rel=1e-9)
 

@@ -1,4 +1,4 @@
-"""PFI: what it costs, strange data, and input that cannot be meant."""
+"""PFI: cost, provenance, unusual data, and invalid input."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def product(X):
 
 
 def important(quantity, X, features=None, **options):
-    """Return an importance; settings of PFI are told from the verb's by their names."""
+    """Return an importance; options are passed to `PFI` or to `explain` by their names."""
     known = sd.PFI.__dataclass_fields__
     settings = {k: options.pop(k) for k in list(options) if k in known and k != "groups"}
     return sd.explain(quantity, X, features, method=sd.PFI(**settings), progress=False, **options)
@@ -38,7 +38,7 @@ def labels(X):
 
 
 class Counts:
-    """A model that counts the rows that it is asked for."""
+    """A model that counts its calls and their rows."""
 
     def __init__(self, model=product):
         self.model, self.rows, self.calls = model, 0, 0
@@ -102,7 +102,7 @@ def test_calls_are_neither_tiny_nor_giant():
     X = table(20_000, 2)
     model = Counts()
     said = important(model, X, n_repeats=10, local=0).provenance
-    assert said["model_calls"] <= 10 * (1 + 2)  # 20,000 rows a call, where there are so many
+    assert said["model_calls"] <= 10 * (1 + 2)  # 20,000 rows per call, if there are that many
     seen = Remembers(product)
     important(seen, table(300, 2), n_repeats=2_000, local=0)
     assert max(len(part) for part in seen.seen) <= 100_000
@@ -116,7 +116,7 @@ def test_x_is_not_copied():
     important(lambda X: X[:, 0] * X[:, 1], X, [0, 1], n_repeats=3, local=0)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 0.8 * X.nbytes  # a batch, and places of rows: 40 MB
+    assert peak < 0.8 * X.nbytes  # X has 40 MB; a batch and row indices need less
 
 
 @pytest.mark.slow
@@ -134,7 +134,7 @@ def test_time_grows_as_the_rows():
     assert seconds(200_000) < 4 * 8 * seconds(25_000)
 
 
-# ------------------------------------------------------------------------------------ what it says
+# -------------------------------------------------------------------------------------- provenance
 
 
 def test_provenance_tells_how_it_was_made():
@@ -199,7 +199,7 @@ def test_beyond_the_budget_a_sample_of_rows_is_kept():
     pf = important(product, table(N, D), n_repeats=4, local="all", keep="5KB")
     assert 0 < len(pf.local) < N
     assert not pf.local.exact
-    assert pf.provenance["exact"] is True  # importances rest on all rows
+    assert pf.provenance["exact"] is True  # importances are computed from all rows
     assert pf.provenance["kept_as_wanted"] is False
     np.testing.assert_array_equal(pf.values, want.values)
     np.testing.assert_array_equal(pf.local.after, want.local.after[:, pf.local.row])
@@ -225,7 +225,7 @@ def test_names_stand_for_the_method():
 
 
 def test_a_metric_of_ones_own():
-    """It gets labels and values of all rows, and weights where there are some; and by hand it is the same."""
+    """It gets labels and values of all rows, and weights if there are any; results agree with direct computation."""
     X = table(N, D)
     y = labels(X)
     seen = []
@@ -259,7 +259,7 @@ def test_a_metric_that_is_better_the_larger_it_is_has_the_opposite_sign():
     up = important(product, X, y=labels(X), metric=likeness)
     down = important(product, X, y=labels(X), metric=error, greater_is_better=False)
     np.testing.assert_allclose(up.values, down.values, rtol=1e-12)
-    # Of a mean of rows the pairs of a row with itself are counted, which a metric of all rows cannot be asked for.
+    # A loss is a mean over rows and includes pairs of a row with itself; a metric of all rows cannot.
     loss = important(sd.loss(product), X, y=labels(X))
     np.testing.assert_allclose((1 - 1 / N) * down.values, loss.values, rtol=1e-9)
 
@@ -274,7 +274,7 @@ def test_the_area_of_every_class_is_that_of_the_class_alone():
         np.testing.assert_allclose(pf.values, alone.values)
 
 
-# ------------------------------------------------------------------------------------ strange data
+# ------------------------------------------------------------------------------------ unusual data
 
 
 @pytest.mark.parametrize("settings", [{}, {"exact": True}])
@@ -411,7 +411,7 @@ def test_quantities_of_any_size(size):
     want = important(product, table(N, 2))
     got = important(lambda X: size * product(X), table(N, 2))
     np.testing.assert_allclose(got.values, size * want.values, rtol=1e-9)
-    if size > 1e-150:  # squares of smaller numbers are none
+    if size > 1e-150:  # squares of smaller numbers underflow
         np.testing.assert_allclose(got.std_error, size * want.std_error, rtol=1e-6)
 
 
@@ -489,7 +489,7 @@ def test_groups_of_both_places_are_joined():
 
 
 def test_groups_need_no_levels():
-    """They are lent as they are: columns of numbers too, which have no levels as a group."""
+    """Donor values are inserted as they are, also those of numeric columns, which have no levels as a group."""
     X = table(N, 3)
     pf = important(lambda X: X[:, 0] * X[:, 1] * X[:, 2], X, groups={"two": [0, 1]}, local="all")
     assert pf.features == ("two", "x2")
@@ -540,7 +540,7 @@ def test_a_metric_beyond_what_is_kept():
 
 
 def test_weights_that_add_up_to_one_row_are_told():
-    """Frequencies that add up to 1 are one row, of which there is no error."""
+    """Frequencies that sum to 1 count as one row, for which there is no standard error."""
     pf = important(product, table(N, D), sample_weight=np.full(N, 1 / N), exact=True)
     with refused(sd.DataError, "weight"):
         pf.interval()
@@ -553,7 +553,7 @@ def test_a_metric_of_few_rows_says_how_many_it_takes():
 
 
 def test_a_maximum_takes_no_weights():
-    """Rows of weight zero are gone before; others all count for a maximum."""
+    """Rows of weight 0 are removed before; all other rows count equally for a maximum."""
     X, w = table(N, D), np.linspace(0, 2, N)
     pf = important(product, X, y=labels(X), sample_weight=w, metric="max_error")
     assert pf.baseline == pytest.approx(np.abs(labels(X) - product(X))[1:].max())
@@ -639,7 +639,7 @@ def test_models_that_fail_on_borrowed_values_name_the_column():
     X = table(N, D)
 
     def moved(Z):
-        """Return whether a row's second value is beside another first value than in X."""
+        """Return whether a row's first value differs from that of the row of X with the same second value."""
         place = np.abs(Z[:, 1:2] - X[:, 1]).argmin(axis=1)
         return Z[:, 0] != X[place, 0]
 

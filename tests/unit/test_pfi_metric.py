@@ -1,4 +1,4 @@
-"""`PFI(metric=...)`: what it asks of labels, quantities and functions, how sure it is; and importances in print."""
+"""`PFI(metric=...)`: valid labels, quantities and functions, standard errors, and printed importances."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_rows_of_one_class_are_refused(metric):
 
     with refused(sd.DataError, f"PFI(metric='{metric}'): y", "1 for all rows", "both kinds"):
         important(score, np.ones(N), metric)
-    assert not calls  # it is known before the model is asked
+    assert not calls  # the error is raised before any model call
     with refused(sd.DataError, "never are the class of P(y = yes)"):
         important(BINARY, np.full(N, "no"), metric)
     with refused(sd.DataError, "all are the class of P(y = yes)"):
@@ -200,7 +200,7 @@ def test_what_a_function_raises_stays_what_it_is_with_a_note():
     assert "90 rows" in text
 
 
-# -------------------------------------------------------------------------------- how sure it is
+# ------------------------------------------------------------------------------- standard errors
 
 
 def mean_error(y, values, sample_weight=None):
@@ -208,7 +208,7 @@ def mean_error(y, values, sample_weight=None):
 
 
 def test_rows_that_stand_for_many_have_the_error_of_many():
-    """Four times the frequency is half the error; four times the sampling weight is the same error."""
+    """Four times the frequency halves the error; four times the sampling weight leaves it unchanged."""
     one, four = np.ones(N), np.full(N, 4.0)
     again = {"metric": mean_error, "greater_is_better": False, "n_repeats": 3}
     plain = important(LINE, NUMBER, **again)
@@ -241,7 +241,7 @@ def test_the_reason_for_no_interval_is_the_true_one():
         alone.interval()
 
 
-# -------------------------------------------------------------------------------- in print
+# -------------------------------------------------------------------------------- printing
 
 
 def test_an_importance_in_print():

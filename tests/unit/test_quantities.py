@@ -1,4 +1,4 @@
-"""Quantities: closed forms equal numerical derivatives, trees are known for what they are, errors say what to do."""
+"""Quantities: closed forms against numerical derivatives, detection of piecewise constant models, and errors."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ THREE = np.array(["low", "mid", "top"])[np.digitize(TARGET, np.quantile(TARGET, 
 
 
 def fit(model, y, X=X):
-    """Fit without the complaints of models that were given no time to converge."""
+    """Fit, and ignore convergence warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X, y)
 
 
 def slopes(q, X=X):
-    """Return the local effects that DALE uses, and where they came from."""
+    """Return the local effects that DALE uses, and their source."""
     es = sd.explain(q, X, method=sd.DALE(bins=3))
     sources = {e.provenance["local_effects"] for e in es.values()}
     assert len(sources) == 1
@@ -74,7 +74,7 @@ def slopes(q, X=X):
 
 
 def numerical(q, X=X, h=2e-3):
-    """Return derivatives by a stencil of eighth order: exact to 1e-11 for what is smooth."""
+    """Return derivatives by an eighth-order stencil, accurate to 1e-11 for smooth functions."""
     stencil = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
     out = np.zeros(X.shape)
     for j, unit in enumerate(np.maximum(np.std(X, axis=0), 0.1) * h):
@@ -86,7 +86,7 @@ def numerical(q, X=X, h=2e-3):
 
 
 def assert_closed(q, X=X, rtol=1e-8):
-    """Assert that the slopes are of closed form, and right."""
+    """Assert that the slopes have a closed form and are correct."""
     found, source = slopes(q, X)
     assert source.startswith("closed form of ")
     expected = numerical(q, X)
@@ -95,7 +95,7 @@ def assert_closed(q, X=X, rtol=1e-8):
 
 
 def assert_differences(q, X=X, rtol=1e-6):
-    """Assert that the slopes are differences, and right."""
+    """Assert that the slopes are finite differences and are correct."""
     found, source = slopes(q, X)
     assert source.startswith("central differences")
     expected = numerical(q, X)
@@ -104,7 +104,7 @@ def assert_differences(q, X=X, rtol=1e-6):
 
 
 def scale_of(expected):
-    """Return each column's largest slope, or 1 where a model has none."""
+    """Return each column's largest absolute slope, or 1 if all slopes are 0."""
     largest = np.abs(expected).max(axis=0)
     return np.where(largest > 1e-9, largest, 1.0)
 
@@ -135,7 +135,7 @@ def test_generalised_linear_models_are_not_taken_for_linear(name):
     assert name not in introspection.LINEAR
     assert_closed(sd.prediction(model), standard)
     found, _ = slopes(model, standard)
-    assert np.ptp(found[:, 0]) > 0  # the link bends
+    assert np.ptp(found[:, 0]) > 0  # the link function is not linear
 
 
 SCALERS = {
@@ -196,7 +196,7 @@ def test_perceptrons_have_slopes_by_back_propagation(activation, layers):
 
 
 def without_kinks(q, h=1e-6):
-    """Return derivatives by small differences, and where both sides agree: no kink in between."""
+    """Return derivatives by small differences, and a mask: True if the one-sided differences agree (no kink)."""
     out, smooth = np.zeros(X.shape), np.ones(X.shape, dtype=bool)
     for j, unit in enumerate(np.std(X, axis=0) * h):
         step = np.zeros(3)
@@ -406,7 +406,7 @@ def test_slopes_of_log_odds_of_several_classes_survive_certainty():
     form = sklearn_models.logit_derivative(model, 0)
     far = X * 1e6
     found = form(far)
-    # Far out one other class alone is left to share what the first does not have.
+    # Far from the data, a single other class has all of the remaining probability.
     score = model.decision_function(far)[:, 1:]
     expected = model.coef_[0] - model.coef_[1:][score.argmax(axis=1)]
     np.testing.assert_allclose(found, expected, rtol=1e-9)
@@ -441,7 +441,7 @@ TREES = {
 }
 
 
-# Trees that start from another model's predictions are called, with a warning.
+# Boosting that starts from another model's predictions has no tree evaluation: the model is called, with a warning.
 @pytest.mark.filterwarnings("ignore::skedasis.TreeWarning")
 @pytest.mark.parametrize("name", TREES)
 def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
@@ -453,7 +453,7 @@ def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
     assert "detected" not in said
     with refused(sd.UnsupportedError, "DALE of 'x0'", "without derivatives", "sd.RHALE()"):
         sd.explain(model, X, 0, method="dale")
-    # The rises that a derivative cannot see are there, to the last.
+    # The effect contains all jumps, which derivatives miss.
     many = np.random.default_rng(1).uniform(X.min(axis=0), X.max(axis=0), size=(300, 3))
     for cells, bins in (("auto", sd.Optimal()), ("auto", sd.Greedy()), (sd.Uniform(10),) * 2):
         ale = sd.explain(model, many, 0, method=sd.ALE(bins=cells))
@@ -473,7 +473,7 @@ def test_trees_and_their_like_are_known_to_be_piecewise_constant(name):
     ids=["ada", "bagging", "voting", "boosting"],
 )
 def test_ensembles_of_what_bends_are_not(model):
-    # DALE takes what was found; RHALE replaces differences that do not tell the rises of its trees.
+    # DALE uses the detected differences; RHALE replaces differences that miss the jumps of the trees.
     said = local_effects(fit(model, TARGET), method="dale")
     assert said.startswith("central differences")
 
@@ -520,7 +520,7 @@ def test_a_forest_whose_last_digit_is_loose_is_found_out():
     ids=["line", "faint", "offset", "steep", "ramp", "late ramp", "jump", "waves", "rounded"],
 )
 def test_what_has_slopes_is_not_taken_for_piecewise_constant(smooth):
-    # RHALE replaces differences where so few rows do not tell how much it rises; DALE says what it was found to be.
+    # RHALE replaces differences that fail the slope check in so few rows; DALE reports what was detected.
     assert local_effects(lambda X: smooth(X[:, 0]), method="dale").startswith("central differences")
 
 

@@ -1,4 +1,4 @@
-"""Keyed hashes: uniform, independent from purpose to purpose, and the same for the same row in any guise."""
+"""Keyed hashes: uniform, independent between purposes, and equal for equal row identifiers of any type."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def test_hashes_are_uniform_and_purposes_independent(ids):
     }
     for u in drawn.values():
         assert kstest(u, "uniform").pvalue > 1e-4
-        # The lower digits too.
+        # The lower digits are uniform, too.
         assert kstest((u * 2**20) % 1, "uniform").pvalue > 1e-4
-        # Neighbours have nothing in common.
+        # Neighbours are not correlated.
         assert abs(np.corrcoef(u[1:], u[:-1])[0, 1]) < 4.5 / np.sqrt(N)
         assert len(np.unique(u)) == N
     for one, two in combinations(drawn.values(), 2):

@@ -1,4 +1,4 @@
-"""Files as people have them: other delimiters, byte order marks, decimal commas, and files that are none."""
+"""Table files: delimiters, byte order marks, decimal commas, columnar and compressed formats, and invalid files."""
 
 import importlib.util
 
@@ -133,7 +133,7 @@ FRAME = pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [0.5, np.nan, 
 
 
 def columnar(folder):
-    """Write the same table in every form."""
+    """Write the same table in every file format."""
     FRAME.to_feather(folder / "t.feather", compression="zstd")
     FRAME.to_parquet(folder / "t.pq")
     polars = pytest.importorskip("polars")
@@ -174,12 +174,12 @@ def test_tables_that_are_cut_off(tmp_path, monkeypatch, installed, name, part):
     except sd.DataError as error:
         message = str(error)
     else:
-        # A stream may end anywhere; what had been written of it is whole.
+        # A stream may end anywhere; the record batches before its end are complete.
         assert name == "stream.ipc"
         assert len(t) == 3
         return
     assert str(tmp_path / name) in message
-    # Of the first byte alone nobody can say what it was.
+    # The first byte alone does not identify the format.
     known = ("cannot be read", "truncated", "no row", "an empty file")
     assert any(words in message for words in known)
 

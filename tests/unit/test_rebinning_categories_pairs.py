@@ -1,4 +1,4 @@
-"""Other bins without the model: M-plots, steps of ordinal features, points of missing values, surfaces."""
+"""Rebinning without calling the model: M-plots, ordinal steps, points of missing values, and surfaces."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def with_gaps(seed: int = 2) -> np.ndarray:
 
 
 def gapped(rows: np.ndarray) -> np.ndarray:
-    """Return something bent, also at gaps, which count as 1.5."""
+    """Return `bent`, where missing values of the first feature count as 1.5."""
     return bent(np.c_[np.nan_to_num(rows[:, 0], nan=1.5), rows[:, 1:]])
 
 
@@ -154,7 +154,7 @@ def graded(seed: int = 0, levels: int = 8) -> pd.DataFrame:
 
 
 def staircase(rows: pd.DataFrame) -> np.ndarray:
-    """Rise by 1 a step up to grade 3, by 1 + 2 z from there on."""
+    """Increase by 1 + 0.1 z² per step up to grade 3, and by 1 + 2 z + 0.1 z² from there on."""
     g = rows["grade"].to_numpy(float)
     return g + 2.0 * np.maximum(g - 3.0, 0.0) * rows["z"].to_numpy() + 0.1 * g * rows["z"] ** 2
 
@@ -193,7 +193,7 @@ def test_steps_are_grouped_as_explaining_again_groups_them(bins, weights, kind):
 
 
 def test_groups_of_steps_are_the_best_of_all_groups():
-    """All partitions of the steps are tried, from the rows' own steps (Eq. 13, each step of width 1)."""
+    """Search all partitions of the steps, from the local effects of the rows (Eq. 13, each step of width 1)."""
     alpha, least, rows = 0.02, 60, graded()
     grade = rows["grade"].to_numpy()
     last = grade.max()
@@ -301,7 +301,7 @@ def test_a_rebinned_surface_holds_no_main_effects():
 
 
 def test_a_product_keeps_its_mixed_slope_on_any_bins():
-    """Of 3 x0 x1 the mixed slope is 3 everywhere: each cell's effect is 3 times its area."""
+    """The mixed derivative of 3 x0 x1 is 3 everywhere: each cell's effect is 3 times its area."""
     q = sd.prediction(
         lambda rows: 3 * rows[:, 0] * rows[:, 1],
         slope=lambda rows: np.c_[3 * rows[:, 1], 3 * rows[:, 0], 0 * rows[:, 0]],

@@ -1,4 +1,4 @@
-"""What went wrong once, between rooms: threads and views, memory, edges of what is shown, pairs asked for twice."""
+"""Fixed bugs that involved several modules: threads and views, outputs, memory, missing values, pairs, provenance."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def test_another_unknown_keyword_gets_the_usual_error():
 
 
 def test_every_renamed_keyword_of_a_public_function_is_refused():
-    """No public function or method has a new keyword and takes its old name without the hint."""
+    """Every public function or method with a renamed keyword rejects the old name with the hint."""
     new = set(_renamed.KEYWORDS.values())
     missing = []
     for name in sd.__all__:

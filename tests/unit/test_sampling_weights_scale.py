@@ -1,4 +1,4 @@
-"""Sampling weights have no unit: multiplied by a constant they say the same, of bins and of errors."""
+"""Sampling weights have no unit: multiplying them by a constant changes neither bins nor standard errors."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_unit_of_sampling_weights_decides_nothing(method, unit):
 
 @pytest.mark.parametrize("unit", [1.0, *UNITS])
 def test_values_of_a_single_row_have_the_scatter_of_their_neighbours(unit):
-    """Nothing is left to estimate it by, but for rounding: which was taken for a variance."""
+    """One row gives no variance estimate. A rounding error was once used as its variance."""
     X = np.random.default_rng(6).normal(size=(400, 2))
     X[:, 0] = np.round(X[:, 0] * 60)
     e = sd.explain(

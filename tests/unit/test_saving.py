@@ -1,4 +1,4 @@
-"""Results in files: every field of every result comes back with its type; opening a file runs no code."""
+"""Saved results: every field of every result is restored with its type; loading a file runs no code."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _refuse(constant: str) -> None:
 
 
 def frame() -> pd.DataFrame:
-    """Return columns of every kind: numbers with and without gaps, text, booleans, ordinals, mixed objects."""
+    """Return columns of every kind: numbers without and with missing values, text, booleans, ordinals, mixed types."""
     mixed = np.array([1, True, "1", 2.5, None, (1, "a"), 7] * 9, dtype=object)[:N]
     return pd.DataFrame(
         {
@@ -93,7 +93,7 @@ GROUPS = {"both": ["flag", "half"]}
 
 
 def model(rows: pd.DataFrame) -> np.ndarray:
-    """Return something that every column has a part in; missing numbers count as 3."""
+    """Return a function of all columns but `same`; missing numbers count as 3."""
     own = rows["mixed"].map(lambda v: len(str(v))).to_numpy(float)
     level = rows["text"].map({"<b>x</b>": 1.0, "ä ö": -1.0, "z": 0.5}).to_numpy(float)
     slope = 1.0 + 0.3 * rows["flag"].to_numpy(float) + level
@@ -148,7 +148,7 @@ def test_what_is_loaded_is_what_was_saved(name, tmp_path):
 
 
 def test_it_is_rich_what_these_results_hold():
-    """The round trip would prove nothing if the results had no levels of these types."""
+    """Check that the results contain the types that the round trip must preserve."""
     es = RESULTS["ale"]()
     kinds = [type(v).__name__ for v in es["mixed"].levels.values]
     assert sorted(kinds) == ["NoneType", "bool", "float", "int", "int", "str", "tuple"]
@@ -261,18 +261,18 @@ def test_an_array_is_kept_once_and_is_one_again():
     assert first is not third
 
 
-# ---------------------------------------------------------------------- what is no result
+# ------------------------------------------------------------- files that are not results
 
 
 class Bomb:
-    """What would run on being unpickled."""
+    """An object that fails the test when it is unpickled."""
 
     def __reduce__(self):
         return (pytest.fail, ("a file ran code",))
 
 
 def damaged(path: Any, **changes: Any) -> None:
-    """Write a good file with some of its arrays changed, or (None) left out."""
+    """Write a valid file with some of its arrays changed, or removed (None)."""
     RESULTS["rhale"]().save(path)
     with np.load(path) as file:
         arrays = {k: file[k] for k in file.files} | changes
@@ -280,7 +280,7 @@ def damaged(path: Any, **changes: Any) -> None:
 
 
 def with_header(path: Any, change: Any, result: Any = None) -> None:
-    """Write a good file with its header changed."""
+    """Write a valid file with a changed header."""
     save(everything(sd.ALE(bins=4), features="text") if result is None else result, path)
     with np.load(path) as file:
         arrays = {k: file[k] for k in file.files}
@@ -334,7 +334,7 @@ def test_headers_that_say_something_else(name, tmp_path):
 )
 def test_a_format_that_is_not_read_is_named(version, fix, tmp_path):
     path = tmp_path / "r.npz"
-    # Whatever else the header says, for other formats say other things.
+    # The rest of the header may have any content: other formats have other headers.
     with_header(path, lambda h: {"skedasis": version, "effects": [h["result"]]})
     with refused(sd.DataError, f"load: got format {version}, expected format {FORMAT}", fix):
         sd.load(path)
@@ -385,7 +385,7 @@ def test_arrays_that_claim_to_be_huge(tmp_path):
 
 
 def test_a_damaged_file_is_refused_or_read_whole(tmp_path):
-    """Whatever byte is wrong: the only errors are ours, and what is read is what was written."""
+    """A damaged byte or a cut leads to DataError, or to the result that was written."""
     path, broken = tmp_path / "r.npz", tmp_path / "broken.npz"
     want = everything(sd.ALE(bins=3), features="text")
     want.save(path)

@@ -1,4 +1,4 @@
-"""Partitions by their risk: the optimum, its noise, and edges moved to the very row."""
+"""Partitions by penalized likelihood: the optimum, the noise estimate, and edges refined to single rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def in_cells(shape, m, most, seed, *, weighted):
 
 
 def as_points(rows):
-    """Return the moments of cells, row by row."""
+    """Return the moments of cells, computed directly from their rows."""
     parts = []
     for x, d, w in rows:
         n = w.sum()
@@ -75,7 +75,7 @@ def as_points(rows):
     weighted=st.booleans(),
 )
 def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
-    """Small tails make bins cheap, so that many are found; they are what is tried, not how they are measured."""
+    """Small tail factors make bins cheap, so that many are found. Here they are given, not estimated."""
     rows, points, near = in_cells(shape, m, most, seed, weighted=weighted)
     plain = Rows(rows, near, tails, linear=linear)
     noise = Noise(points.x, near, tails)
@@ -88,7 +88,7 @@ def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_partition_of_many_cells_costs_less(shape, seed):
-    """More cells than one block of sums holds, and slopes with an offset that plain sums would drown in."""
+    """More cells than one block of sums, and x and slopes with an offset that would make plain sums inaccurate."""
     rows, points, near = in_cells(shape, 70, 3, seed, weighted=False)
     plain = Rows(rows, near, 0.3)
     noise = Noise(points.x, near, 0.3)
@@ -117,7 +117,7 @@ def test_without_an_axis_there_are_no_lines():
 def test_bins_hold_enough_rows():
     rng = np.random.default_rng(0)
     x = np.sort(rng.uniform(size=60))
-    d = np.where(x < x[3], 50.0, 0.0) + 0.1 * rng.normal(size=60)  # three rows of their own
+    d = np.where(x < x[3], 50.0, 0.0) + 0.1 * rng.normal(size=60)  # three rows with another mean
     rows = [(x[i : i + 1], d[i : i + 1], np.ones(1)) for i in range(60)]
     points = as_points(rows)
     noise = Noise(points.x, np.full(60, 0.01), 1.0)
@@ -130,12 +130,12 @@ def test_bins_hold_enough_rows():
     )
 
 
-# ------------------------------------------------------------------------------- the noise
+# -------------------------------------------------------------------------- noise estimate
 
 
 @pytest.mark.parametrize("rows", [1, 40])
 def test_noise_is_seen_past_jumps_slopes_and_outliers(rows):
-    """The scatter of rows about μ is known: 0.5 on the left, 2 on the right."""
+    """The standard deviation of rows about μ is known: 0.5 on the left, 2 on the right."""
     rng = np.random.default_rng(0)
     n = 200 * rows
     x = np.sort(rng.uniform(size=n))
@@ -144,14 +144,14 @@ def test_noise_is_seen_past_jumps_slopes_and_outliers(rows):
     d[:: n // 5] += 1e4
     cell = np.minimum(np.arange(n) // rows, 199)
     noise = Noise.of(cell_moments(x, d, np.ones(n), cell, 200), 0.0)
-    # Medians of 50 gaps, of which 3 are an outlier's, are right to a third or so.
+    # Medians of 50 differences, 3 of them with an outlier, are accurate to about a third.
     assert np.sqrt(noise.variance[:70].mean()) == pytest.approx(0.5, rel=0.4)
     assert np.sqrt(noise.variance[-70:].mean()) == pytest.approx(2.0, rel=0.4)
-    assert 1.0 <= noise.tails < 2.0  # five outliers are heavy tails, and no more
+    assert 1.0 <= noise.tails < 2.0  # five outliers raise the tail factor only slightly
 
 
 def test_heavy_tails_are_noticed():
-    """Deviances of normal rows need no more than their price; those of Student's t with 3 degrees of freedom do."""
+    """The tail factor is near 1 for normal rows and larger for Student's t with 3 degrees of freedom."""
     rng = np.random.default_rng(1)
     x = np.arange(250.0)
     cell = np.arange(250)
@@ -192,7 +192,7 @@ def test_a_lone_outlier_is_no_bin_wherever_it_lies(at):
     points = cell_moments(np.arange(120.0), d, np.ones(120), np.arange(120), 120)
     noise = Noise.of(points, 0.0)
     assert noise.variance.max() < 10
-    # Cut, it is still the farthest of all: at an end it may tip the scales for a bin that it belongs to.
+    # The clipped value is still the most extreme one: near an end of the axis it may cause one more bin.
     assert len(likelihood_partition(noise.clip(points), noise, PenalizedLikelihood()).trend) <= (
         1 if at == 60 else 2
     )
@@ -205,7 +205,7 @@ def test_a_place_between_cells_has_the_noise_of_the_nearest():
     assert noise.variance_at(CellMoments(one, one, one, at)).tolist() == [1, 1, 2, 2, 2, 3, 3]
 
 
-# ------------------------------------------------------------------------- merged and moved
+# --------------------------------------------------------- merging cells and refining edges
 
 
 @law(seed=st.integers(0, 2**32 - 1), m=st.integers(2, 12), weighted=st.booleans())
@@ -227,7 +227,7 @@ def test_cells_merged_are_the_cells_of_their_rows(seed, m, weighted):
 
 
 def quantile_cells(x, k):
-    """Return k cells of as many rows each."""
+    """Return k cells with equal numbers of rows."""
     return Cells(np.concatenate([[x[0]], x[len(x) // k :: len(x) // k][: k - 1], [x[-1]]]))
 
 
@@ -243,7 +243,7 @@ def test_an_edge_moves_to_the_best_of_all_places_between_two_rows(seed):
         cells, np.array([0, near, 20]), (x, d, None), PenalizedLikelihood(linear=False), "frequency"
     )
     assert len(got.edges) == 3
-    # The noise hardly matters for so many rows: its share is that of three.
+    # The prior noise has a weight of only three rows, so it barely matters for this many rows.
     noise = np.full(120, 0.25)
     rows = [(x[i : i + 1], d[i : i + 1], np.ones(1)) for i in range(120)]
     one = Rows.__new__(Rows)
@@ -261,7 +261,7 @@ def test_an_edge_moves_to_the_best_of_all_places_between_two_rows(seed):
 
 @pytest.mark.parametrize("n", [400, 3000])
 def test_edges_lie_exactly_where_slopes_jump(n):
-    """Between the two rows on either side of the jump, whatever the cells were."""
+    """The edge is midway between the two rows around the jump, whatever the cells were."""
     rng = np.random.default_rng(n)
     x = np.sort(rng.normal(size=n))
     at = [-0.7, 0.1, 0.4]
@@ -284,7 +284,7 @@ def test_edges_between_rows_stay():
 
 
 def test_very_many_bins_stay_where_they_are():
-    """As many bins as cells: looking at all their rows would take memory that grows with the square of the bins."""
+    """With as many bins as cells, refining all edges would need memory quadratic in the number of bins."""
     x = np.linspace(0, 1, 20_000)
     cells = quantile_cells(x, 250)
     kept = np.arange(len(cells.edges))

@@ -1,4 +1,4 @@
-"""What stands behind a Tab, as the shells ask for it."""
+"""Tab completion, in the form in which shells request it."""
 
 import pandas as pd
 import pytest
@@ -26,7 +26,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def offered(folder, line, shell="bash"):
-    """Return what is offered at the end of a line."""
+    """Return the completions at the end of a command line."""
     asked = {
         "_SKEDASIS_COMPLETE": f"complete_{shell}",
         "COMP_WORDS": line,

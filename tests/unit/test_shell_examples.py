@@ -1,4 +1,4 @@
-"""Every example of `--help` and of the guide to the shell is run as it is written; and JSON is what the docs say."""
+"""Run every example of `--help` and of the command-line guide as written, and compare JSON with its documentation."""
 
 import importlib
 import json
@@ -57,13 +57,13 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, monkeypatch):
-    # Completion is written for the shell that calls, and tests may be called by none that has any.
+    # Completion scripts depend on the calling shell, and tests may run without a supported one.
     monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
     yield from shell_files.entered(made, monkeypatch)
 
 
 def run(line):
-    # As a reader would take it: what stands behind # is a remark.
+    # Text after # is a comment, as in a shell.
     words = shlex.split(line, comments=True)
     return CliRunner().invoke(app, words[1:], env={"COLUMNS": "120"}, prog_name="skedasis")
 
@@ -241,7 +241,7 @@ def test_what_json_does_not_know():
     json.dumps(jsonable(value), allow_nan=False)
 
 
-# ------------------------------------------------------------------------------------- what is given
+# ------------------------------------------------------------------------------------------- options
 
 
 def table(name):
@@ -305,7 +305,7 @@ def test_a_sample_is_seeded_and_said(folder):
 
 
 def test_a_booster_gets_its_columns_in_its_order(folder):
-    # The file's columns stand in another order, and there are others among them.
+    # The file has its columns in another order, and additional columns.
     frame = shell_files.houses()
     frame[frame.columns[::-1]].to_csv("turned.csv", index=False)
     there = document("skedasis effect model.txt houses.csv age size")["results"]
@@ -396,7 +396,7 @@ def test_rows_without_a_label(folder):
     said = document("skedasis effect my:clf holes.csv age --quantity likelihood --target sold")
     assert said["rows"] == {"read": 160, "without_label": 10, "used": 150}
     assert "left out 10 rows without a sold" in said["notes"][0]
-    # Where labels are no part of the quantity, these rows count.
+    # Quantities that do not use labels include these rows.
     said = document("skedasis effect my:clf holes.csv age --target sold")
     assert said["rows"]["used"] == 160
 
@@ -425,7 +425,7 @@ def test_datasets_are_written(folder):
     run("skedasis datasets running_example --sample 30 --random-state 2 -o r.csv")
     made = sd.datasets.SYNTHETIC["running_example"]
     X = made.sample(30, 2)
-    # By Python's own reading: that of older pandas may miss the last bit.
+    # Python's float() is exact; the parser of older pandas may be off by the last bit.
     drawn = pd.read_csv("r.csv", dtype=str)
     np.testing.assert_array_equal(drawn[["x1", "x2", "x3"]].to_numpy(float), X)
     np.testing.assert_array_equal(drawn["f"].to_numpy(float), made.f(X))
@@ -458,7 +458,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
         seen.update(options, model=model, X=X, y=y, path=path)
         return SimpleNamespace(path=path, effects={})
 
-    # By its module: `skedasis.report` is the function once somebody has asked for it.
+    # Patch the module by its path: `skedasis.report` is the function after its first use.
     monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "report", build)
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (

@@ -1,4 +1,4 @@
-"""Hostile names, models and files in the shell: nothing raw on a terminal, no traceback, nothing written over."""
+"""Hostile names, models and files: no control codes on a terminal, no tracebacks, no input file overwritten."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def refused(*args, code=2):
     return " ".join(done.stderr.split())
 
 
-# ------------------------------------------------------------------------------------ raw orders
+# --------------------------------------------------------------------------------- control codes
 
 
 def test_what_is_visible():
@@ -146,7 +146,7 @@ def test_no_order_reaches_the_terminal(folder, args, code):
     assert done.exit_code == code, done.output
     assert not ORDERS.search(done.output), repr(done.output)
     assert "\\x1b" in done.output
-    # What looks like markup, or like an emoji, is what it is.
+    # Text that looks like markup or like an emoji code is printed as it is.
     if EVIL in args and code == 0 and args[0] == "effect":
         assert "[/][red]:smile:" in "".join(done.output.replace("│", "").split())
 
@@ -196,7 +196,7 @@ def test_debug_does_not_change_exit_codes(folder):
 
 
 def test_standard_output_is_the_documents_alone(folder):
-    # C and programs that a model starts write to the same place as Python, but not by its way.
+    # C code and child processes of a model write to the file descriptor, not through sys.stdout.
     done = subprocess.run(
         [*COMMAND, "effect", "enemy:prints", "d.csv", "a", "--json"],
         capture_output=True,
@@ -265,7 +265,7 @@ def test_models_are_not_written_over(folder):
     shutil.copy("model.skops", "copy.json")
     assert "an input file" in refused("effect", "copy.json", "d.csv", "a", "-o", "copy.json")
     shutil.copy("d.csv", "s-a.csv")
-    # The names of several files are only known in the end.
+    # With several results, the names of the files are known only at the end.
     assert "an input file" in refused("effect", "enemy:first", "s-a.csv", "a", "b", "-o", "s.csv")
     assert Path("s-a.csv").read_bytes() == Path("d.csv").read_bytes()
     shutil.copy("d.csv", "page.html")
@@ -286,7 +286,7 @@ def test_a_file_of_lightgbm_that_is_cut_anywhere(folder):
     places += range(last, len(raw) - 2)
     for place in places:
         if end <= place < last:
-            continue  # a whole model, as it is written from other languages
+            continue  # a complete model, as other languages write it
         Path("cut.txt").write_bytes(raw[:place])
         assert "cut off" in refused("effect", "cut.txt", "houses.csv", "age"), place
 
@@ -295,7 +295,7 @@ def test_a_file_of_lightgbm_that_is_cut_anywhere(folder):
 def test_a_pipe_is_no_model(folder):
     if not Path("pipe.txt").exists():
         os.mkfifo("pipe.txt")
-    assert "pipe" in refused("effect", "pipe.txt", "d.csv", "a")  # instead of waiting for ever
+    assert "pipe" in refused("effect", "pipe.txt", "d.csv", "a")  # instead of waiting forever
 
 
 @pytest.mark.parametrize("weights", ["neg", "gap", "zero", "text", "endless"])
@@ -324,7 +324,7 @@ def test_numbers_that_are_out_of_range(folder):
         assert option[0] in refused("effect", "enemy:first", "d.csv", "a", *option)
 
 
-# ------------------------------------------------------------------------------------- newcomers
+# --------------------------------------------------------------- suggestions and readable output
 
 
 def test_names_that_may_have_been_meant(folder):
@@ -412,7 +412,7 @@ def test_tables_fit_their_terminal(folder, columns):
         table = done.stdout.split("\n\n")[0] if columns > 100 else done.stdout
         lines = [line for line in table.splitlines() if not re.match(r"\w+: ", line)]
         assert max(map(cell_len, lines)) <= columns
-        if columns >= 80:  # no heading is torn
+        if columns >= 80:  # headings are not wrapped
             for word in ("Likelihood-PFI", "Entropy-PFI") if args[0] == "importance" else ("rows",):
                 assert word in done.stdout
 
@@ -421,7 +421,7 @@ def test_tables_fit_their_terminal(folder, columns):
 
 
 def same(table, want, value):
-    """Compare bit for bit: text of a float is read as the same float."""
+    """Compare exactly: the text of a float is read back as the same float."""
     np.testing.assert_array_equal(np.array(table["value"], float), want.value)
     np.testing.assert_array_equal(np.array(table["heterogeneity"], float), want.heterogeneity)
     assert value == want.importance

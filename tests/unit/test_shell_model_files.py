@@ -1,4 +1,4 @@
-"""Models in files: what is read, what is refused, and that no code runs that nobody vouched for."""
+"""Model files: which are read, which are rejected, and that no untrusted code runs."""
 
 import gzip
 import io
@@ -30,7 +30,7 @@ TREES = "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"
 
 
 class Hostile:
-    """What writes a file as soon as it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, mark):
         self.mark = str(mark)
@@ -73,7 +73,7 @@ def bytes_of(kind, mark):
         made = io.BytesIO()
         joblib.dump(Hostile(mark), made, compress=3)
         return made.getvalue()
-    if kind == "zip":  # as torch.save writes it
+    if kind == "zip":  # the format of torch.save
         made = io.BytesIO()
         with zipfile.ZipFile(made, "w") as archive:
             archive.writestr("archive/data.pkl", raw)
@@ -101,13 +101,13 @@ def test_a_hostile_pickle_is_not_loaded_whatever_it_is_called(folder, kind, suff
         lambda: sd.explain(file, X, 0),
         lambda: sd.prediction(file),
     ):
-        # Where a library is missing, that is said instead.
+        # UnsupportedError, if the library that reads this suffix is not installed.
         with pytest.raises((sd.DataError, sd.UnsupportedError)):
             ask()
     done = effect(file)
     assert done.exit_code == 2, done.output
     assert "Traceback" not in done.output
-    # As data it is not loaded either, nor as a result.
+    # It is not loaded as data or as a result, either.
     as_data = CliRunner().invoke(app, ["effect", "m:o", str(file), "a"])
     assert as_data.exit_code in (1, 2)
     with pytest.raises(Exception):  # noqa: B017, PT011 - whatever is wrong with it
@@ -126,7 +126,7 @@ def test_the_flag_does_not_make_a_pickle_of_other_files(folder, suffix):
 
 @pytest.mark.parametrize("suffix", [".pkl", ".pickle", ".joblib"])
 def test_with_the_flag_it_runs(folder, suffix):
-    # What the flag's help says of itself is true.
+    # The warning in the help of the flag is true.
     file, mark = folder / f"model{suffix}", folder / "mark"
     file.write_bytes(bytes_of("pickle", mark))
     effect(file, "--trust-pickle")
@@ -136,7 +136,7 @@ def test_with_the_flag_it_runs(folder, suffix):
 
 
 def test_a_hostile_table_in_a_skops_file(folder):
-    # skops keeps objects as a schema; one that names a function to call is listed, not called.
+    # skops stores objects as a schema. A schema that names a function to call is reported; the function is not called.
     skops_io.dump(LINEAR, "m.skops")
     with zipfile.ZipFile("m.skops") as old:
         parts = {n: old.read(n) for n in old.namelist()}
@@ -186,14 +186,14 @@ def test_a_pickle_of_what_is_not_here(folder):
     )
     (folder / "kiln.py").rename(folder / "moved.txt")
     assert "kiln" in refusal("m.pkl", "--trust-pickle")
-    # From the folder that holds the module it is found.
+    # In the folder of the module, the class is found.
     (folder / "moved.txt").rename(folder / "kiln.py")
     (folder / "rows.csv").write_text("a,b\n" + "\n".join(f"{a},{b}" for a, b in X))
     done = effect("m.pkl", "--trust-pickle", "--method", "pdp")
     sys.modules.pop("kiln", None)
     assert done.exit_code in (0, 1), (
         done.output
-    )  # it takes arrays, and gets a frame: its own matter
+    )  # the model expects arrays and gets a frame: its own error
     assert "kiln" not in done.stderr
 
 
@@ -232,7 +232,7 @@ def test_unknown_types_are_listed_and_refused_unless_named(folder):
     assert f"--trust {TREES}" in line
     with refused(sd.DataError, "types that skops does not know", TREES):
         load_model("m.skops", trust=["other.Type"])
-    # What is named beside it does no harm, and a file that needs nothing takes it, too.
+    # Further types in `trust` do no harm, also for a file without unknown types.
     for trust in ([TREES], [TREES, "other.Type"]):
         np.testing.assert_array_equal(load_model("m.skops", trust).predict(X), BOOSTED.predict(X))
     assert effect("m.skops", "--trust", TREES).exit_code == 0
@@ -291,7 +291,7 @@ def test_without_torch_its_extra_is_named(folder, monkeypatch):
     assert "skedasis[torch]" in refusal("m.pt", "--trust-pickle")
 
 
-# ------------------------------------------------------------------------- files that are no models
+# ------------------------------------------------------------------------ files that are not models
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

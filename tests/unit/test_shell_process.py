@@ -1,4 +1,4 @@
-"""The real command in real processes: exit codes, streams, pipes, terminals, Ctrl-C, and how soon it is there."""
+"""The command in separate processes: exit codes, streams, pipes, terminals, Ctrl-C, and start-up time."""
 
 import json
 import os
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_at_once(folder):
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stderr.readline().strip() == "asked"  # the model is at work
+        assert process.stderr.readline().strip() == "asked"  # the model is running
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=20)
@@ -219,7 +219,7 @@ def test_a_pipe_gets_no_colours(folder, terminal):
 
 
 def in_terminal(folder, *args, **env):
-    """Run in a terminal, and return what it shows."""
+    """Run in a terminal, and return the exit code and the output."""
     main, side = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, *args],
@@ -235,7 +235,7 @@ def in_terminal(folder, *args, **env):
         while True:
             try:
                 part = os.read(main, 65536)
-            except OSError:  # the other side is closed
+            except OSError:  # the other end is closed
                 break
             if not part:
                 break
@@ -264,7 +264,7 @@ def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder, off):
     assert b"PDP of a on prediction" in shown
 
 
-# --------------------------------------------------------------------------------------------- speed
+# ------------------------------------------------------------------------------------- start-up time
 
 
 PLAIN = """
@@ -283,8 +283,8 @@ app()
 
 
 def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path):
-    # Nearly all of the time is that of typer and rich, on any machine; ours is the rest. The processor's time, not the
-    # clock's: other programs may be at work. Byte code is kept between the runs, as it is for users.
+    # On any machine, typer and rich take nearly all of the time. CPU time is measured, because other programs may slow
+    # down the clock time. Byte code is cached between the runs, as it is for users.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
 
@@ -297,14 +297,14 @@ def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path)
     plain = (sys.executable, "-c", PLAIN, "--help")
     for args in (["--help"], ["effect", "--help"], ["--version"]):
         runs = [(seconds(*COMMAND, *args), seconds(*plain)) for _ in range(4)]
-        # The two of a run are measured one after the other, when the machine is equally busy. The first run compiles.
+        # Both times of a run are measured one after the other, under similar load. The first run compiles byte code.
         assert min(ours / theirs for ours, theirs in runs[1:]) < 3.5, (args, runs)
 
 
 def test_the_console_script_is_the_same(folder):
     script = Path(sys.executable).with_name("skedasis")
     if not script.exists():
-        pytest.skip("the package is not installed with its script")
+        pytest.skip("the console script of the package is not installed")
     done = subprocess.run(
         [script, "--version"], capture_output=True, text=True, check=True, cwd=folder
     )

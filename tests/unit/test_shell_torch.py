@@ -1,4 +1,4 @@
-"""Programs that `torch.export.save` wrote: read without their pickles, and refused where there is more in them."""
+"""Files of `torch.export.save`: read without unpickling, and rejected if they could run code."""
 
 import io
 import json
@@ -64,7 +64,7 @@ def values(torch, module, rows=X):
 
 
 def altered(path, change):
-    """Write the archive anew, with a change of its parts by name."""
+    """Rewrite the archive after a change of its parts, a dict by name."""
     with zipfile.ZipFile(path) as old:
         parts = {name.partition("/")[2]: old.read(name) for name in old.namelist()}
     change(parts)
@@ -77,7 +77,7 @@ def altered(path, change):
 
 
 def said(change):
-    """Change what the program says of itself."""
+    """Return a change of the JSON description of the program."""
 
     def all_of(parts):
         name = next(n for n in parts if n.startswith("models/"))
@@ -214,11 +214,11 @@ def test_what_could_run_code_is_refused(file, change, word):
 
 
 def test_torch_itself_would_run_it(torch, file):
-    # Why the archive is looked at: the same file, read by torch alone or with the flag, runs the pickle.
+    # Why the archive is inspected: read by torch itself, as with the flag, the same file runs the pickle.
     mark = file.with_name("mark")
     altered(file, lambda parts: poison_weight(parts, mark))
     with pytest.raises(sd.DataError):
-        load_model(file, pickle=True)  # it holds no weight, but by then its code has run
+        load_model(file, pickle=True)  # it contains no weight, but its code has already run
     assert mark.exists()
 
 

@@ -1,4 +1,4 @@
-"""Whether slopes tell how much a quantity rises: bins asked for by name, several outputs and models."""
+"""The check of slopes against differences of a quantity: given bins, multi-output and multi-model explanations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_the_check_compares_the_result_s_own_bins():
         bends, X, 0, method=sd.DALE(bins=sd.Edges([-1, -0.3, 0.6, 1])), heterogeneity_rows=0
     )
     edges, x = np.array([-1, -0.3, 0.6, 1]), X[:, 0]
-    # All rows, from the definition; the library asks for 512 of them.
+    # From the definition, with all rows; the library checks 512 of them.
     off = np.zeros(3)
     for k in range(3):
         rows = X[(x >= edges[k]) & (x < edges[k + 1])]
@@ -62,7 +62,7 @@ def test_several_models_say_what_the_check_found():
 
 
 def test_given_slopes_stay_although_those_of_another_model_do_not_match():
-    """Slopes of ranks follow the density of the data: where no slopes are given beside them they are replaced."""
+    """Slopes of ranks follow the density of the data. They are replaced unless another model has given slopes."""
     Z = np.column_stack([np.exp(2 * np.random.default_rng(1).normal(size=2000)), X[:, 1]])
     quantiles = np.quantile(Z[:, 0], np.linspace(0, 1, 1000))
     ranks = sd.prediction(lambda Z: np.interp(Z[:, 0], quantiles, np.linspace(-2, 2, 1000)))

@@ -1,4 +1,4 @@
-"""Errors, intervals and resampled rows of surfaces: what they are, what they are not, and what is refused."""
+"""Standard errors, intervals and resampled rows of surfaces, and invalid requests for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDERS = {"c": list("uvwx"), "d": list("pqr")}
 
 
 def frame(n: int = 400, seed: int = 0, dependence: float = 0.5) -> pd.DataFrame:
-    """Return two numbers and two texts of unequal shares, and what makes rows differ."""
+    """Return two numeric columns, two text columns with unequal level frequencies, and e, which makes rows differ."""
     rng = np.random.default_rng(seed)
     a = rng.uniform(-1, 1, n)
     c = rng.choice(list("uvwx"), n, p=[0.4, 0.3, 0.2, 0.1])
@@ -33,7 +33,7 @@ def frame(n: int = 400, seed: int = 0, dependence: float = 0.5) -> pd.DataFrame:
 
 
 def joint(X: Any) -> np.ndarray:
-    """Return a quantity in which every two features go together, differently from row to row."""
+    """Return a quantity in which every two of the features a to d interact, with a strength that depends on the row."""
     c = X["c"].map({"u": 0.0, "v": 1.0, "w": 3.0, "x": 6.0}).to_numpy(float)
     d = X["d"].map({"p": 0.0, "q": 2.0, "r": -1.0}).to_numpy(float)
     a, b, e = (X[k].to_numpy(float) for k in "abe")
@@ -43,7 +43,7 @@ def joint(X: Any) -> np.ndarray:
 
 
 def alone(X: Any) -> np.ndarray:
-    """Return a quantity in which no two features go together, far from zero."""
+    """Return a quantity without interactions, far from zero."""
     c = X["c"].map({"u": 0.0, "v": 1.1, "w": 3.3, "x": 6.7}).to_numpy(float)
     d = X["d"].map({"p": 0.1, "q": 2.3, "r": -1.9}).to_numpy(float)
     return np.sin(X["a"]).to_numpy() + np.exp(X["b"]).to_numpy() + c + d + 1e4
@@ -113,7 +113,7 @@ def test_resampled_rows_are_the_method_on_these_rows(kind, weighted):
     for one, got in zip(counts, found, strict=True):
         want = explained(kind, times(one, X))
         np.testing.assert_allclose(got, want.value, rtol=0, atol=1e-12 * np.abs(s.value).max())
-    # The weights themselves give the surface itself.
+    # The weights of the rows themselves give the surface itself.
     np.testing.assert_allclose(
         s.resampled(np.ones(len(X)) if weights is None else weights)[0],
         s.value,
@@ -147,7 +147,7 @@ def test_a_surface_on_other_bins_is_resampled_there():
     assert np.isfinite(s.std_error).all()
 
 
-# ------------------------------------------------------------------------------------- errors
+# ---------------------------------------------------------------------------- standard errors
 
 
 @each
@@ -210,7 +210,7 @@ def test_cells_of_one_row_borrow_and_nothing_else_is_lost():
 
 
 def test_the_nearest_cell_lends_its_variance():
-    """Two cells: of many rows, and of one row. Without shares to be uncertain about the errors are known."""
+    """Two cells, with 50 rows and with one row. Cell frequencies have no influence here, so the errors are known."""
     many = np.column_stack([np.full(50, 0.25), np.full(50, 0.25), np.tile([-1.0, 1.0], 25)])
     X = np.vstack([many, [[0.75, 0.75, 0.0]]])
 
@@ -219,7 +219,7 @@ def test_the_nearest_cell_lends_its_variance():
 
     edges = sd.Edges([0.0, 0.5, 1.0])
     s = sd.explain(product, X, (0, 1), method=sd.ALE(bins=edges, empty=None), progress=False)
-    # Double differences are x2 / 4: zero on average, so that shares do not matter.
+    # Double differences are x2 / 4: zero on average, so that cell frequencies do not matter.
     variance = 50 / 49 / 16
     assert s.cells.std_error[0, 0] == pytest.approx(np.sqrt(variance / 50))
     unit = [_unit(s, i, j) for i, j in ((0, 0), (1, 1))]
@@ -228,7 +228,7 @@ def test_the_nearest_cell_lends_its_variance():
 
 
 def _unit(s: Any, i: int, j: int) -> np.ndarray:
-    """Return the surface of a double difference of 1 in one cell."""
+    """Return the surface of a double difference of 1 in one cell and 0 in the others."""
     from skedasis.results.build.pairs import second_order
 
     delta = np.zeros((2, 2))
@@ -324,7 +324,7 @@ def test_moments_drawn_again_spread_as_rows_do(kind):
     lower, upper = apart.interval(method="bootstrap", replicates=2000)
     np.testing.assert_allclose((upper - lower) / 2 / s.std_error, 1.96, rtol=0.12)
     rows, moments = (t.interval(0.9, "bootstrap", simultaneous=True) for t in (s, apart))
-    # Points that were drawn alone do not know that they go together.
+    # Points drawn independently ignore their correlation: the band is wider.
     wider = 1.4 if kind.startswith("pdp") else 1.1
     ratio = (moments[1] - moments[0]) / (rows[1] - rows[0])
     assert 0.88 < np.median(ratio) < wider
@@ -480,7 +480,7 @@ def test_saved_and_loaded(kind, tmp_path):
 
 @each
 def test_files_of_earlier_versions_are_read(kind, tmp_path):
-    """They hold neither the rows' double differences nor their joint moments; two numbers need none."""
+    """They lack the double differences of rows and joint moments, which two numeric features do not need."""
     s = explained(kind, frame(100))
     s.save(tmp_path / "s.npz")
     with np.load(tmp_path / "s.npz") as file:

@@ -1,4 +1,4 @@
-"""Models with threads of their own: kept to one while several threads of ours call them, and set free again."""
+"""Models with their own threads: limited to one while several threads of skedasis call them, and then restored."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ X = np.random.default_rng(0).normal(size=(3_000, 3))
 
 @pytest.fixture(autouse=True)
 def four():
-    """Four threads for every library, whatever the machine and its environment."""
-    assert HistGradientBoostingRegressor  # which has loaded OpenMP
+    """Let every library use four threads, whatever the machine and its environment."""
+    assert HistGradientBoostingRegressor  # its import has loaded OpenMP
     with threadpool_limits(4):
         yield
 
@@ -42,7 +42,7 @@ def in_a_thread(work):
 
 
 class Watched:
-    """A function that notes, in each of its larger calls, how many threads libraries would take."""
+    """A function that records, in each of its larger calls, how many threads libraries would use."""
 
     def __init__(self):
         self.seen = []
@@ -64,7 +64,7 @@ def explained(model, n_jobs, memory="60KB", **options):
     return sd.explain(model, X, 0, method=sd.ALE(bins=5), memory=memory, n_jobs=n_jobs, **options)
 
 
-# ------------------------------------------------------------------------------------ what libraries do
+# ---------------------------------------------------------------------------------- limits of libraries
 
 
 def test_libraries_take_one_thread_in_each_of_ours():
@@ -81,7 +81,7 @@ def test_libraries_take_one_thread_in_each_of_ours():
 
 @pytest.mark.parametrize(("threads", "memory"), [(1, "60KB"), (1, "1GB"), (2, "1GB")])
 def test_one_thread_of_ours_leaves_the_model_all_of_its_own(threads, memory):
-    """Also where more were asked for, and there is only one batch to work on."""
+    """Also with `n_jobs=2`, if there is only one batch."""
     model = Watched()
     e = explained(model, n_jobs=threads, memory=memory)
     assert model.numbers("blas") == {4}
@@ -112,12 +112,12 @@ def test_it_can_be_entered_again():
     with one_thread_each():
         with one_thread_each():
             assert pools("blas") == {1}
-        assert pools("blas") == {1}  # the outer one is still at work
+        assert pools("blas") == {1}  # the outer one is still active
     assert pools("blas") == {4}
 
 
 def test_two_explanations_at_once_share_it():
-    """The first to end must not set the other's model free."""
+    """The limit stays until the last explanation ends."""
     first, last = threading.Event(), threading.Event()
     seen = []
 
@@ -144,7 +144,7 @@ def test_two_explanations_at_once_share_it():
 
 
 def test_a_model_may_explain_another_one():
-    """As a surrogate might: our threads in a thread of ours."""
+    """As a surrogate model might: worker threads are started from a worker thread."""
     inner = Watched()
 
     def outer(Z):
@@ -196,11 +196,11 @@ def test_what_fails_half_way_is_put_back(monkeypatch):
     assert pools("blas") == {4}
 
 
-# ----------------------------------------------------------------------------------------- libraries
+# ----------------------------------------------------------------------- estimators, torch, LightGBM
 
 
 class Crew(RegressorMixin, BaseEstimator):
-    """Works as forests do: joblib's threads, one for each job."""
+    """Predicts as forests do, with joblib threads, one for each job."""
 
     n_features_in_ = 3
 
@@ -219,7 +219,7 @@ class Crew(RegressorMixin, BaseEstimator):
 
         def job(part):
             if len(X) > 64:
-                # Two jobs that wait for one another never meet if they come one by one.
+                # Two jobs that wait for each other meet only if they run at the same time.
                 self.met.append(_meets(barrier))
             return bent(part)
 

@@ -1,4 +1,4 @@
-"""Dates, times and durations: continuous features whose model gets the column's own type."""
+"""Dates, times and durations: continuous features, passed to the model in the column's own type."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ OTHER = RNG.normal(size=N)
 
 
 def moments(unit="us"):
-    """Return the moments, in no order."""
+    """Return the moments in random order."""
     return MOMENTS[MOVED].astype(f"M8[{unit}]")
 
 
 def clock(values):
-    """Return Python's times of day of moments."""
+    """Return the times of day of moments, as Python objects."""
     return [v.time() for v in values.astype("M8[us]").tolist()]
 
 
@@ -44,12 +44,12 @@ INDIA = dt.timezone(dt.timedelta(hours=5, minutes=30))
 
 
 def zoned_moments(tz):
-    """Return Python's objects of the moments in a time zone. Summer time begins in Berlin on 2020-03-29."""
+    """Return the moments in a time zone, as Python objects. Summer time begins in Berlin on 2020-03-29."""
     return [v.replace(tzinfo=dt.UTC).astimezone(tz) for v in moments().tolist()]
 
 
 def pandas_columns():
-    """Return columns of pandas by name."""
+    """Return pandas columns by name."""
     t = pd.Series(moments("ns"))
     zoned = t.dt.tz_localize("UTC")
     return {
@@ -73,7 +73,7 @@ def pandas_columns():
 
 
 def polars_columns():
-    """Return columns of Polars by name."""
+    """Return Polars columns by name."""
     t = pl.Series(moments())
     return {
         "date": t.cast(pl.Date),
@@ -86,7 +86,7 @@ def polars_columns():
 
 
 def arrow_columns():
-    """Return columns of Arrow by name."""
+    """Return Arrow columns by name."""
     t = pa.array(moments())
     since = pa.array(moments() - START)
     return {
@@ -112,7 +112,7 @@ FRAMES = [
 
 
 def numbers(frame):
-    """Return column t in days, by the library's own plain objects, and not by ours."""
+    """Return column t in days, from the Python objects of its library, without the conversion under test."""
     found = []
     for v in nw.from_native(frame, eager_only=True).get_column("t").to_list():
         if isinstance(v, dt.timedelta):
@@ -128,7 +128,7 @@ def numbers(frame):
 
 
 def kind_of(frame):
-    """Return the type of column t in its library."""
+    """Return the native type of column t."""
     native = frame["t"]
     return native.type if isinstance(frame, pa.Table) else native.dtype
 
@@ -139,7 +139,7 @@ def other(frame):
 
 
 class Watching:
-    """A model that computes with the column as it is, and looks at its type and its values."""
+    """A model that uses the column as it is, checks its type and records its values."""
 
     def __init__(self, frame):
         self.kind, self.container = kind_of(frame), type(frame)
@@ -153,7 +153,7 @@ class Watching:
         return 3.0 * days + np.sin(days / 20.0) * other(X)
 
 
-# ------------------------------------------------------------------------------ what the model gets
+# ------------------------------------------------------------------------- rows passed to the model
 
 
 @pytest.mark.parametrize("X", FRAMES)
@@ -166,10 +166,10 @@ def test_an_effect_is_that_of_the_same_days_as_numbers(X, method):
     want = sd.explain(
         lambda X: 3 * X[:, 0] + np.sin(X[:, 0] / 20) * X[:, 1], plain, 0, method=method
     )
-    tick = e.time.resolution  # of points between observed ones, which the column rounds
+    tick = e.time.resolution  # the column rounds points between observed values to it
     if method == "rhale":
         assert abs(e.importance - want.importance) < 0.02 * want.importance
-        assert np.all(np.abs(e.bins.effect[~e.bins.empty] - 3) < 0.5)  # whatever the column's unit
+        assert np.all(np.abs(e.bins.effect[~e.bins.empty] - 3) < 0.5)  # per day, for any unit
         return
     got = (e.x - e.x[0]) / np.timedelta64(1, "D")
     np.testing.assert_allclose(got, want.x - want.x[0], atol=1.01 * tick + 1e-9)
@@ -235,7 +235,7 @@ def test_objects_of_which_some_are_missing_are_times(name, missing, frame):
     feature = as_dataset(X).features[0]
     assert feature.kind == "continuous"
     assert feature.time is not None
-    # A batch may hold missing values alone.
+    # A batch may contain only missing values.
     e = sd.explain(model, X, 0, method="ale", memory=20_000)
     assert e.missing_point.count == 30
     assert np.all(e.value == 0)
@@ -253,7 +253,7 @@ def test_objects_with_a_zone_are_made_again_in_it(name):
     days = source.table.column(0)
     made = next(source.batches(N)).tile(1).swept({0: days[None, :]}, 1)["t"].tolist()
     assert made == own
-    assert [v.isoformat() for v in made] == [v.isoformat() for v in own]  # hours of the same clock
+    assert [v.isoformat() for v in made] == [v.isoformat() for v in own]  # same time and offset
     assert {type(v) for v in made} == {type(v) for v in own}
     # Columns without objects have the same axis.
     plain = pd.DataFrame({"t": pd.to_datetime(pd.Series(own), utc=True).astype("M8[us, UTC]")})
@@ -329,17 +329,17 @@ def test_ticks_that_are_whole_in_a_coarser_unit_lose_nothing():
     assert axis.exact
     assert axis.unit == "ns"
     np.testing.assert_array_equal(axis.ticks(axis.days(ticks.view("M8[ns]"))), ticks)
-    # Five centuries of nanoseconds do not fit into an int64 of differences.
+    # A difference of five centuries in nanoseconds does not fit into int64.
     far = np.array(["1700-01-01", "2200-01-01"], dtype="M8[ns]")
     axis = TimeAxis.of(far)
     np.testing.assert_array_equal(axis.times(axis.days(far)), far)
 
 
-# ----------------------------------------------------------------------------- what users say and get
+# ------------------------------------------------------------------------------ arguments and results
 
 
 def zoned():
-    """Return a frame with a time zone, and a model of it."""
+    """Return a frame with a time zone, and a model for it."""
     X = pd.DataFrame({"t": pandas_columns()["zone"], "z": OTHER})
     start = pd.Timestamp(START, tz="UTC")
     return X, lambda X: (X["t"] - start).dt.total_seconds() / 3600 + X["z"]
@@ -505,7 +505,7 @@ def test_effects_of_other_rows_are_compared_on_one_axis():
     assert "disagree" not in str(whole.checks(beside=part))
 
 
-# --------------------------------------------------------------------------------------- words
+# -------------------------------------------------------------------------------------- labels
 
 
 def test_places_are_written_with_what_tells_them_apart():

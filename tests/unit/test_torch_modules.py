@@ -1,4 +1,4 @@
-"""torch modules: values, slopes by autograd, mixed derivatives; modules that are no function of a row."""
+"""torch modules: values, slopes by autograd, mixed derivatives; modules that are not functions of single rows."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _alone():
 
 
 class Of(nn.Module):
-    """A module of any function of a tensor."""
+    """A module that applies a function to its input tensor."""
 
     def __init__(self, function, like=None):
         super().__init__()
@@ -55,12 +55,12 @@ def linear():
 
 
 def per_row(net, output=0, X=X):
-    """Return the slopes by torch's own derivative of one row at a time."""
+    """Return the slopes from torch's derivative of each row separately."""
     t = torch.tensor(X, dtype=next(net.parameters()).dtype)
     return torch.func.vmap(torch.func.grad(lambda row: net(row)[output]))(t).detach().numpy()
 
 
-# ------------------------------------------------------------------------------- what it gives
+# --------------------------------------------------------------------------- values and slopes
 
 
 def test_rhale_of_a_linear_module_is_exact_and_has_no_heterogeneity():
@@ -145,7 +145,7 @@ def test_frames_and_whole_numbers_are_converted():
     )
 
 
-# ---------------------------------------------------------------------------- several outputs
+# ----------------------------------------------------------------------- multi-output modules
 
 
 def test_slopes_of_all_outputs_are_each_outputs_own():
@@ -173,12 +173,12 @@ def test_all_outputs_share_forward_passes():
     passes.clear()
     for k in range(4):
         sd.explain(sd.prediction(net, output=k), X, method="rhale")
-    # Each look at the model derives twice more: whether rows interact, and whether there are slopes.
+    # Passes besides the slopes themselves: one checks that rows are independent, one per output that slopes exist.
     assert (together, sum(passes)) == (1 + 1 + 4, 4 * (1 + 1 + 1))
 
 
 def test_curves_of_slopes_of_all_outputs(monkeypatch):
-    """Outputs that ask in another rhythm than in turn are answered rightly."""
+    """Slopes are right when an output requests several batches before the next output."""
     net = network(3).double()
     monkeypatch.setattr("skedasis.quantities.base.CALL_ROWS", 400)
     method = sd.PDP(grid=4, derivative=True)
@@ -211,11 +211,11 @@ def test_several_outputs_want_one_named():
         sd.explain(network(3), X)
 
 
-# ------------------------------------------------------------------------------------- pairs
+# ------------------------------------------------------------------------------ pair effects
 
 
 def test_dale_of_a_pair_is_the_products_second_order_effect():
-    """Of x0 * x1 the mixed derivative is 1 everywhere: what is accumulated is the product of the centred axes."""
+    """The mixed derivative of x0 * x1 is 1 everywhere: accumulated, it is the product of the centred axes."""
     s = sd.explain(double(lambda x: x[:, 0] * x[:, 1]), X, (0, 1), method=sd.DALE(8))
     a, b = s.x
     by_difference = np.diff(np.diff(s.value, axis=0), axis=1)
@@ -289,7 +289,7 @@ def test_a_slope_of_ones_own_wins():
     assert not q.has_mixed
 
 
-# ----------------------------------------------------------------- the module is left as it is
+# ------------------------------------------------------------------- the module is not changed
 
 
 def state(net):
@@ -351,7 +351,7 @@ def test_a_module_in_training_mode_that_changes_is_seen_to_change():
 
 def test_a_module_that_cannot_be_copied_has_to_be_in_evaluation_mode():
     net = nn.Linear(3, 1)
-    net.unlike = net.weight * 2  # torch refuses to copy what it computed
+    net.unlike = net.weight * 2  # torch cannot copy computed tensors
     with refused(sd.UnsupportedError, "training mode", "module.eval()"):
         sd.explain(net, X)
     net.eval()
@@ -442,7 +442,7 @@ def test_where_memory_ends_parts_become_smaller():
         sd.prediction(double(lambda x: hungry(x.repeat(50, 1)))).at(X)
 
 
-# -------------------------------------------------------------- where there is no derivative
+# --------------------------------------------------------------- modules without derivatives
 
 
 def test_where_a_module_only_jumps_there_are_steps():
@@ -452,7 +452,7 @@ def test_where_a_module_only_jumps_there_are_steps():
     assert "piecewise constant" in said[0]
     assert said[1:] == ["torch autograd"] * 2
     e = es["x0"]
-    # Its rise is the model's own, which derivatives of zero would not have shown.
+    # The effect rises as much as the model does; derivatives of zero would give a flat effect.
     rise = np.floor(2 * X[:, 0].max()) - np.floor(2 * X[:, 0].min())
     assert e.value[-1] - e.value[0] == pytest.approx(rise, abs=1e-9)
     with refused(sd.UnsupportedError, "without derivatives"):
@@ -563,7 +563,7 @@ def test_missing_values_are_torchs_to_bear():
 
 
 def test_more_rows_are_looked_at_when_there_are_more():
-    """Two rows with a slope of zero are no evidence of steps."""
+    """Two rows with a slope of zero are not enough evidence for a step function."""
     net = double(lambda x: torch.relu(x[:, 0]) + x[:, 1])
     q = sd.prediction(net)
     few = np.array([[-1.0, 0.0, 0.0], [-2.0, 1.0, 0.0]])

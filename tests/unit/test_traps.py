@@ -1,4 +1,4 @@
-"""Traps: what other libraries answer wrongly without a word. Each test names the one that falls into it."""
+"""Traps: cases in which other libraries silently return wrong results. Most tests name the library."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def test_pyale_puts_missing_values_into_the_last_bin(method):
     X = table(400)
     X[::20, 0] = np.nan  # 5 %
     e = sd.explain(lambda X: 3 * np.nan_to_num(X[:, 0]), X, 0, method=method)
-    assert np.isfinite(e.value).all()  # alibi: everything NaN
+    assert np.isfinite(e.value).all()  # alibi returns only NaN
     assert rise(e) == pytest.approx(3 * (e.x[-1] - e.x[0]), rel=1e-8)
     assert e.missing == 20
     if method in ACCUMULATED:
@@ -193,7 +193,7 @@ def test_pyale_puts_missing_values_into_the_last_bin(method):
 @every_method
 def test_effector_samples_beyond_ten_thousand_rows(method):
     X = table(12_000, 2)
-    X[-1, 1] = 1e6  # one row that every mean must feel
+    X[-1, 1] = 1e6  # one row that changes every mean
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=METHODS[method]())
     if method in ACCUMULATED:
         assert e.bins.count.sum() == 12_000
@@ -287,7 +287,7 @@ def test_scikit_learn_finds_percentiles_too_close(method, scale):
     assert rise(e) == pytest.approx(2, rel=1e-8)
 
 
-# ------------------------------------------------------------------------- what is averaged
+# ---------------------------------------------------------------------- averaged quantities
 
 
 def test_scikit_learn_answers_by_recursion_where_brute_force_was_meant():
@@ -333,11 +333,11 @@ def test_normalised_statistics_inflate_tiny_effects():
 @pytest.mark.parametrize("center", ["start", "mean"])
 @pytest.mark.parametrize("method", ["ale", "dale", "rhale"])
 def test_pyales_intervals_cover_too_little(method, center):
-    """Nominal 95 % covered 56 to 73 %. The error of a curve is that of all bins up to it, not of the last."""
+    """PyALE's 95 % intervals covered 56 to 73 %. The error of a point of the curve includes all bins up to it."""
     rng = np.random.default_rng(7)
     edges = np.linspace(0, 1, 6)
     way = METHODS[method](bins=sd.Edges(edges), center=center)
-    # q = x0 (1 + 3 x1), x1 of mean zero: the effect is x0, less its mean of 1/2.
+    # q = x0 (1 + 3 x1), and x1 has mean zero: the effect is x0 minus its mean of 1/2.
     truth = edges - (0.5 if center == "mean" else 0.0)
     q = sd.prediction(
         lambda X: X[:, 0] * (1 + 3 * X[:, 1]),
@@ -347,9 +347,9 @@ def test_pyales_intervals_cover_too_little(method, center):
     for _ in range(repeats):
         X = np.c_[rng.uniform(size=120), rng.normal(size=120)]
         lower, upper = sd.explain(q, X, 0, method=way).interval(0.95)
-        slack = 1e-12  # the start has no error at all
+        slack = 1e-12  # the error at the start is zero
         covered += (lower - slack <= truth) & (truth <= upper + slack)
-    # Three standard errors of 300 repeats are 3.8 %.
+    # With 300 repeats, three standard errors are 3.8 %.
     assert (covered / repeats >= 0.912).all()
     inner = covered[1:] if center == "start" else covered
     assert (inner / repeats <= 0.99).all()

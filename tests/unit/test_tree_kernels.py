@@ -1,4 +1,4 @@
-"""The kernels for trees in their Python form: by hand, on a few rows, and beside their compiled form."""
+"""The tree kernels, as Python and compiled, against results computed by hand on a few rows."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from skedasis.trees import bitset, bitset_kernels, compilation, layout, traversa
 from skedasis.trees.ensemble import Ensemble, ModelInfo, Nodes, assemble, raw_scores
 from skedasis.trees.evaluator import _rounded
 
-# x0 <= 1 ? (x1 in {2, 5} ? 10 : (x0 <= 0 ? 20 : 40)) : (x2 <= 3 ? 80 : 160), and then x2 <= 3 ? 1 : (x2 <= 4 ? 2 : 4).
-# Missing: x0 goes right, x1 right, below it x0 left; x2 left, then right.
+# Tree 1: x0 <= 1 ? (x1 in {2, 5} ? 10 : (x0 <= 0 ? 20 : 40)) : (x2 <= 3 ? 80 : 160).
+# Tree 2: x2 <= 3 ? 1 : (x2 <= 4 ? 2 : 4).
+# Missing values go right at x0 and x1, left at x0 below x1, left at x2 of tree 1 and right at x2 of tree 2.
 NODES = Nodes(
     sizes=np.array([9, 5]),
     feature=np.array([0, 1, -1, 0, -1, -1, 2, -1, -1, 2, -1, 2, -1, -1]),
@@ -43,7 +44,7 @@ SUMS = [11.0, 42.0, 24.0, 42.0, 84.0, 164.0, 81.0, 41.0]
 
 @pytest.fixture(params=["python", "compiled"])
 def form(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Let kernels run as Python, or compiled."""
+    """Run the kernels as Python, or compiled."""
     if request.param == "compiled":
         pytest.importorskip("numba")
         return request.param
@@ -54,7 +55,7 @@ def form(request: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def made(way: str, ensemble: Ensemble = TREES, rows: np.ndarray = ROWS) -> Any:
-    """Return the trees on the rows."""
+    """Return an evaluator of the trees on the rows."""
     whole = layout.layout_of(ensemble)
     codes = [t.codes(rows[:, j]) for j, t in zip(whole.columns, whole.tests, strict=True)]
     if way == "walked":
@@ -73,7 +74,7 @@ COMPILED = pytest.mark.parametrize("way", ["marked", "walked"])
 
 
 def with_column(j: int, values: Any) -> np.ndarray:
-    """Return the sums of rows with a column replaced, each row by itself."""
+    """Return the sums of rows with one column replaced, evaluated row by row."""
     X = ROWS.copy()
     X[:, j] = values
     return raw_scores(TREES, X)[:, 0] - 1000.0
@@ -228,7 +229,7 @@ def test_codes_of_categories() -> None:
         np.array([0, 1]),
         np.ones((1, 2), bool),
     )
-    # A fraction is cut down towards zero.
+    # Fractions are truncated towards zero.
     assert zero.codes(np.array([-0.5, -1.0, 0.9, 1.9, 2.0])).tolist() == [0, 2, 0, 1, 2]
     nothing = layout.ColumnTests(
         np.zeros(0),
@@ -263,7 +264,7 @@ def test_beyond_single_precision_there_is_one_jump_to_infinity() -> None:
         assert np.isinf(np.float32(np.nextafter(last, np.inf)))
 
 
-# ---------------------------------------------------------------------------------------- shapes
+# ---------------------------------------------------------------------------------------- layout
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -271,7 +272,7 @@ def test_nodes_in_the_order_of_visits(compiled: bool, monkeypatch: pytest.Monkey
     if compiled:
         pytest.importorskip("numba")
     monkeypatch.setattr(compilation, "has_numba", lambda: compiled)
-    # Breadth first, as many libraries have it: 0 -> 1, 2; 1 -> 3, 4; 4 -> 5, 6.
+    # Breadth first, as in many libraries: 0 -> 1, 2; 1 -> 3, 4; 4 -> 5, 6.
     nodes = Nodes(
         np.array([7]),
         np.array([0, 1, -1, -1, 0, -1, -1]),

@@ -1,4 +1,4 @@
-"""From a model to an ensemble of trees: what is read, what is refused and why, files, categories, links."""
+"""Loading models as tree ensembles: which are read, which are rejected and why, files, categories, link functions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from tests.helpers import refused, table
 X = table(200, 3)
 Y = X[:, 0] * X[:, 1] + X[:, 2]
 TWO = (Y > 0).astype(int)
-pytestmark = pytest.mark.filterwarnings("ignore")  # of the libraries that are fitted here
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of the fitted libraries
 
 
 def boosters(name: str, **options: Any) -> Any:
-    """Return a small model of LightGBM, XGBoost or CatBoost that is not fitted yet."""
+    """Return an unfitted small model of LightGBM, XGBoost or CatBoost."""
     if name.startswith("LGBM"):
         fixed = {"n_estimators": 4, "verbose": -1, "n_jobs": 1, "min_child_samples": 5}
         return getattr(pytest.importorskip("lightgbm"), name)(**{**fixed, **options})
@@ -47,12 +47,12 @@ def boosters(name: str, **options: Any) -> Any:
 
 
 def scikit(name: str, **options: Any) -> Any:
-    """Return a model of scikit-learn's ensembles that is not fitted yet."""
+    """Return an unfitted ensemble model of scikit-learn."""
     return getattr(pytest.importorskip("sklearn.ensemble"), name)(**options)
 
 
 def same(model: Any, rows: Any, expected: Any, rtol: float = 1e-10) -> Ensemble:
-    """Assert that a model's trees answer as expected."""
+    """Assert that the trees of a model give the expected response, and return them."""
     ensemble = load(model)
     found = method_response(ensemble, raw_scores(ensemble, as_codes(ensemble, rows)))
     expected = np.asarray(expected)
@@ -62,17 +62,17 @@ def same(model: Any, rows: Any, expected: Any, rtol: float = 1e-10) -> Ensemble:
 
 
 def reason(model: Any) -> str:
-    """Return why a model is not read."""
+    """Return the reason why the trees of a model cannot be read."""
     with pytest.raises(TreesUnreadable) as caught:
         load(model)
     return caught.value.reason
 
 
-# ------------------------------------------------------------------------------------- refusals
+# ------------------------------------------------------------------------------ rejected models
 
 
 def own_loss(a: Any, b: Any) -> Any:
-    """Return gradient and curvature of a squared error, in whichever order the two are given."""
+    """Return gradient and Hessian of the squared error of labels `a` and predictions `b`."""
     return b - a, np.ones_like(a)
 
 
@@ -214,7 +214,7 @@ def test_an_unknown_loss_is_refused() -> None:
 
 # ---------------------------------------------------------------------------------------- nodes
 
-# x0 <= 1 -> (x1 <= 2 -> 10, else 20), else 30; with two nodes that nobody reaches, and children before parents.
+# x0 <= 1 -> (x1 <= 2 -> 10, else 20), else 30; with two unreachable nodes, and children before parents.
 SHUFFLED = Nodes(
     sizes=np.array([7, 1]),
     feature=np.array([0, -1, -1, -1, 1, 9, -1, -1]),
@@ -263,7 +263,7 @@ def test_columns_of_an_isolation_forest_are_those_of_x() -> None:
         assert set(tested[tested >= 0]) == set(columns)
 
 
-# -------------------------------------------------------------------------- files and stopping
+# -------------------------------------------------------------------- files and early stopping
 
 
 def test_files_of_lightgbm(tmp_path: Path) -> None:
@@ -325,7 +325,7 @@ def test_xgboost_that_stopped_early(options: dict[str, Any]) -> None:
     model.fit(X[:150], Y[:150], eval_set=[(X[150:], Y[150:])], verbose=False)
     e = same(model, X[:40], model.predict(X[:40]), 1e-5)
     assert e.trees == (model.best_iteration + 1) * options.get("num_parallel_tree", 1)
-    # A booster by itself uses all of its trees.
+    # A Booster uses all of its trees, also those after the best iteration.
     booster = model.get_booster()
     every = same(booster, X[:40], booster.inplace_predict(X[:40]), 1e-5)
     assert every.trees > e.trees
@@ -347,7 +347,7 @@ def test_objectives_of_ones_own() -> None:
 
 
 def frame(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return two numbers and two categories between them, and a target in which levels matter."""
+    """Return two numeric columns, two categorical ones between them, and a target that depends on their levels."""
     rng = np.random.default_rng(seed)
     f = pd.DataFrame(
         {
@@ -362,7 +362,7 @@ def frame(n: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def strange(seed: int = 1) -> pd.DataFrame:
-    """Return rows with levels that were never seen, in another order, and without some values."""
+    """Return rows with unknown levels, levels in another order, and missing values."""
     f, _ = frame(90, seed)
     f["c"] = pd.Categorical(np.where(np.arange(90) % 4 == 0, "new", f["c"].astype(str)))
     f["k"] = f["k"].cat.set_categories([99, 20, 10, 30])
@@ -437,7 +437,7 @@ def test_numbered_categories_of_histograms() -> None:
     same(model, Z[:120], model.predict(Z[:120]))
 
 
-# ---------------------------------------------------------------------------------------- links
+# ------------------------------------------------------------------------------- link functions
 
 
 def test_links_are_their_formulas() -> None:
@@ -470,13 +470,13 @@ def test_labels_and_unknown_methods_are_refused() -> None:
 
 # -------------------------------------------------------------------------------- XGBoost's JSON
 
-# Of all float32, only the first and its negative are another number if their decimals are rounded to float64 on the
-# way. The others are the smallest, the smallest normal and the largest, negative zero, and 2**24 + 2.
+# Of all float32 numbers, only the first and its negative change if their decimals are first rounded to float64. The
+# others are the smallest, the smallest normal and the largest number, negative zero, and 2**24 + 2.
 HARD = np.array([0x15AE43FD, 0x95AE43FD, 1, 0x00800000, 0x7F7FFFFF, 1 << 31, 0x4B800001], np.uint32)
 
 
 def with_numbers(key: str, numbers: np.ndarray) -> Any:
-    """Return a booster of one tree for each number, with a split there and this number in it or in its left leaf."""
+    """Return a booster with a one-split tree for each number: its threshold, left leaf or tree weight, by `key`."""
     xgb = pytest.importorskip("xgboost")
     options = {"max_depth": 1, "nthread": 1, "booster": "dart"}
     grown = xgb.train(options, xgb.DMatrix(X, Y), len(numbers))
@@ -498,7 +498,7 @@ def test_every_number_of_xgboost_comes_back_in_full(key: str) -> None:
     rng = np.random.default_rng(0)
     bits = np.concatenate([HARD, rng.integers(0, 0x7F800000, 200).astype(np.uint32)])
     numbers = bits.view(np.float32)
-    if key == "weight_drop":  # times leaves, which must not overflow
+    if key == "weight_drop":  # it multiplies leaves, which must not overflow
         numbers = numbers[np.abs(numbers) < 1e30]
     e = load(with_numbers(key, numbers))
     root, left = e.roots[:-1], e.roots[:-1] + 1

@@ -1,4 +1,4 @@
-"""Large trees, walked row by row: against walks of altered rows, against sets of rows, and in plain Python."""
+"""Traversal of large trees: against evaluation of altered rows, against bitsets, and without compilation."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EDGES = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])
 
 
 def drawn(seed: int, *, trees: int = 5, depth: int = 6, kinds: str = "nnc") -> Ensemble:
-    """Return random trees: tests that no row fails, missing values sent anywhere, nodes level by level.
+    """Return random trees: some tests pass all known categories, missing values go left or right, breadth first.
 
-    A column's kind is n for numbers, c for categories, and u for one that is never tested.
+    The kind of a column is n for numbers, c for categories, and u for a column that is never tested.
     """
     rng = np.random.default_rng(seed)
     tested = [j for j, kind in enumerate(kinds) if kind != "u"]
@@ -68,7 +68,7 @@ def drawn(seed: int, *, trees: int = 5, depth: int = 6, kinds: str = "nnc") -> E
 
 
 def rows_for(ensemble: Ensemble, n: int, seed: int = 0) -> Floats:
-    """Return rows of numbers around the thresholds, categories of which some are unknown, and missing values."""
+    """Return rows of numbers around the thresholds, known and unknown categories, and missing values."""
     rng = np.random.default_rng(seed)
     X = rng.choice(EDGES, size=(n, ensemble.columns))
     for j in ensemble.known:
@@ -77,7 +77,7 @@ def rows_for(ensemble: Ensemble, n: int, seed: int = 0) -> Floats:
 
 
 class Both:
-    """Trees on rows, walked, and what the plainest evaluation of altered rows says."""
+    """The traversal evaluator of trees on rows, and its reference: the evaluation of altered rows."""
 
     def __init__(self, ensemble: Ensemble, X: Floats, output: int = 0) -> None:
         self.ensemble, self.X, self.output = ensemble, X, output
@@ -85,7 +85,7 @@ class Both:
         self.walked = TraversalEvaluator(self.shape, len(X), self.codes(X))
 
     def codes(self, X: Floats) -> Any:
-        """Return the codes of the columns that are tested, (columns, n)."""
+        """Return the codes of the tested columns, shape (columns, n)."""
         tests, columns = self.shape.tests, self.shape.columns
         every = [t.codes(X[:, j]) for t, j in zip(tests, columns, strict=True)]
         return np.array(every, np.int32).reshape(len(every), len(X))
@@ -95,7 +95,7 @@ class Both:
         return self.shape.tests[k].codes(np.asarray(x, float))
 
     def at(self, changes: dict[int, Any]) -> Floats:
-        """Return the sums at the rows with columns replaced, from walking every altered row."""
+        """Return the sums at the rows with columns replaced, from evaluating every altered row."""
         altered = self.X.copy()
         for k, x in changes.items():
             altered[:, self.shape.columns[k]] = x
@@ -104,7 +104,7 @@ class Both:
 
 
 def check(both: Both, points: Floats, seed: int = 3) -> None:
-    """Compare all that is asked of trees with walks of altered rows."""
+    """Compare all methods of the traversal evaluator with the evaluation of altered rows."""
     rng, n = np.random.default_rng(seed), len(both.X)
     same = {"rtol": 1e-12, "atol": 1e-12 * max(1.0, float(np.abs(both.at({})).max(initial=0.0)))}
     np.testing.assert_allclose(both.walked.own(), both.at({}), **same)
@@ -130,7 +130,7 @@ def check(both: Both, points: Floats, seed: int = 3) -> None:
 @pytest.mark.parametrize("kinds", ["n", "c", "nn", "nnc", "ncu", "cnnn"])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees(kinds: str, seed: int) -> None:
-    """Numbers and categories, missing and unknown ones, points on thresholds, in any order and twice."""
+    """Numbers and categories, missing and unknown values, and points on thresholds, unsorted and repeated."""
     ensemble = drawn(seed, kinds=kinds)
     points = np.array([1.0, np.nan, -1.0, 0.3, 0.0, 1.0, 2.0, np.inf, -np.inf, 7.0])
     check(Both(ensemble, rows_for(ensemble, 23, seed)), points)
@@ -168,7 +168,7 @@ def test_no_rows() -> None:
 
 
 def test_trees_of_one_leaf() -> None:
-    """Alone, and among others: nothing is tested, and nothing changes."""
+    """Alone, and in an ensemble with larger trees: no column is tested, so nothing changes."""
     alone = Both(drawn(0, trees=3, depth=0), np.zeros((4, 3)))
     assert alone.shape.columns == ()
     np.testing.assert_allclose(alone.walked.own(), alone.at({}), rtol=1e-12)
@@ -193,7 +193,7 @@ def test_replaced_columns_are_as_rows_that_have_these_values(seed: int) -> None:
 
 
 def test_a_row_that_stays_in_its_leaves_does_not_change_at_all() -> None:
-    """Not even by a rounding: values are added and taken off in the same digits."""
+    """Not even by rounding: leaf values are added and subtracted in the same precision."""
     ensemble = drawn(4, kinds="nn", trees=30)
     both = Both(ensemble, rows_for(ensemble, 40))
     between = both.walked.between(0, both.code(0, np.full(40, 0.2)), both.code(0, np.full(40, 0.9)))
@@ -203,7 +203,7 @@ def test_a_row_that_stays_in_its_leaves_does_not_change_at_all() -> None:
 
 
 def test_many_points_on_one_path() -> None:
-    """A tree like a staircase: 200 tests of one column, each below the right branch of the one before."""
+    """A chain of 200 tests of one column, each in the right branch of the test before."""
     stairs = 200
     inner = np.arange(stairs) * 2
     feature = np.full(2 * stairs + 1, -1, np.int32)
@@ -229,7 +229,7 @@ def test_many_points_on_one_path() -> None:
     )
 
 
-# -------------------------------------------------------------------------------- libraries' trees
+# ------------------------------------------------------------------------------ trees of libraries
 
 
 def _with_gaps(n: int = 300) -> tuple[Floats, Floats]:
@@ -270,7 +270,7 @@ MODELS = [_forest, _histograms, _lightgbm]
 
 @pytest.mark.parametrize("fit", MODELS)
 def test_models_of_rows_with_gaps(fit: Callable[[Floats, Floats], Any]) -> None:
-    """Against the model's own answers to altered rows, and against sets of rows."""
+    """Against the model's predictions of altered rows, and against the bitset evaluator."""
     X, y = _with_gaps()
     model = fit(X, y)
     both = Both(load(model), X[:150])
@@ -313,7 +313,7 @@ METHODS = [sd.ALE(bins=6), sd.PDP(grid=6), sd.PDP(grid=6, heterogeneity=False), 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_explained_as_the_model_is(method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All trees count as large here, and batches are small."""
+    """With limits set so that all trees count as large and batches are small."""
     monkeypatch.setattr(evaluator, "MAX_BITSET_LEAVES", 1)
     monkeypatch.setattr(traversal, "_PARTIAL_SUMS", 20)
     X, y = _with_gaps()
@@ -338,7 +338,7 @@ def _numbers(result: Any) -> list[Any]:
 
 @pytest.mark.parametrize("seed", range(2))
 def test_kernels_are_plain_python(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Uncompiled they say the same, also where few rows walk at a time and there is hardly any room."""
+    """Uncompiled kernels are exact, with 2 or 3 rows at a time, and for both settings of `MANY`."""
     for module in (traversal, compilation):
         monkeypatch.setattr(module, "compiled", lambda kernel: kernel)
     for module in (traversal_kernels, traversal_kernels):
@@ -364,7 +364,7 @@ def test_the_order_of_visits_without_a_compiler(seed: int, monkeypatch: pytest.M
 
 
 def test_what_tests_leave_of_a_column() -> None:
-    """x <= 5, below it x <= 2 on the left: the leaves have (.., 2], (2, 5] and (5, ..]."""
+    """x <= 5, with x <= 2 in its left branch: the leaves cover (.., 2], (2, 5] and (5, ..]."""
     nodes = np.array([[0, 5, 1, 4], [0, 2, 1, 2], [0] * 4, [0] * 4, [0] * 4], np.uint32)
     trees = (nodes.ravel(), np.zeros(0, np.uint8), np.array([0, 5]))
     stretch, region = np.empty((5, 5), np.int32), np.empty(5, np.int32)

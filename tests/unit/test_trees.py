@@ -1,4 +1,4 @@
-"""Trees that are walked: what it costs, what is said, batches, threads, and what is left as it was."""
+"""Tree evaluation: its cost and provenance, batches, threads, and inputs that stay unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ X, Y = rows(), grown("boosting")[2]
 
 
 class Counted:
-    """A model of trees whose method counts the rows it is called with."""
+    """Patches a method of a tree model to record the number of rows of each call."""
 
     def __init__(self, model: Any, monkeypatch: pytest.MonkeyPatch, name: str = "predict") -> None:
         self.rows: list[int] = []
@@ -33,7 +33,7 @@ class Counted:
         monkeypatch.setattr(type(model), name, counting)
 
 
-# --------------------------------------------------------------------------------------- accounts
+# -------------------------------------------------------------------------------- call accounting
 
 
 @pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2), sd.MPlot(bins=5)])
@@ -170,7 +170,7 @@ def test_what_the_caller_gave_is_not_changed() -> None:
 
 
 def test_catboosts_regressors_are_no_classifiers() -> None:
-    # They have an attribute `classes_`, which is empty.
+    # They have an empty attribute `classes_`.
     catboost = pytest.importorskip("catboost")
     options = {"iterations": 5, "verbose": False, "allow_writing_files": False, "thread_count": 1}
     model = catboost.CatBoostRegressor(**options).fit(X, Y)

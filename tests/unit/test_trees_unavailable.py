@@ -1,4 +1,4 @@
-"""Models of trees that are called after all: why, what is said of it, and that it is never silently wrong."""
+"""Tree models that are called: the reason, its warning, and the detection of trees that were read wrongly."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ X, Y = rows(), grown("boosting")[2]
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is said once be said again."""
+    """Forget which warnings were issued: each is issued only once."""
     monkeypatch.setattr(tree_evaluator, "_WARNED", set())
 
 
@@ -70,7 +70,7 @@ _load = readers.load
 
 
 def _wrong(model: Any) -> Any:
-    """Return trees whose leaves are off by a millionth."""
+    """Return trees whose leaf values are off by a millionth."""
     e = _load(model)
     return replace(e, value=e.value * (1 + 1e-6))
 
@@ -190,13 +190,13 @@ def test_pandas_columns_that_lightgbm_may_confuse(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", sd.TreeWarning)
         walked = sd.explain(model, X, method=sd.PDP(grid=3))
-    # Whether they are walked or it is called: the numbers are the model's.
+    # With tree evaluation or without it, the values are those of the model.
     same(walked, sd.explain(model, X, method=sd.PDP(grid=3), tree="off"))
 
 
 @pytest.mark.parametrize("levels", [["lo", "mid", "hi"], [30, 1, 7]])
 def test_levels_of_an_ordered_column_taken_for_those_of_another(levels: list[Any]) -> None:
-    # LightGBM keeps the ordered column's levels, and knows the other one's categories: the counts agree.
+    # LightGBM keeps the levels of the ordered column and treats the other one as categorical: their numbers agree.
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(0)
     n, place = rng.integers(0, 3, 300), rng.integers(0, 3, 300)

@@ -1,4 +1,4 @@
-"""Trees where nothing can be compiled, or compiled kernels cannot be kept; and two processes' first explanations."""
+"""Trees without numba or without a folder for compiled kernels; and two threads that compile at the same time."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ X = rows()
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is said once be said again."""
+    """Forget which warnings were issued: each is issued only once."""
     monkeypatch.setattr(tree_evaluator, "_WARNED", set())
 
 
 @pytest.fixture
 def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nothing be compiled."""
+    """Make numba unavailable, and fail if a kernel is compiled."""
     monkeypatch.setattr(compilation, "has_numba", lambda: False)
     monkeypatch.setattr(compilation, "compiled", _never)
 
@@ -65,7 +65,7 @@ def test_without_numba_means_are_counted(case: str) -> None:
 
 @pytest.mark.usefixtures("no_numba")
 def test_without_numba_large_trees_are_not_counted() -> None:
-    # Sets of rows for each of their nodes would take thousands of times as much memory as X.
+    # Bitsets for all of their nodes would take thousands of times as much memory as X.
     many = np.random.default_rng(0).normal(size=(900, 2))
     model = pytest.importorskip("sklearn.tree").DecisionTreeRegressor().fit(many, many[:, 0])
     assert model.get_n_leaves() > 256
@@ -166,7 +166,7 @@ sys.meta_path.insert(0, Block())
 
 
 def ran(script: str, folder: Path, source: Path | None = None, **environment: str) -> Any:
-    """Run a script in a process of its own."""
+    """Run a script in a separate process."""
     known = {k: v for k, v in os.environ.items() if not k.startswith("NUMBA")}
     known |= {"HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     if source is not None:
@@ -185,11 +185,11 @@ def ran(script: str, folder: Path, source: Path | None = None, **environment: st
 
 
 def copied(folder: Path) -> Path:
-    """Return a folder with a copy of the library beside whose kernels nothing can be written."""
+    """Return a folder with a copy of the library that cannot store compiled kernels next to its files."""
     own = Path(sd.__file__).parent
     target = folder / "copy" / "skedasis"
     shutil.copytree(own, target, ignore=shutil.ignore_patterns("__pycache__"))
-    # A file in the place of the folder: also the administrator cannot write into that.
+    # A file in place of the cache folder: even root cannot write into it.
     (target / "trees" / "__pycache__").write_text("no folder")
     return target.parent
 
@@ -197,7 +197,7 @@ def copied(folder: Path) -> Path:
 @pytest.mark.parametrize("kind", ["blocked", "broken"])
 def test_a_process_without_numba(kind: str, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('numba needs an older NumPy')")
-    # The folder that the process runs in comes first on the path.
+    # The working directory of the process comes first on the module search path.
     said = ran((BLOCK if kind == "blocked" else "") + SCRIPT, tmp_path).stdout.splitlines()
     assert sum("numba is not installed" in line and "TreeWarning" in line for line in said) == 1
     assert said[-2].startswith("the model is called: numba is not installed")

@@ -1,4 +1,4 @@
-"""Entropy, likelihood, variance and quantiles as quantities: what they accept, say, and refuse."""
+"""Entropy, likelihood, variance and quantiles as quantities: accepted models and labels, values, and errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def probabilities(X):
     return np.column_stack([1 - p, p])
 
 
-# ------------------------------------------------------------------------------------ what they are
+# -------------------------------------------------------------------------------------- definitions
 
 
 def test_names_units_and_axes():
@@ -109,7 +109,7 @@ def test_all_quantities_of_a_model_read_the_same_answer():
     assert len(model.seen) == 1
 
 
-# ------------------------------------------------------------------------------ models of classes
+# ------------------------------------------------------------------------------------ classifiers
 
 CLASSIFIERS = [
     LogisticRegression(),
@@ -224,7 +224,7 @@ def test_classifiers_that_cannot_serve():
         sd.entropy(multilabel).at(X)
 
 
-# ------------------------------------------------------------------------------ models of numbers
+# ------------------------------------------------------------------------------------- regressors
 
 REGRESSORS = [
     BayesianRidge(),
@@ -420,7 +420,7 @@ def test_labels_of_another_column_are_told_as_that():
     with refused(sd.DataError, "model.classes_, ['no', 'yes']", "the right column?"):
         sd.nll(logistic()).at(X, (TWO == "yes").astype(int))
     y = TWO.copy().astype(object)
-    y[:60] = "maybe"  # half of them: still rows to leave out
+    y[:60] = "maybe"  # half of the rows: the error still suggests leaving rows out
     with refused(sd.DataError, "60 of 120 rows", "Leave these rows out"):
         sd.nll(logistic()).at(X, y)
     with refused(sd.DataError, "not numbers", "class codes 0, 1, …"):
@@ -436,7 +436,7 @@ def test_what_is_no_model_is_refused(model):
         sd.entropy(model)
 
 
-# ---------------------------------------------------------------------------------------- the parts
+# -------------------------------------------------------------------- aleatoric and epistemic parts
 
 
 @pytest.mark.parametrize("make", [sd.entropy, sd.predictive_variance])
@@ -488,7 +488,7 @@ def test_a_forest_is_taken_apart_by_itself(model):
     )
 
 
-# ----------------------------------------------------------------------------------- the engine
+# --------------------------------------------------------------------------------- explanations
 
 
 def by_hand(q, X, column, grid, y=None):
@@ -557,7 +557,7 @@ def test_slopes_stay_finite_and_exact_where_probabilities_saturate():
     assert np.isfinite(sd.entropy(model).slopes(far)).all()
     score = model.decision_function(far)
     slopes = sd.nll(model).slopes(far, np.array([1, 1, 0]))
-    # d(-log p)/dx: of the second class -(1 - p) w, of the first p w; where p rests on its floor nothing moves.
+    # d(-log p)/dx is -(1 - p) w for the second class and p w for the first, and 0 where p is at its lower limit.
     p = scipy.special.expit(score)
     assert p[1] < 2.2e-16
     np.testing.assert_array_equal(slopes[1], 0.0)

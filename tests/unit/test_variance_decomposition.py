@@ -1,4 +1,4 @@
-"""Theorem 1 bin by bin, whether slopes depend on x inside a bin, and whether there is heterogeneity at all."""
+"""Theorem 1 for each bin, the test whether slopes depend on x inside a bin, and the heterogeneity test."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.helpers import frame, of_frame, refused
 
 
 def sloped(slopes, x, *others):
-    """Return a quantity whose slope by the first feature is that of each row, and the rows."""
+    """Return a quantity with the given slope of each row by the first feature, and the rows."""
     X = np.column_stack([x, slopes, *others])
 
     def slope(X):
@@ -31,7 +31,7 @@ def of_slopes(slopes, x, method):
     return sd.explain(q, X, 0, method=method)
 
 
-# ------------------------------------------------------------------------------------------- the split of one bin
+# ------------------------------------------------------------------------------ variance decomposition of one bin
 
 
 def test_total_is_the_sample_variance_and_a_linear_slope_is_residual_alone():
@@ -103,7 +103,7 @@ def test_equal_weights_are_no_weights_and_the_unit_does_not_matter():
         lambda x: x,
         lambda x: (x - 0.5) ** 2 * 4,
         lambda x: 1.0 * (x > 0.6),
-        lambda x: np.sin(40 * x),  # no trend of low degree: neighbours tell
+        lambda x: np.sin(40 * x),  # no trend of low degree: only differences of neighbours show it
     ],
     ids=["line", "parabola", "jump", "waves"],
 )
@@ -120,7 +120,7 @@ def test_a_spread_that_changes_with_x_is_no_dependence():
     for seed in range(100):
         x = rng.uniform(size=400)
         found.append(dependence_p_value(x, rng.normal(size=400) * (0.1 + 3 * x), seed=seed))
-    assert np.mean(np.array(found) < 0.05) <= 0.11  # at most 11 of 100 with a chance of 0.5 %
+    assert np.mean(np.array(found) < 0.05) <= 0.11  # 12 or more of 100: probability 0.4 %
     assert np.mean(found) == pytest.approx(0.5, abs=0.12)
 
 
@@ -162,7 +162,7 @@ def test_two_values_of_x_are_enough():
     assert dependence_p_value(np.repeat([0.0, 1.0], 400), np.tile([0.0, 1.0], 400)) > 0.5
 
 
-# ------------------------------------------------------------------------------------------- the split of an effect
+# ------------------------------------------------------------------------------ variance decomposition of an effect
 
 
 def test_the_total_is_the_variance_that_bins_report():
@@ -224,7 +224,7 @@ def test_curves_have_no_bins():
         variance_decomposition(e)
 
 
-# ------------------------------------------------------------------------------------------- heterogeneity
+# -------------------------------------------------------------------------------------- heterogeneity test
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_an_additive_model_is_never_called_heterogeneous(shape, n):
 
 
 def test_a_bending_curve_is_no_heterogeneity():
-    """Of 20 sin(3 x) + x z / 2 the curve bends far more than rows differ: only that is tested."""
+    """In 20 sin(3 x) + x z / 2 the curve bends far more than rows differ; only the difference of rows is tested."""
     X = np.random.default_rng(15).normal(size=(3000, 2))
     e = sd.explain(
         lambda X: 20 * np.sin(3 * X[:, 0]) + X[:, 0] * X[:, 1] / 2, X, 0, method=sd.ALE(bins=2)

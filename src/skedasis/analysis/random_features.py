@@ -287,7 +287,7 @@ def _fitted(learn: Fit, X: Any, y: Any) -> Any:
     model = learn(X, y)
     if model is None:
         fix = "Return the fitted model from fit(X, y)"
-        raise DataError(format_error("chance(fit)", "None", "a fitted model", fix))
+        raise DataError(format_error("null_distribution(fit)", "None", "a fitted model", fix))
     return model
 
 
@@ -340,7 +340,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
         if isinstance(fit, type):
             got, fix = f"the class {fit.__name__}", f"Pass an instance: {fit.__name__}()"
         expected = "an estimator, or a callable fit(X, y) that returns a model"
-        raise DataError(format_error("chance(fit)", got, expected, fix))
+        raise DataError(format_error("null_distribution(fit)", got, expected, fix))
     if not hasattr(fit, "fit"):
         return fit
     estimator: Any = fit
@@ -401,7 +401,9 @@ def _check_labels(y: Any, rows: int) -> None:
     if length != rows:
         got = f"an object of type {type(y).__name__}" if length is None else f"length {length}"
         fix = "Pass the labels of the same rows as X"
-        raise DataError(format_error("chance(y)", got, f"length {rows} (one per row)", fix))
+        raise DataError(
+            format_error("null_distribution(y)", got, f"length {rows} (one per row)", fix)
+        )
 
 
 def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
@@ -412,6 +414,6 @@ def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
     if not positions:
         fix = "Pass None for all columns"
         raise DataError(
-            format_error("chance(columns)", "an empty list", "at least one column", fix)
+            format_error("null_distribution(columns)", "an empty list", "at least one column", fix)
         )
     return [features[k] for k in dict.fromkeys(positions)]

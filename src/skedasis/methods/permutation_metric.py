@@ -98,7 +98,7 @@ def metric_variant(base: PFI, quantity: Quantity, source: Dataset, seed: int) ->
                 f"PFI(metric={_title(metric)})",
                 "a function that takes no sample_weight, and weights",
                 "metric(y, values, sample_weight=...), which uses the weights of the rows",
-                "Add a parameter sample_weight to the function, or leave weights out",
+                "Add a parameter sample_weight to the function, or leave sample_weight out",
             )
         )
     y = source.y
@@ -261,7 +261,7 @@ class MetricPFI(RowBasedVariant):
                 "PFI(metric)",
                 f"a memory budget too small for {rows:,} rows of {self.base.n_repeats} repeats",
                 f"{needed:,.0f} MB for each feature",
-                'Raise the budget, for example keep="4GB", or lower repeats or max_samples',
+                'Raise the budget, for example keep="4GB", or lower n_repeats or max_samples',
             )
         )
 

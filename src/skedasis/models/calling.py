@@ -178,7 +178,7 @@ class ChunkedCaller:
     --------
     >>> import numpy as np
     >>> pace = ChunkedCaller()
-    >>> answer, calls = pace.ask(lambda X: X[:, 0], np.ones((200, 1)), 200)
+    >>> answer, calls = pace.call(lambda X: X[:, 0], np.ones((200, 1)), 200)
     >>> answer.shape, calls
     ((200,), 1)
     """

@@ -648,7 +648,7 @@ def _select_features(
                 "report",
                 f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
                 "at least one",
-                'Declare figure_codes that are numbers: schema={"name": "continuous"}',
+                'Declare codes that are numbers: schema={"name": "continuous"}',
             )
         )
     remarks = (

@@ -65,8 +65,8 @@ class Statistic:
     aler_interval, naler_interval : ((float, float), (float, float))
         Intervals of the lower and of the upper end.
     noise, noise_limit : float
-        The ALED of a flat effect with the same standard errors: its mean, and its quantile at `level`. An ALED below
-        the limit is not significantly different from zero.
+        The ALED of a flat effect with the same standard errors: its mean, and its quantile at `confidence_level`. An
+        ALED below the limit is not significantly different from zero.
     p_value : float
         P-value of the ALED: the fraction of random features with an ALED at least as large. NaN without a null.
     p_aler : (float, float)

@@ -188,7 +188,7 @@ class BinStats(RenamedAttributes):
     time: TimeAxis | None = None
 
     def __post_init__(self) -> None:
-        # By default slopes are constant, as in files from before linear slopes existed.
+        # By default slopes are constant within bins.
         if len(self.slope_change) != len(self.low):
             object.__setattr__(self, "slope_change", np.zeros(len(self.low)))
         make_read_only(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))

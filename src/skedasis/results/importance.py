@@ -367,7 +367,7 @@ class Importance(ImportanceDisplay):
         return {
             "feature": list(np.repeat(names, rows)),
             "row": np.tile(self.local.row, len(self)),
-            "own": np.tile(self.local.before, len(self)),
+            "before": np.tile(self.local.before, len(self)),
             "difference": self.local.difference.ravel(),
         }
 

@@ -45,7 +45,7 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     Raises
     ------
     DataError
-        If `level` is not in (0, 1), or if colours or values do not have one entry per row.
+        If `confidence_level` is not in (0, 1), or if colours or values do not have one entry per row.
     UnsupportedError
         For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
         numeric feature, and for histograms by group if the colours are not groups.

@@ -74,8 +74,8 @@ def check_effect(
     ----------
     effect : Effect
     confidence_level : float
-        Confidence level of the tests. If the slope changes in no bin, the probability of a "slope_changes" flag is
-        1 - level.
+        Confidence level of the tests. If the slope changes in no bin, the probability of a `slope_changes` finding is
+        1 - confidence_level.
     X : array or data frame, optional
         The data that was explained. With it, the rows at which the method evaluated the model are checked for
         extrapolation.
@@ -229,7 +229,7 @@ def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, var
     start = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
-        what = "one_row" if max(rows) == 1 else "a weight of 1 at most"
+        what = "one row" if max(rows) == 1 else "a weight of 1 at most"
         start += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
         start += (
             ", so that there is no variance of its own; the variance of neighbouring bins is used"
