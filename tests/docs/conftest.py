@@ -1,4 +1,4 @@
-"""The browser, which the site is opened with."""
+"""The browser fixtures for the tests of the site."""
 
 from tests.report.browser import browser
 

@@ -1,4 +1,4 @@
-"""The documentation is true: every block of code runs as it is written, prints what it says, and draws its pictures."""
+"""The documentation is correct: every code block runs as written, prints the output shown, and draws its figures."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def _case(path: Any) -> Any:
 @pytest.mark.parametrize("path", [_case(path) for path in PAGES])
 def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
     for library in needs(path.read_text("utf-8")):
-        if find_spec(library) is None:  # not imported: Keras asks for its back end when it is
+        if find_spec(library) is None:  # not imported, because Keras then chooses its backend
             pytest.skip(f"{library} is not installed")
-        if library == "keras":  # one back end a process: that of tests/unit/test_keras.py
+        if library == "keras":  # one backend per process, as in tests/unit/test_keras.py
             os.environ.setdefault("KERAS_BACKEND", "torch")
     assert run(path) == []
 
@@ -42,7 +42,7 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_says(path):
 def test_every_fence_is_code_of_a_known_language_and_none_is_hidden_from_the_run(path):
     text = path.read_text("utf-8")
     assert {block.language for block in blocks(text)} <= LANGUAGES
-    # An indented fence would be shown and never run.
+    # An indented fence would be displayed but never run.
     assert not re.search(r"^[ \t]+```python", text, re.MULTILINE)
     assert len(re.findall(r"^```python", text, re.MULTILINE)) == sum(
         block.language == "python" for block in blocks(text)

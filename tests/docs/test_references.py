@@ -1,4 +1,4 @@
-"""References: what pages cite is there, BibTeX and the list agree, docstrings give the right years."""
+"""References: citations exist, BibTeX and the list agree, docstrings give the right years."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Entry:
 
     @property
     def first_author(self) -> str:
-        """Family name, in plain letters' Unicode form."""
+        """Family name, with LaTeX escapes converted to Unicode."""
         return plain(self.fields["author"].split(" and ")[0].split(",")[0])
 
 
 def parsed(text: str) -> dict[str, Entry]:
-    """Read BibTeX: comments between entries, values in braces."""
+    """Parse BibTeX: comments between entries, values in braces."""
     found: dict[str, Entry] = {}
     at = 0
     text = re.sub(r"^%.*$", "", text, flags=re.MULTILINE)
@@ -58,7 +58,7 @@ def parsed(text: str) -> dict[str, Entry]:
 
 
 def braced(text: str, start: int) -> tuple[str, int]:
-    """Return what stands between balanced braces, and where it ends."""
+    """Return the text between balanced braces, and where it ends."""
     depth = 0
     for at in range(start, len(text)):
         depth += {"{": 1, "}": -1}.get(text[at], 0)
@@ -68,7 +68,7 @@ def braced(text: str, start: int) -> tuple[str, int]:
 
 
 def plain(value: str) -> str:
-    r"""Return a value as it is read: ``{\"o}`` is ö, braces and escapes are gone.
+    r"""Return a value as displayed: ``{\"o}`` is ö, braces and escapes are removed.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def plain(value: str) -> str:
 
 
 def bare(name: str) -> str:
-    """Return a name without its accents."""
+    """Return a name without accents."""
     return "".join(c for c in normalize("NFKD", name) if not combining(c))
 
 
 def told(text: str) -> str:
-    """Return a listed line for comparing: white space alike, an en dash for two hyphens."""
+    """Return a listed line with normalized white space."""
     return " ".join(text.split())
 
 
@@ -123,7 +123,7 @@ def test_every_entry_is_valid(key):
     assert re.fullmatch(r"\d{4}\.\d{5}", entry.fields.get("eprint", "0000.00000"))
     for name in entry.fields["author"].split(" and "):
         assert name.startswith("{") or name.count(",") == 1, name
-    # A key tells who and when.
+    # A key consists of author and year.
     year = entry.fields.get("year", "")
     assert not re.search(r"\d{4}", key) or year in key
     family = re.sub(r"\W", "", bare(entry.first_author)).lower()

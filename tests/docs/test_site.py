@@ -1,4 +1,4 @@
-"""The site: it builds without a complaint, has every public name, fetches nothing, and works in a real browser."""
+"""The site: it builds without warnings, has every public name, loads nothing external, and works in a real browser."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_formulas_are_drawn_by_the_browser_alone(site):
     text = "\n".join(page.read_text("utf-8") for page in pages)
     assert text.count("<math") > 50
     assert "arithmatex" not in text
-    # What the converter did not know would stand there as it was written.
+    # Commands that the converter does not know would remain as LaTeX.
     assert not re.search(r"<m[io]>\\", text)
 
 
@@ -61,7 +61,7 @@ def test_no_page_asks_for_anything_elsewhere(site):
 
 @pytest.fixture(scope="module")
 def server(site):
-    """Serve the site: browsers let no script search a site that is opened from a folder."""
+    """Serve the site, because browsers block the search script on pages opened from a folder."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *said):
@@ -76,7 +76,7 @@ def server(site):
 
 @pytest.fixture
 def opened(browser, server):
-    """Open pages of the site; what they ask for elsewhere, and all that they complain about, is kept."""
+    """Open pages of the site, and record external requests and all messages."""
     contexts = []
 
     def at(page, size=DESKTOP, scheme="light"):

@@ -1,4 +1,4 @@
-"""What the verdicts on the chapter rest on: its definition, its equations, and truths by quadrature."""
+"""What the verdicts on the chapter are based on: its definition, its equations, and true values by quadrature."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MU, SIGMA = 5.0, 1.0
     [
         (lambda X: X[:, 0] * X[:, 1], lambda a, b: (a - ch.MIDDLE) * (b - MU)),
         (lambda X: X[:, 0] ** 2 + np.sin(X[:, 1]), lambda a, b: 0 * a * b),
-        # E[x3² | x1, x2] = x2² + x1²: the mixed derivative of x2 x3² x1 is x3², with these as its mean.
+        # E[x3² | x1, x2] = x2² + x1²: the mixed derivative of x2 x3² x1 is x3², whose mean this is.
         (ch.product, lambda a, b: (a - ch.MIDDLE) * (b**2 - MU**2 - SIGMA**2) / 2),
     ],
 )
@@ -28,7 +28,7 @@ def test_the_definition_integrated_is_the_closed_form(f, closed):
     whole = by_definition(f, MU, SIGMA)
     near = np.abs(whole.x2 - MU) < 3 * SIGMA
     want = closed(whole.x1[:, None], whole.x2[None, near])
-    # Mixed differences of a step of 1e-3 lose 6 digits.
+    # Mixed differences with a step of 1e-3 lose 6 digits.
     np.testing.assert_allclose(whole.centred[:, near], want, atol=1e-6)
 
 
@@ -53,7 +53,7 @@ def test_the_equations_put_right_have_no_main_effect_and_no_mean():
 
 
 def test_the_equations_agree_with_the_library_where_both_are_defined_alike():
-    # Of x1 x2 the double differences are areas: there main effects by one edge or by both differ by a linear function
+    # For x1 x2 the double differences are areas: main effects by one edge or by both then differ by a linear function
     # of one feature only, so that the raw differences of both surfaces over a cell are equal.
     X = ch.first(400, 3, MU, SIGMA)
     f = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
@@ -83,7 +83,7 @@ def test_tails_are_those_of_many_rows():
     below, above, chance = modified.tails()
     for want, sample in ((below, X[:, 2] * ~high), (above, X[:, 2] ** 3 * high)):
         assert abs(sample.mean() - want) < 4 * sample.std() / np.sqrt(len(X))
-    # Such rows are too rare to be counted, but how likely each row's x3 is to be so high is known.
+    # Such rows are too rare to count, but the probability of so high an x3 is known for each row.
     beyond = norm.sf((modified.HIGH - X[:, 1]) / X[:, 0]) * (X[:, 1] <= modified.JUMP)
     assert abs(beyond.mean() - chance) < 4 * beyond.std() / np.sqrt(len(X))
 

@@ -1,4 +1,4 @@
-"""What holds in RESULTS.md also holds in a small run, now; and what does not, does not."""
+"""What holds in RESULTS.md also holds in a small run now, and what does not hold there does not hold now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verdicts on the draft rest on: Eq. 4 to 6 as they stand, and how bins are judged."""
+"""What the verdicts on the draft are based on: Eq. 4 to 6 as published, and the criteria for bins."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_auto_uniform_minimises_eq_6_over_what_eq_7_allows():
         costs = [judged.eq6(e.rebin(sd.Uniform(k))) for k in range(1, judged.MOST + 1)]
         chosen = len(e.rebin(judged.SCHEMES[judged.AUTO]).bins)
         assert costs[chosen - 1] == pytest.approx(np.nanmin(costs))
-        # Judged.objective knows which K are allowed.
+        # `Judged.objective` knows which K are allowed.
         for k, cost in enumerate(costs, start=1):
             fewest = np.min(e.rebin(sd.Uniform(k)).bins.count)
             assert np.isnan(cost) == (fewest < judged.LEAST)
@@ -58,5 +58,5 @@ def test_a_scheme_wins_only_against_every_number_of_bins():
     winning[:, 0] = -1.0 - np.arange(8)
     for values, verdict in ((losing, False), (winning, True), (one.equal[:, 0], None)):
         other = judged.Judged(one.case, one.equal, {judged.LIKELIHOOD: values}, one.objective)
-        # Against itself the margin is 0: neither.
+        # Compared with itself the margin is 0: neither wins.
         assert other.wins(judged.LIKELIHOOD) is verdict

@@ -1,4 +1,4 @@
-"""What the verdicts of `experiments/entropy` rest on and is not shown elsewhere: its models, and two closed forms."""
+"""What verdicts of `experiments/entropy` are based on and no other test covers: its models, and two closed forms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_adam_ends_where_the_optimum_is():
     new = rng.normal(size=(40, 2)) * [1.0, 300.0]
     mean, deviation = adam_process(X, y, 250)(new)
     expected, spread = process(X, y).predict(new, return_std=True)
-    # The constant mean is a parameter of the one only, so that they are close, not equal.
+    # Only one of the two has a constant mean as a parameter, so they are close, not equal.
     assert np.corrcoef(mean, expected)[0, 1] > 0.999
     np.testing.assert_allclose(deviation, spread, rtol=0.1)
 
@@ -67,12 +67,12 @@ def test_naive_bayes_of_copies_is_as_overconfident_as_its_closed_form():
         """Return the mean of log(1 + exp(-s)) over a normal s."""
         return float(weights @ np.logaddexp(0.0, -(mean + np.sqrt(variance) * nodes)))
 
-    # A copy says z with z ~ N(1/2, 1) where the label is 1, and the other feature as much: the log odds are their sum.
+    # A copy contributes z ~ N(1/2, 1) where the label is 1, as does the other feature: the log odds are their sum.
     before = loss(COPIES / 2 + 0.5, COPIES**2 + 1)
     rest = COPIES - 1
     after = np.mean([loss(rest / 2 + 0.5 + shift, rest**2 + 2) for shift in (-0.5, 0.5)])
     lower, upper = _doubled().interval(0.99)
-    # The classifier's means and variances come from 2,000 rows: they, too, move its loss a little.
+    # The classifier's means and variances are estimated from 2,000 rows, which also changes its loss slightly.
     assert np.all(lower[:COPIES] - 0.02 <= after - before)
     assert np.all(after - before <= upper[:COPIES] + 0.02)
     assert after - before < -0.1

@@ -1,4 +1,4 @@
-"""The losses of section 4.2 against plain loops over fine points, and what they leave out."""
+"""The losses of section 4.2 against plain loops over a fine grid, and what they omit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_the_truth_of_a_dense_bin_is_the_bin_itself():
 
 
 def test_the_variance_over_a_bin_is_theorem_1():
-    # The total variance over [0, 1], of slopes with these means and deviations, is sigma² + E².
+    # The total variance over [0, 1] of slopes with these means and deviations is sigma² + E².
     dense = truth(40)
     mu, sigma, residual = (part[0] for part in dense.between(np.zeros(1), np.ones(1)))
     widths = np.diff(dense.edges)
@@ -127,7 +127,7 @@ def test_errors_along_the_axis_do_not_depend_on_how_it_is_cut():
     dense = Dense.of(explain(EXAMPLE.sample(100_000, 7), 100))
     for bins in (1, 4):
         e = explain(X, bins)
-        # The same estimate, cut finer: each half of a bin has the bin's own figures.
+        # The same estimate with more bins: each part of a bin has the bin's values.
         fine = np.linspace(e.x[0], e.x[-1], 20_001)
         x = (fine[:-1] + fine[1:]) / 2
         place = np.clip(np.searchsorted(e.bins.right, x), 0, bins - 1)
@@ -141,7 +141,7 @@ def test_errors_along_the_axis_follow_a_bins_line():
     X = EXAMPLE.sample(2000, 8)
     e = sd.explain(Q, X, 0, method=sd.RHALE())
     dense = Dense.of(explain(EXAMPLE.sample(200_000, 9), 100))
-    # 9 x in one bin: as a constant it is off by 9/4 on average, as a line hardly.
+    # 9 x in one bin: a constant has a mean error of 9/4, a line nearly none.
     assert len(e.bins) == 1
     assert along(e, dense)[0] < 0.15
     assert along(explain(X, 1), dense)[0] == pytest.approx(9 / 4, rel=0.05)

@@ -1,4 +1,4 @@
-"""RESULTS.md says what the experiments found, all of them, and nothing else."""
+"""RESULTS.md reports what the experiments found: all of it, and nothing else."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_an_experiment_has_been_run_and_what_it_found_is_kept(experiment):
     assert record.claims
     assert len({claim.key for claim in record.claims}) == len(record.claims)
     for claim in record.claims:
-        # A verdict rests on numbers; a refutation has a reason.
+        # A verdict needs numbers; a refutation needs a reason.
         assert re.search(r"\d", claim.numbers), claim.key
         assert claim.holds is not False or claim.why, claim.key
     for name, caption in record.pictures:

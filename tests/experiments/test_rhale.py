@@ -1,4 +1,4 @@
-"""What the verdicts on RHALE rest on: its table of bins against all partitions, and closed forms against draws."""
+"""What the verdicts on RHALE are based on: its table of bins against all partitions, and closed forms against draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the verdicts on UALE rest on: closed forms against brute force, and errors whose truth is known."""
+"""What the verdicts on UALE are based on: closed forms against brute force, and errors with a known truth."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_errors_over_the_axis_follow_a_slope_that_changes():
     noise = np.where(np.arange(400) % 2, 0.5, -0.5)
     e = sd.explain(QUANTITY, np.stack([x, 6 * x + noise], axis=1), 0)
     assert np.all(fixed.integrated(e, truth) < 0.02)
-    # One bin of constant slope 3: |6 x - 3| is 1.5 on average, and its deviation hypot(0.5, 6 / sqrt(12)).
+    # One bin of constant slope 3: the mean of |6 x - 3| is 1.5, and the bin's deviation hypot(0.5, 6 / sqrt(12)).
     one = fixed.integrated(e.rebin(sd.Uniform(1)), truth)
     assert one[0] == pytest.approx(1.5, abs=0.02)
     assert one[1] == pytest.approx(np.hypot(0.5, 6 / np.sqrt(12)) - 0.5, abs=0.02)

@@ -291,8 +291,7 @@ def test_a_linear_model_is_exact_and_homogeneous(way, case):
         truth = a * (e.x - e.x[0])
         if e.spec.center == "mean":
             truth -= centre_of(e, truth)
-        # Each difference is rounded by eps * max |q|; there are at most 20 bins, and slopes are divided by their
-        # widths.
+        # Each difference is rounded by eps * max |q|; there are at most 20 bins; slopes are divided by their widths.
         q = np.abs(case.X).max(axis=0)[list(case.model.columns)] @ np.abs(case.model.linear)
         relative = {"slopes": 1e-14, "differences": 1e-9}.get(way.local)
         slope_error = relative * steepest if relative else 4e-15 * q / np.diff(e.cells.edges).min()

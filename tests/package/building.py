@@ -1,4 +1,4 @@
-"""Building the package's archives and environments to install them in, as a user's pip does."""
+"""Building the package's archives, and environments in which they are installed, as with a user's pip."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 400
 
 
 def called(*command: Any, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command outside the repository, which must not lend a new environment its modules."""
+    """Run a command outside the repository, so that a new environment cannot import modules from it."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "COV", "VIRTUAL"))}
     settled = {"OMP_NUM_THREADS": "1", "MPLBACKEND": "Agg", "COLUMNS": "120", **environment}
     return subprocess.run(
@@ -34,14 +34,14 @@ def called(*command: Any, folder: Path, **environment: str) -> subprocess.Comple
 
 
 def done(*command: Any, folder: Path, **environment: str) -> str:
-    """Run a command that must succeed; return what it printed."""
+    """Run a command that must succeed; return its output."""
     result = called(*command, folder=folder, **environment)
     assert result.returncode == 0, f"{command}\n{result.stdout}\n{result.stderr}"
     return result.stdout
 
 
 def within_reach(folder: Path) -> None:
-    """Skip where pip cannot get packages: whether archives install is then not to be known."""
+    """Skip where pip cannot download packages: installing cannot be tested there."""
     asked = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder]
     answer = called(*asked, "hatchling", folder=folder)
     if answer.returncode:
@@ -51,20 +51,20 @@ def within_reach(folder: Path) -> None:
 
 def built(folder: Path, *options: str, source: Path = ROOT) -> list[Path]:
     """Build archives in an isolated environment; return them."""
-    pytest.importorskip("build", reason="archives are built by it: pip install build")
+    pytest.importorskip("build", reason="build is not installed: pip install build")
     done(sys.executable, "-m", "build", *options, "--outdir", folder, source, folder=folder)
     return sorted(folder.glob("skedasis-*"))
 
 
 @dataclass(frozen=True)
 class Environment:
-    """A new environment with an archive of the package.
+    """A new environment in which an archive of the package is installed.
 
     Parameters
     ----------
     home : Path
     folder : Path
-        An empty one, to work in.
+        An empty working directory.
     """
 
     home: Path
@@ -72,7 +72,7 @@ class Environment:
 
     @classmethod
     def made(cls, folder: Path, archive: Path, extras: str = "") -> Environment:
-        """Make an environment, and install an archive into it as the registry has its dependencies."""
+        """Create an environment, and install an archive with dependencies from the registry."""
         home, empty = folder / "environment", folder / "empty"
         empty.mkdir()
         done(sys.executable, "-m", "venv", home, folder=empty)
@@ -82,11 +82,11 @@ class Environment:
         return self
 
     def command(self, name: str) -> Path:
-        """Return where a command of this environment is."""
+        """Return the path of a command of this environment."""
         return self.home / "bin" / name
 
     def python(self, code: str) -> str:
-        """Run a program in which warnings are errors; return what it prints."""
+        """Run a program in which warnings are errors; return its output."""
         return done(self.command("python"), "-W", "error", "-c", code, folder=self.folder)
 
     def skedasis(self, *args: str) -> subprocess.CompletedProcess[str]:

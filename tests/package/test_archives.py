@@ -1,4 +1,4 @@
-"""The wheel and the source distribution: what is in them, and that both are the same library."""
+"""The wheel and the source distribution: their contents, and that both are the same library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRITTEN = {".py", ".pyi", ".typed", ".j2", ".css", ".js"}
 
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory):
-    """Return the source distribution, and the wheel that is built from it, as `pip install` does without wheels."""
+    """Return the source distribution and the wheel built from it, as `pip install` does without a published wheel."""
     folder = tmp_path_factory.mktemp("archives")
     within_reach(folder)
     wheel, source = sorted(built(folder), key=lambda path: path.suffix == ".gz")
@@ -37,7 +37,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 def members(source: Path) -> dict[str, bytes]:
-    """Return the files of a source distribution, without the folder that all of them are in."""
+    """Return the files of a source distribution, without their common folder."""
     with tarfile.open(source) as archive:
         files = [member for member in archive.getmembers() if member.isfile()]
         assert len({member.name.partition("/")[0] for member in files}) == 1
@@ -63,7 +63,7 @@ def test_the_wheel_is_the_package_and_nothing_else(archives):
 
 
 def test_the_wheel_has_what_the_code_reads_at_run_time(archives):
-    """Types, the templates of the report, the styles and scripts of pages: no import would miss them."""
+    """Types, report templates, styles and scripts of pages: no import would fail without them."""
     library = contents(archives[1])
     code = b"".join(data for name, data in library.items() if name.endswith((".py", ".j2")))
     assert "skedasis/py.typed" in library
@@ -105,7 +105,7 @@ def test_the_source_distribution_has_code_and_words_and_nothing_that_was_made(ar
 
 
 def test_both_ways_give_the_same_wheel(archives, tmp_path):
-    """Straight from the repository as from the source distribution, byte by byte in every file."""
+    """From the repository and from the source distribution, byte by byte in every file."""
     (straight,) = built(tmp_path, "--wheel")
     assert straight.name == archives[1].name
     assert contents(straight) == contents(archives[1])

@@ -1,4 +1,4 @@
-"""The package as a stranger gets it: a wheel in an empty environment, used from a folder of one's own."""
+"""The package as a user installs it: a wheel in an empty environment, used from another folder."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_without_extras_it_works_on_arrays_and_names_what_is_missing(wheel, tmp_
     assert refused.returncode == 2
     assert "pip install 'skedasis[sklearn]'" in refused.stderr
     assert not (env.folder / "skedasis-demo").exists()
-    # What a user is offered is what a user can want.
+    # Every extra that is offered exists.
     offered = re.search(r"'skedasis\[(.+?)\]'", " ".join(env.skedasis("info").stdout.split()))
     assert offered is not None
     (every,) = PROJECT["project"]["optional-dependencies"]["all"]
@@ -87,7 +87,7 @@ def test_with_scikit_learn_and_numba_the_demo_writes_its_page(wheel, tmp_path):
     page = (env.folder / "shown" / "report.html").read_text("utf-8")
     assert page.startswith("<!DOCTYPE html>")
     assert page.rstrip().endswith("</html>")
-    # Styles and scripts are in the page: their files came with the wheel.
+    # Styles and scripts are in the page: their files were in the wheel.
     assert "<svg" in page
     assert "<style" in page
     assert "<script" in page

@@ -1,4 +1,4 @@
-"""The library's results are those of the snapshot, and the pages show the numbers that they showed."""
+"""The library's results equal those of the snapshot, and the pages show the same numbers."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def test_results_are_those_of_the_snapshot():
     except ImportError as absent:
         pytest.skip(f"the snapshot is of models of {absent.name}")
     if here != old["versions"]:
-        pytest.skip(f"models are fitted otherwise by {here} than by {old['versions']}")
+        pytest.skip(f"the snapshot was made with {old['versions']}, not {here}")
     assert snapshot.differences(old, {"versions": here, **snapshot.compute()}, 1e-9) == []

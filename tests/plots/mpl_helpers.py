@@ -1,4 +1,4 @@
-"""What tests of pictures share."""
+"""Helpers of the tests of Matplotlib figures."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from matplotlib.text import Text
 
 
 def drawn(figure: Figure) -> list[str]:
-    """Lay out and render, and return all texts. (A canvas without a window would draw nothing.)"""
+    """Lay out and render, and return all texts. (Without rendering, a canvas without a window draws nothing.)"""
     figure.draw_without_rendering()
     return [t.get_text() for t in figure.findobj(Text)]
 
 
 def fits(figure: Figure) -> bool:
-    """Return whether nothing reaches beyond the figure."""
+    """Return whether nothing extends beyond the figure."""
     figure.draw_without_rendering()
     box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
     return bool(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height)
 
 
 def apart(texts: list[Text]) -> bool:
-    """Return whether texts that stand side by side do not touch."""
+    """Return whether adjacent texts do not overlap."""
     boxes: list[Any] = sorted((t.get_window_extent() for t in texts), key=lambda box: box.x0)
     return all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))

@@ -1,4 +1,4 @@
-"""What tests of SVG figures share: reading them as XML, and from pixels back to values."""
+"""Helpers of the tests of SVG figures: parsing as XML, and mapping pixels back to values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOKS = {"style", "onclick", "onload", "onmouseover"}
 
 
 def parsed(drawing: Drawing) -> ET.Element:
-    """Return the figure as XML, after what must hold of every figure."""
+    """Check what must hold for every figure, and return it as XML."""
     root = ET.fromstring(str(drawing.svg))
     assert root.tag == f"{SVG}svg"
     assert [c.tag for c in root][:2] == [f"{SVG}title", f"{SVG}desc"]
@@ -36,7 +36,7 @@ def parsed(drawing: Drawing) -> ET.Element:
 
 
 def lengths(root: ET.Element) -> Iterator[tuple[str, str]]:
-    """Give all attributes that hold numbers."""
+    """Yield the names and values of all numeric attributes."""
     for element in root.iter():
         for name, value in element.attrib.items():
             if name in ("x", "y", "width", "height", "cx", "cy", "d", "transform", "r"):
@@ -44,39 +44,39 @@ def lengths(root: ET.Element) -> Iterator[tuple[str, str]]:
 
 
 def of(root: ET.Element, look: str) -> list[ET.Element]:
-    """Return the elements of a class."""
+    """Return the elements with a class."""
     return [e for e in root.iter() if look in e.get("class", "").split()]
 
 
 def tips(root: ET.Element) -> list[str]:
-    """Return what is said when marks are pointed at."""
+    """Return the tooltips of marks."""
     return [e.get("data-tip", "") for e in root.iter() if e.get("data-tip")]
 
 
 def texts(root: ET.Element) -> list[str]:
-    """Return all that is written."""
+    """Return all texts."""
     return [e.text or "" for e in root.iter(f"{SVG}text")]
 
 
 def back(panel: ET.Element, which: str, pixels: float | np.ndarray) -> np.ndarray:
-    """Return the values that pixels stand for."""
+    """Return the values at pixel positions."""
     a, b, low, high = (float(v) for v in panel.get(f"data-{which}", "").split())
     return low + (np.asarray(pixels, dtype=float) - a) / (b - a) * (high - low)
 
 
 def pixel(panel: ET.Element, which: str) -> float:
-    """Return how many units of an axis a tenth of a pixel is: lengths are written so finely."""
+    """Return the size of a tenth of a pixel in units of an axis, the resolution of coordinates, plus 10 %."""
     a, b, low, high = (float(v) for v in panel.get(f"data-{which}", "").split())
     return abs(0.11 * (high - low) / (b - a))
 
 
 def moves(d: str) -> np.ndarray:
-    """Return the points at which the subpaths of a path begin."""
+    """Return the points where the subpaths of a path begin."""
     return np.array([[float(a), float(b)] for a, b in re.findall(r"M(\S+?) (-?[\d.]+)", d)])
 
 
 def inside(root: ET.Element) -> bool:
-    """Return whether all texts begin and end on the sheet, by the estimate of their widths."""
+    """Return whether all texts begin and end within the figure, by their estimated widths."""
     from skedasis.plots.scales import width_of
 
     wide, high = float(root.get("width", "0")), float(root.get("height", "0"))

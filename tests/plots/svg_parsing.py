@@ -1,4 +1,4 @@
-"""What tests of SVG share: it is parsed again, and pixels are led back to values."""
+"""Helpers of the tests of SVG: parsing, and mapping pixels back to values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 
 
 class Sheet:
-    """A drawing as a browser sees it."""
+    """A drawing, parsed as XML."""
 
     def __init__(self, drawing) -> None:
         self.text = str(drawing.svg)
@@ -31,7 +31,7 @@ class Sheet:
 
     @property
     def tips(self) -> list[list[str]]:
-        """Return what is said, line by line, in the order of the document."""
+        """Return the lines of each tooltip, in document order."""
         return [e.get("data-tip").split("\n") for e in self.root.iter() if e.get("data-tip")]
 
     @property
@@ -44,7 +44,7 @@ class Sheet:
 
 
 class Axes:
-    """One panel: its element, and the way from pixels to values."""
+    """One panel: its element, and the mapping from pixels to values."""
 
     def __init__(self, element) -> None:
         self.element = element
@@ -61,18 +61,18 @@ class Axes:
 
     @property
     def fine(self) -> tuple[float, float]:
-        """Return what a tenth of a pixel is worth: beyond it nothing is drawn."""
+        """Return the size of a tenth of a pixel in units of both axes, the resolution of coordinates."""
         p0, p1, v0, v1 = self.across
         q0, q1, w0, w1 = self.up
         return 0.1 * abs((v1 - v0) / (p1 - p0)), 0.1 * abs((w1 - w0) / (q1 - q0))
 
     def parts(self, element) -> list[np.ndarray]:
-        """Return a path's parts in values, each (m, 2)."""
+        """Return a path's parts in data coordinates, each (m, 2)."""
         return [np.column_stack([self.x(p[:, 0]), self.y(p[:, 1])]) for p in parts(element)]
 
 
 def parts(element) -> list[np.ndarray]:
-    """Return the corners of each part of a path, in pixels; marks made of arcs give their middles."""
+    """Return the vertices of each part of a path, in pixels; for marks made of arcs, their centers."""
     found: list[list[tuple[float, float]]] = []
     x = y = 0.0
     for letter, rest in re.findall(r"([a-zA-Z])([^a-zA-Z]*)", element.get("d")):
@@ -97,6 +97,6 @@ def parts(element) -> list[np.ndarray]:
 
 
 def marks(element) -> np.ndarray:
-    """Return the middles of marks, in pixels, (m, 2): each is a move to its middle, and a shape from there."""
+    """Return the centers of marks, in pixels, (m, 2): each mark is a move to its center and a relative shape."""
     pairs = re.findall(r"M([-\d.]+) ([-\d.]+)m", element.get("d"))
     return np.array(pairs, dtype=float).reshape(-1, 2)

@@ -1,4 +1,4 @@
-"""Pictures of categorical features, as values."""
+"""Figures of categorical features: values of the panels, and drawings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTS = {"a": 40, "b": 30, "c": 25, "d": 5}
 
 
 def worth(X):
-    """The level's worth, more of it where z is large."""
+    """Return the level's value, more of it where z is large."""
     return X["g"].astype(object).map(WORTH).to_numpy(float) * (1 + X["z"].to_numpy())
 
 
@@ -73,7 +73,7 @@ class TestPlaces:
             assert (hatch.left, hatch.right, hatch.doubt) == (2.5, 3.5, "few")
 
     def test_missing_values(self, X):
-        """Of a nominal feature they are a level; of an ordinal one a point beside the axis."""
+        """For a nominal feature they are a level; for an ordinal one, a point next to the axis."""
         F = X.assign(g=X.g.where(X.g != "b", None), o=np.where(X.z > 0.5, np.nan, np.round(X.z)))
         q = lambda F: F["z"].to_numpy() + F["g"].isna().to_numpy() + F["o"].isna().to_numpy()  # noqa: E731
         nominal = effect_spec(sd.explain(q, F, "g", method=sd.ALE())).main
@@ -113,21 +113,21 @@ class TestSteps:
         assert (below.steps.right < [1, 2, 3]).all()
 
     def test_runs_of_steps(self):
-        """Up to level 5 every step is 1 for all rows; beyond it rows differ."""
+        """Up to level 5 every step is 1 for all rows; above it rows differ."""
         rng = np.random.default_rng(0)
         X = pd.DataFrame({"g": rng.integers(0, 10, 2000), "z": rng.choice([-1.0, 1.0], 2000)})
         quantity = lambda X: X["g"] + np.where(X["g"] > 5, X["z"] * (X["g"] - 5), 0.0)  # noqa: E731
         e = sd.explain(
             quantity, X, "g", method=sd.RHALE(bins=sd.Optimal(alpha=0.0)), schema={"g": "ordinal"}
         )
-        assert 1 < len(e.bins) < 9  # there are runs
+        assert 1 < len(e.bins) < 9  # there are bins of several steps
         panel = effect_spec(e).slopes
         np.testing.assert_allclose(panel.steps.y, e.bins.effect)
         spans = e.levels.codes(e.bins.right) - e.levels.codes(e.bins.left)
         gap = spans - (panel.steps.right - panel.steps.left)
         np.testing.assert_allclose(gap, gap[0])
         assert panel.steps.label == "mean difference within the bin"
-        # All steps of the first run are 1. Later ones are 0 or 2, moved to the mean of their run.
+        # All steps of the first bin are 1. Later ones are 0 or 2, shifted to the mean of their bin.
         assert 0 not in {v.bin for v in panel.violins}
         assert len(panel.violins) == len(e.bins) - 1
         for violin in panel.violins:
@@ -241,7 +241,7 @@ class TestLabels:
             figure.draw_without_rendering()
             labels = [t for t in figure.axes[-1].get_xticklabels() if t.get_text()]
             turn = {t.get_rotation() for t in labels}
-            # The frames of slanting labels may overlap where the labels do not.
+            # The bounding boxes of rotated labels may overlap although the labels do not.
             assert turn == {40.0} or apart(labels), (n, width)
 
 

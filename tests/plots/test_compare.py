@@ -1,4 +1,4 @@
-"""Several effects of one feature over one another."""
+"""Several effects of one feature in one panel."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestCentring:
         pdp, ale, _ = overlay(three, None, "mean", 0.95).strands
         inside = (ale.x > pdp.x[0]) & (ale.x < pdp.x[-1])
         np.testing.assert_allclose(ale.y, 2 * (ale.x - X[:, 0].mean()), atol=1e-9)
-        # Beyond its grid a PDP is taken as constant.
+        # Outside its grid a PDP is extrapolated as constant.
         level = np.clip(X[:, 0], pdp.x[0], pdp.x[-1]).mean()
         np.testing.assert_allclose(pdp.y, 2 * (pdp.x - level), atol=1e-9)
         assert inside.any()
@@ -68,7 +68,7 @@ class TestCentring:
         assert shown.y.label == "prediction"
 
     def test_a_centred_pdp_has_lost_the_error_of_its_level(self, X):
-        """The model is additive: its curves are parallel, and their centred average is exact."""
+        """The model is additive: its curves are parallel, so their centered average has no error."""
         e = sd.explain(model, X, 0, method=sd.PDP())
         (strand,) = overlay([e], None, "mean", 0.95).strands
         np.testing.assert_allclose(strand.upper - strand.lower, 0, atol=1e-9)

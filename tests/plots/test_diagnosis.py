@@ -1,4 +1,4 @@
-"""Pictures of diagnoses: where features lie, in which words, and that no name lies upon another."""
+"""Figures of diagnoses: positions and labels of features, without overlapping names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMES = [r"$x^2_{\frac$ \alpha", "_b_", "<script>x</script>", "very long " * 20,
 
 
 def diagnosis(at, kinds, r2=None, names=None, scale=1.0, error=0.02, notes=()):
-    """Return a diagnosis of features at known places."""
+    """Return a diagnosis of features with given importances."""
     at = scale * np.asarray(at, dtype=float).reshape(-1, 2)
     n = len(at)
     names = tuple(names or [f"feature_{i}" for i in range(n)])
@@ -148,7 +148,7 @@ class TestDiagnosis:
         assert said == f"no room for {left_out} names, {left_out} of them at zero"
 
     def test_words_give_way_to_points(self):
-        """Features a little below zero on both axes lie where "unused" stands."""
+        """Features slightly below zero on both axes are where the label "unused" would be."""
         for at in ([(1.0, 1.0), (-0.02, -0.03)], [(1.0, -0.03), (0.9, 1.0), (0.95, -0.05)]):
             figure = draw_diagnosis(diagnosis(at, ["shared"] * len(at), error=1e-4))
             figure.draw_without_rendering()

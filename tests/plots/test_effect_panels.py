@@ -1,4 +1,4 @@
-"""Panels are values: what a picture says is tested here, without drawing."""
+"""Panels as values: what a figure shows, tested without drawing."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class TestAccumulated:
         assert shown.main.x.ticks == (0.3,)
 
     def test_what_has_no_spread_sets_no_scale(self, X):
-        """Bins of one row have no std, and unreliable bins may not flatten the others."""
+        """Bins of one row have no std, and the axis limits do not depend on unreliable bins."""
         e = sd.explain(model, X[:12], 0, method=sd.ALE(bins=12))
         shown = effect_spec(e)
         assert np.isnan(shown.slopes.steps.lower).any()
@@ -171,7 +171,7 @@ class TestViolins:
         (a,) = effect_parts.violin_shapes(y, np.zeros(50, dtype=int), w.astype(float), *ends)
         z = np.repeat(y, w)
         (b,) = effect_parts.violin_shapes(z, np.zeros(len(z), dtype=int), np.ones(len(z)), *ends)
-        # Only the bandwidth sees the number of rows.
+        # Only the bandwidth depends on the number of rows.
         assert np.max(np.abs(a.density - b.density)) < 0.2 * a.density.max()
 
     def test_shapes_do_not_depend_on_scale(self, rhale):
@@ -205,12 +205,12 @@ class TestViolins:
         )
         e = sd.explain(quantity, X, 0, method=sd.DALE(bins=1))
         panel = slopes(e)
-        # Its std holds the outlier: the panel must show it.
+        # Its std includes the outlier: the panel must show it.
         assert panel.y.limits[1] > e.bins.std[0]
         assert panel.notes == ("1 of 500 local effects outside the panel",)
 
     def test_steps_scatter_about_their_cells(self, X):
-        """A step of the average is no heterogeneity: as the bins' std, the violin does not see it."""
+        """A step of the average is no heterogeneity: the violin ignores it, as the bins' std does."""
         q = lambda X: np.round(4 * X[:, 0])  # noqa: E731
         e = sd.explain(q, X, 0, method=sd.ALE(bins=40)).rebin(sd.Edges([*e_ends(X)]))
         assert len(e.bins) == 1
@@ -326,7 +326,7 @@ class TestScale:
             (low, span)
             for low in (0.0, -3.0, 1e3, 1.7e9, -1.7e9, 1e12)
             for span in (1e-12, 1e-9, 1e-3, 1.0, 86_400.0, 1e12)
-            if span >= 1e6 * np.spacing(abs(low))  # below that there are no numbers in between
+            if span >= 1e6 * np.spacing(abs(low))  # below that there are no floats in between
         ],
     )
     def test_short_ticks_that_say_the_truth(self, low, span):

@@ -1,4 +1,4 @@
-"""Curves on finer points than their bins have edges: few bins describe a curve that stands on many cells."""
+"""Curves with more points than their bins have edges: few bins describe a curve that is computed on many cells."""
 
 from dataclasses import replace
 

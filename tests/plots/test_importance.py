@@ -1,4 +1,4 @@
-"""Pictures of importances: panels against closed forms and loops, figures of whatever comes."""
+"""Figures of importances: panels against closed forms and loops, and drawings of any input."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEANS = [0.2, 1.5, 0.0, -0.3, 0.7]
 
 
 def importance(means=MEANS, n_repeats=10, names=None, scale=1.0, seed=0, **more):
-    """Return importances whose repeats scatter by a tenth about their means, and one that is exactly zero."""
+    """Return importances with repeats of standard deviation 0.1; a mean of zero is exactly zero in every repeat."""
     rng = np.random.default_rng(seed)
     m = np.asarray(means, dtype=float)[:, None]
     values = scale * np.where(m == 0, 0.0, m + 0.1 * rng.normal(size=(len(m), n_repeats)))
@@ -39,7 +39,7 @@ def importance(means=MEANS, n_repeats=10, names=None, scale=1.0, seed=0, **more)
 
 
 def local(rows=50, features=2, repeats=3, weight=None, exact=True, seed=0, **more):
-    """Return importances with single rows: the second feature changes nothing, others raise what they touch."""
+    """Return importances with local importances: 0 for the second feature, positive for the others."""
     rng = np.random.default_rng(seed)
     own = rng.uniform(size=rows)
     rise = np.where(np.arange(features) == 1, 0.0, 1.0)[:, None, None]
@@ -78,7 +78,7 @@ class TestBars:
         assert positive.x.limits[0] < 0 < positive.x.limits[1]
 
     def test_an_interval_of_a_few_repeats_may_not_flatten_the_bars(self):
-        """With one degree of freedom Student's t is 12.7: the interval alone would be 60 times the bars."""
+        """With one degree of freedom Student's t is 12.7: the interval would be 60 times as wide as the bars."""
         given = importance([0.1, 0.2])
         wide = Importance(
             ("a", "b"), given.values, np.array([1.0, 1.0]), np.ones(2), 0.5, 500, "loss"
@@ -143,7 +143,7 @@ class TestBars:
         np.testing.assert_allclose(reached, bars(given).value)  # negative ones to the left
         dots = next(line for line in ax.get_lines() if line.get_marker() == "o")
         np.testing.assert_allclose(np.sort(dots.get_xdata()), np.sort(given.values.ravel()))
-        assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first stands on top
+        assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is at the top
 
     def test_found_by_the_library_itself(self):
         X = np.random.default_rng(0).normal(size=(120, 3))
@@ -254,7 +254,7 @@ class TestShifts:
         q = sd.prediction(lambda X: np.abs(X[:, 0] - X[:, 1]), name="entropy")
         found = sd.explain(q, X, method=sd.PFI(n_repeats=5, local=60))
         panel = shifts(found)[0]
-        assert panel.before.max() == pytest.approx(100)  # they agree in all rows as they are
+        assert panel.before.max() == pytest.approx(100)  # the features are equal in all rows
         assert panel.means[1] > panel.means[0]
         assert "before permutation: a sample of 60 rows" in drawn(found.plot(kind="local"))
 
@@ -277,7 +277,7 @@ class TestFigures:
         given = importance(np.arange(len(NAMES)), names=NAMES, local=rows)
         assert fits(draw_importance(given, kind="local", features=NAMES))
 
-    @pytest.mark.filterwarnings("ignore:Glyph")  # there may be no font for them here
+    @pytest.mark.filterwarnings("ignore:Glyph")  # a font for them may be missing
     def test_letters_of_the_east(self):
         figure = draw_importance(importance([1.0], names=["数量与质量"]))
         assert "数量与质量" in drawn(figure)

@@ -1,4 +1,4 @@
-"""Pictures of M-plots, missing values, slopes and anchors, and of coloured curves."""
+"""Figures of M-plots, missing values, slopes and centering, and of curves with a color encoding."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class TestColoured:
         bundle = effect_spec(
             e, EffectPlotOptions("raw", curves=20, color=X[:, 1], color_name="x1")
         ).main.bundle
-        # At the end of the grid a curve is x (1 + x1): whose colour a curve has can be read off it.
+        # At the end of the grid a curve is x (1 + x1): its value determines its color.
         np.testing.assert_allclose(bundle.y[:, -1], e.x[-1] * (1 + bundle.tint.value))
 
     def test_a_scale_with_a_name(self, X):

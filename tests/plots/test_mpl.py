@@ -1,4 +1,4 @@
-"""Figures: whatever comes is drawn, without a warning and without touching anything global."""
+"""Figures: any input is drawn, without warnings and without changes of global state."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_names_are_text_and_no_formulas(name):
 
 
 def test_unknown_numbers():
-    """Values beyond the data, errors of single rows: NaN, and gaps in the picture."""
+    """Values outside the data and errors of single rows are NaN, and gaps in the figure."""
     e = sd.explain(model, data(), 0, method=sd.DALE(bins=sd.Edges([-5, -3, -1, 0, 1, 4])))
     assert np.isnan(e.value).any()
     drawn(e.plot())
@@ -167,7 +167,7 @@ def test_notebooks_and_files(tmp_path):
 def test_nothing_global():
     before = dict(mpl.rcParams)
     pyplot = "matplotlib.pyplot" in sys.modules
-    for _ in range(25):  # pyplot would warn of so many open figures
+    for _ in range(25):  # pyplot would warn about so many open figures
         sd.explain(model, data(30), 0, method=sd.DALE(bins=2)).plot()
     assert dict(mpl.rcParams) == before
     assert ("matplotlib.pyplot" in sys.modules) == pyplot
@@ -181,4 +181,4 @@ def test_counts_never_touch_whatever_the_width_of_the_figure():
         figure.draw_without_rendering()
         counts = [t for ax in figure.axes for t in ax.texts if t.get_text().startswith("n=")]
         assert apart(counts), width
-    assert counts  # at the widest there is room
+    assert counts  # the widest figure has room for them

@@ -1,4 +1,4 @@
-"""Heat maps, as values; and that whatever comes is drawn."""
+"""Heat maps: values of the panels, and drawings of any input."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ class TestEmptyCells:
 
 
 class TestScaleOfColours:
-    """Cells without rows take the value of the nearest cell, which may be huge where that is added up."""
+    """Cells without rows take the value of the nearest cell, which may be huge when accumulated."""
 
     @pytest.fixture(scope="class", name="steep")
     @classmethod
@@ -194,7 +194,7 @@ class TestScaleOfColours:
         assert heat(whole, SurfacePlotOptions(empty="filled")).scale.limits[1] < whole.value.max()
 
     def test_rounding_is_judged_where_rows_are(self, steep):
-        # A corner that touches no row is no finding, whatever stands there.
+        # Corners that belong to no cell with rows are ignored, whatever their value.
         value = np.zeros_like(steep.value)
         value[0, -1] = 100.0
         assert "interaction strength 0" in heat(replace(steep, value=value)).notes
@@ -209,14 +209,14 @@ class TestScaleOfColours:
 
 
 class TestTwoValues:
-    """A numeric feature with two values has two strips: between them lies no row."""
+    """A numeric feature with two values has two strips, because there are no rows between them."""
 
     @pytest.fixture(scope="class", name="rows")
     @classmethod
     def rows(cls):
         rng = np.random.default_rng(12)
         z = rng.uniform(0, 1, 400)
-        off = np.where(z < 0.5, rng.integers(0, 2, 400), 0)  # the second value ends at a half
+        off = np.where(z < 0.5, rng.integers(0, 2, 400), 0)  # rows of the second value end at 0.5
         return np.column_stack([off * 2.0 + 1.0, z, rng.integers(0, 2, 400)])
 
     @staticmethod
@@ -239,11 +239,11 @@ class TestTwoValues:
             at = (value, shown.x.centres) if pair[0] == 0 else (shown.x.centres, value)
             there = np.isfinite(shown.value[k])
             np.testing.assert_array_equal(shown.value[k][there], s(*at)[there])
-            # Cells of an ALE without rows have no colour: rows of the second value end at a half.
+            # Cells of an ALE without rows have no color: rows of the second value end at 0.5.
             gone = shown.x.centres > 0.76
             assert (~there[gone]).all() == (k == 1 and s.cells is not None)
         drawn(s.plot())
-        # The surface itself stays bilinear.
+        # The surface itself remains bilinear.
         middle = s(2.0, 0.3) if pair[0] == 0 else s(0.3, 2.0)
         ends = [s(v, 0.3) if pair[0] == 0 else s(0.3, v) for v in (1.0, 3.0)]
         if s.value.shape[pair.index(0)] == 2:
@@ -330,7 +330,7 @@ class TestLevels:
             for k, level in enumerate("abc"):
                 at = (level, shown.x.centres) if pair[0] == "g" else (shown.x.centres, level)
                 there = np.isfinite(shown.value[k])
-                assert there.all() or level == "b"  # which ends at a half
+                assert there.all() or level == "b"  # whose rows end at 0.5
                 np.testing.assert_array_equal(shown.value[k][there], s(*at)[there])
             assert shown.levels == ()
             assert shown.crossings
@@ -347,7 +347,7 @@ class TestLevels:
     def test_cells_without_rows(self, mixed):
         s = sd.explain(by_level, mixed, ("g", "z"), method=sd.ALE(bins=sd.Uniform(4)))
         shown = heat(s)
-        # Level b ends at a half.
+        # Rows of level b end at 0.5.
         names = [s.sides[0].levels.labels[round((low + high) / 2)] for *_, low, high in shown.holes]
         assert names == ["b", "b"]
         assert shown.holes[:, 0].min() == pytest.approx(s.x[1][2])

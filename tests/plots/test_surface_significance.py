@@ -35,7 +35,7 @@ def test_dots_lie_where_the_interval_holds_zero(make):
         inside = (shown.x.centres > left) & (shown.x.centres < right)
         covered |= inside & ((shown.y.centres > low) & (shown.y.centres < high))[:, None]
     assert 0.05 < covered.mean() < 0.95
-    # At the nodes themselves: the interval of the surface.
+    # At the nodes themselves: the surface's interval.
     lower, upper = s.interval(0.9)
     holds = (lower <= 0) & (upper >= 0)
     turned = make is levels
@@ -50,7 +50,7 @@ def test_dots_lie_where_the_interval_holds_zero(make):
             for rim, x in zip((shown.x, shown.y), s.x, strict=True)
         )
         agree = covered[np.ix_(second, first)] == holds.T
-    # Patches have a width: next to the border a node may lie in the patch beyond it.
+    # Patches have a width: a node next to the border may be in the adjacent patch.
     assert agree.mean() > 0.9
 
 

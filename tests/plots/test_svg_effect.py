@@ -1,4 +1,4 @@
-"""SVG of effects: parsed again, its pixels led back to values, and these compared with the effect's own arrays."""
+"""SVG of effects: parsed again, pixels mapped back to values, and these compared with the effect's arrays."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def drawn(e, view=None, ident="f"):
 
 
 def same(found, wanted, fine):
-    """Pixels have one decimal: half a tenth is what rounding may take."""
+    """Compare within the rounding of pixels, which have one decimal: half a tenth."""
     np.testing.assert_allclose(found, wanted, rtol=0, atol=0.51 * fine + 1e-12)
 
 
@@ -65,7 +65,7 @@ NAMES = [
 
 
 def sound(sheet, ident):
-    """Check what holds of every drawing: unique names, references that lead somewhere, nothing a policy forbids."""
+    """Check what must hold for every drawing: unique ids, valid references, nothing that a content policy forbids."""
     ids = [e.get("id") for e in sheet.root.iter() if e.get("id")]
     assert len(ids) == len(set(ids))
     assert all(i.startswith(ident) for i in ids)
@@ -261,7 +261,7 @@ def test_bins_say_their_numbers():
     main = sheet.panels[0]
     hits = sheet.of("hit")
     same([main.x(float(h.get("x"))) for h in hits], e.bins.left, main.fine[0])
-    # One touch tells of both panels: it reaches from the top of the first to the foot of the second.
+    # One tooltip describes both panels: its area extends from the top of the first to the bottom of the second.
     top, foot = main.up[1], sheet.panels[1].up[0]
     assert {(float(h.get("y")), float(h.get("height"))) for h in hits} == {(top, foot - top)}
 
@@ -326,7 +326,7 @@ def test_curves_are_the_rows_own():
     assert rows == e.curves.row.tolist()
     wanted = e.curves.value - e.curves.value.mean(axis=1, keepdims=True)
     for curve, y in zip(found, wanted, strict=True):
-        # Points that were left out lie on the lines between the others, to a tenth of a pixel.
+        # Omitted points are on the lines between the others, to a tenth of a pixel.
         along = np.interp(e.x, curve[:, 0], curve[:, 1])
         assert np.abs(along - y).max() <= 2.2 * main.fine[1]
         assert np.all(np.diff(curve[:, 0]) > 0)
@@ -391,7 +391,7 @@ def test_points_of_a_grid_say_their_numbers():
     for i, lines in enumerate(sheet.tips):
         assert lines[0] == f"x0 = {position_texts(e.x)[i]}"
         assert lines[1] == f"average {number(e.value[i] - level)}"
-        # What rounding has left of a zero is none in a curve that was moved.
+        # Rounding errors of a zero are shown as 0 in a curve that was shifted.
         spread = number_or_zero(e.heterogeneity[i], np.abs(e.value - level).max()).removeprefix(
             "≈ "
         )
@@ -586,11 +586,11 @@ def test_constant_models(value):
     e = explained(sd.PDP(), f=lambda X: np.full(len(X), value))
     sheet = drawn(e)
     sound(sheet, "f")
-    # Zero is a place on the axis, and no noise is blown up.
+    # Zero is a position on the axis, and rounding errors are not magnified.
     assert sheet.tips[0][1] in ("average 0", "average ≈ 0")
 
 
-# ------------------------------------------------------------------------- several beside or over
+# ----------------------------------------------------------------- several in one figure or panel
 
 
 def test_compare_reads_all_methods_off_at_the_same_place():
@@ -700,7 +700,7 @@ def test_a_feature_takes_little_room():
     assert sum(len(d.svg.encode()) for d in made) < 100_000
 
 
-# ------------------------------------------------------------------ what rounding leaves, and what has no room
+# -------------------------------------------------------------------------- rounding errors, and lack of space
 
 
 def test_a_constant_is_drawn_as_zero_by_both_figures():
@@ -756,7 +756,7 @@ def test_marks_that_look_alike_have_one_entry():
     )
     (group,) = sheet.of("legend")
     looks = [tuple(ET.tostring(e) for e in entry)[:-1] for entry in group]
-    assert len(set(looks)) == len(looks) - 1  # one is too long to be joined with another
+    assert len(set(looks)) == len(looks) - 1  # one is too long to share a line
 
 
 def test_thousands_of_levels_are_small_and_true():
@@ -779,7 +779,7 @@ def test_thousands_of_levels_are_small_and_true():
     known = np.isfinite(e.value)
     assert len(at) == known.sum()
     np.testing.assert_allclose(at[:, 1], e.value[known], atol=panel.fine[1])
-    # Boxes that share a pixel reach as far as all of them, and none is left out.
+    # Boxes on the same pixel are merged into their union, and none is omitted.
     lower, upper = e.interval()
     known = np.isfinite(lower) & np.isfinite(upper)
     places = np.arange(len(e.value))[known]

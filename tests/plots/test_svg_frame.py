@@ -1,4 +1,4 @@
-"""From axes to pixels: ticks that can be read at any scale, words that fit, paths that lose nothing."""
+"""From axes to pixels: readable ticks at any scale, texts that fit, paths without loss."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_values_and_pixels():
     assert above(Axis("y" * 100, None, 0, 1), 200) > above(Axis("y", None, 0, 1), 200)
 
 
-# ------------------------------------------------------------------------------------------- words
+# ------------------------------------------------------------------------------------------- texts
 
 
 @given(st.text(max_size=300), st.floats(20, 400))
@@ -150,7 +150,7 @@ def test_remarks_fit(remarks):
 
 def test_wide_letters_are_wide():
     assert width_of("価格価格") > width_of("pric") * 1.5
-    assert width_of("e\u0301") == width_of("e")  # a mark above a letter takes no room
+    assert width_of("e\u0301") == width_of("e")  # a combining accent has no width
     assert width_of("WWWW") > width_of("llll") * 2
 
 

@@ -1,4 +1,4 @@
-"""Pictures of hostile input: always well-formed, never a warning, and no name is more than text."""
+"""Figures of hostile input: always well-formed, no warnings, and names are never markup."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ KNOWN = frozenset(
 
 
 def checked(drawing) -> ET.Element:
-    """Parse a drawing, and refuse what could run, fetch, or refer to what is not there."""
+    """Parse a drawing, and assert that it contains no scripts, external resources or broken references."""
     text = str(drawing.svg)
     root = ET.fromstring(text)
     tags = {e.tag.rpartition("}")[2] for e in root.iter()}
@@ -146,7 +146,7 @@ def test_features_of_any_size(size):
 
 
 def odd(e, **change):
-    """Return an effect of which some numbers are something else."""
+    """Return an effect with some arrays replaced."""
     return replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
 
 
@@ -158,7 +158,7 @@ GIVEN = [
 
 
 def some(value):
-    """Return what puts a value into the second place."""
+    """Return a function that sets the second element to a value."""
 
     def put(a):
         a[1] = value

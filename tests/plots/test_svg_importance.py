@@ -1,4 +1,4 @@
-"""Importances, diagnoses, places, calibration and ledgers as SVG: what is drawn is what the arrays say."""
+"""Importances, diagnoses, scatter plots, calibration and explained variance as SVG: drawings match the arrays."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LABELS = {"x_label": "importance", "y_label": "heterogeneity score"}
 
 
 def importances(means, names=None, repeats=5, error=0.05):
-    """Return importances about given means."""
+    """Return importances with given means."""
     means = np.asarray(means, dtype=float)
     n = len(means)
     values = means[:, None] + 0.02 * RNG.normal(size=(n, repeats))
@@ -50,7 +50,7 @@ def importances(means, names=None, repeats=5, error=0.05):
 
 
 def diagnosed(at, kinds, names=None, r2=None, error=0.02):
-    """Return a diagnosis of features at known places."""
+    """Return a diagnosis of features with given importances."""
     at = np.asarray(at, dtype=float).reshape(-1, 2)
     n = len(at)
     names = tuple(names or [f"feature {i}" for i in range(n)])
@@ -73,7 +73,7 @@ def diagnosed(at, kinds, names=None, r2=None, error=0.02):
 
 
 def place(name, x, y, kind="continuous", *, ends=None):
-    """Return a feature at a place."""
+    """Return a point of the scatter plot."""
     return ImportancePoint(name, kind, x, y, *(ends or (None, None)))
 
 
@@ -361,7 +361,7 @@ class TestDiagnosis:
 
 
 def reliability(p, o, count, half=0.05):
-    """Return bins of probabilities."""
+    """Return bins of predicted probabilities."""
     p, o = np.asarray(p, dtype=float), np.asarray(o, dtype=float)
     return ReliabilityBins(p - 0.01, p + 0.01, p, o, o - half, o + half, np.asarray(count))
 

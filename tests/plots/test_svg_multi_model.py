@@ -1,4 +1,4 @@
-"""SVG of several models: pixels, mapped back, are the models' own numbers."""
+"""SVG of several models: pixels, mapped back to values, are the models' own numbers."""
 
 import re
 from xml.etree import ElementTree as ET
@@ -22,7 +22,7 @@ def found():
 
 
 def scales(panel):
-    """Return the maps from pixels to values."""
+    """Return the mappings from pixels to values."""
     out = []
     for name in ("data-x", "data-y"):
         p0, p1, v0, v1 = (float(v) for v in panel.get(name).split())
@@ -31,7 +31,7 @@ def scales(panel):
 
 
 def curves(svg):
-    """Return the models' curves in values: by number of the model, points of shape (m, 2)."""
+    """Return the models' curves in data coordinates, by model number: points of shape (m, 2)."""
     [panel] = [g for g in svg.iter(f"{SVG}g") if g.get("class") == "panel" and has_curves(g)]
     [path] = [p for p in panel.iter(f"{SVG}path") if p.get("class") == "curves"]
     x, y = scales(panel)
@@ -42,7 +42,7 @@ def curves(svg):
 
 
 def corners(way):
-    """Return the corners of one part of a path, shape (m, 2)."""
+    """Return the vertices of one part of a path, shape (m, 2)."""
     start, *steps = re.split("(?=[Ll])", way)
     numbers = [np.array(re.findall(NUMBER, part), float).reshape(-1, 2) for part in (start, *steps)]
     at = numbers[0]

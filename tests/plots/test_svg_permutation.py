@@ -1,4 +1,4 @@
-"""Rows before and after permutation as SVG: histograms by another way of counting, means, words, no single row."""
+"""Rows before and after permutation as SVG: histograms from another way of counting, means, texts, no single rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_heights_are_the_rows_that_lie_there(sheet):
         for part in panel.parts(body):
             left, right, high = part[:, 0].min(), part[:, 0].max(), part[:, 1].max()
             rows = np.mean((local.before >= left) & (local.before < right)) * 100
-            # An edge is drawn to a tenth of a pixel: a row may lie between it and where it is.
+            # Edges are rounded to a tenth of a pixel: a row may lie between an edge and its rounded position.
             assert abs(high - rows) <= panel.fine[1] + 1.01 * 100 / len(local)
         (line,) = [
             b

@@ -1,4 +1,4 @@
-"""The style sheets: nothing of them reaches what is no figure, and all that they refer to is there."""
+"""The style sheets: they apply to figures only, and all their references exist."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SHEETS = ["figure.css", "more.css", "explore.css"]
 
 
 def bare(css: str) -> str:
-    """Return a sheet without its remarks."""
+    """Return a sheet without its comments."""
     return re.sub(r"/\*.*?\*/", "", css, flags=re.DOTALL)
 
 
 def selectors(css: str) -> list[str]:
-    """Return every selector of a sheet, those within media queries too, parted where commas part them."""
+    """Return every selector of a sheet, also within media queries; lists of selectors are split at commas."""
     heads = re.findall(r"([^{}]+)\{", bare(css))
     parts = [h.strip() for h in heads if not h.strip().startswith("@")]
     return [s.strip() for h in parts for s in re.split(r",(?![^(]*\))", h)]
@@ -41,7 +41,7 @@ def test_all_variables_are_ours_and_known() -> None:
 
 
 def colours(css: str, place: int) -> dict[str, str]:
-    """Return the variables that the n-th block of colours of a sheet sets."""
+    """Return the variables that the n-th block of colors of a sheet sets."""
     blocks = re.findall(r"\{([^{}]*--skd-[^{}]*)\}", bare(css))
     return dict(re.findall(r"(--skd-[\w-]+):\s*([^;]+);", blocks[place]))
 
@@ -58,6 +58,6 @@ def test_dark_colours_are_for_screens_alone() -> None:
     css = bare(style())
     assert "(prefers-color-scheme: dark)" in css
     assert not re.search(r"@media \(prefers-color-scheme", css)
-    # A page that is dark by choice is printed light as well: the rule lies within a query for screens.
+    # A page with the dark theme is also printed light: the rule is inside a media query for screens.
     for at in (m.start() for m in re.finditer(r":root\[data-theme=\"dark\"\] ", css)):
         assert css[:at].rstrip().endswith("@media screen {")

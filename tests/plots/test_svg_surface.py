@@ -1,4 +1,4 @@
-"""Surfaces as SVG: what is drawn is what the surface says, at every place, in every kind of pair."""
+"""Surfaces as SVG: drawings match the surface everywhere, for every kind of pair."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FRAME = pd.DataFrame(
 
 
 def model(d):
-    """Return what depends on job and age, and on job and sex, together."""
+    """Return predictions with interactions of job and age, and of job and sex."""
     nurse = np.asarray(d["job"] == "nurse", dtype=float)
     return nurse * np.sin(np.asarray(d["age"]) / 10) + nurse * np.asarray(d["sex"] == "f") * 2.0
 
@@ -52,7 +52,7 @@ PDP = sd.explain(model, FRAME, ("age", "job"), method=sd.PDP(grid=7))
 
 
 def steps_of(root, panel):
-    """Return a function from a place in pixels to the step of the scale that is drawn there."""
+    """Return a function from a pixel position to the drawn step of the color scale."""
     (group,) = (g for g in of(root, "heat") if g in list(panel.iter()))
     way = group.get("transform")
     a, _, _, d, e, f = (1, 0, 0, 1, 0, 0) if way is None else (float(v) for v in way[7:-1].split())
@@ -70,7 +70,7 @@ def steps_of(root, panel):
 
 
 def within(around, x, y):
-    """Return whether a place lies within outlines: one that is seen from there crosses them oddly often."""
+    """Return whether a point is inside outlines: a ray from it crosses them an odd number of times."""
     crossed = 0
     for corners in around:
         ends = zip(corners, np.roll(corners, -1, axis=0), strict=True)
@@ -82,7 +82,9 @@ def within(around, x, y):
 
 
 def crossed(x, y, value, level):
-    """Return where a surface crosses a level on sides of cells with a value, of how many each, and which these are."""
+    """Return where a surface crosses a level on edges of cells with a value: points, number of such cells, and the
+    cells.
+    """
     whole = np.isfinite(value[:-1, :-1] + value[:-1, 1:] + value[1:, :-1] + value[1:, 1:])
     around = np.pad(whole, 1).astype(int)
     found = {}
@@ -114,11 +116,11 @@ class TestIsolines:
         far = cdist(np.concatenate(own), at)
         assert far.shape[0] == far.shape[1], "each place is met once"
         assert max(far.min(axis=0).max(), far.min(axis=1).max()) < 1e-12
-        # Open lines end where cells with a value do, and no line ends elsewhere.
+        # Open lines end at the border of cells with a value, and no line ends elsewhere.
         ends = [line[k] for line, c in zip(lines, closed, strict=True) if not c for k in (0, -1)]
         assert np.all(beside[cdist(ends, at).argmin(axis=1)] == 1)
         assert len(ends) == np.sum(beside == 1)
-        # Between two points a line stays within one cell, which has a value.
+        # Between two points a line is inside one cell, which has a value.
         middles = np.concatenate([(line[1:] + line[:-1]) / 2 for line in lines])
         j = np.searchsorted(x, middles[:, 0]) - 1
         i = np.searchsorted(down * y, down * middles[:, 1]) - 1
@@ -183,7 +185,7 @@ class TestLattice:
             assert level[:, 0].all()
             assert not upright[:, 0].any()
             assert upright[:, 1].all()
-        # The area by the shoelace formula: holes run the other way round.
+        # The area by the shoelace formula: holes have the opposite orientation.
         area = sum(
             np.sum(c[:, 0] * np.roll(c[:, 1], -1) - np.roll(c[:, 0], -1) * c[:, 1]) / 2
             for c in found
@@ -216,7 +218,7 @@ class TestSurfaces:
         low, high = shown.scale.limits
         a, b, c, d = (float(v) for k in "xy" for v in panel.get(f"data-{k}").split()[:2])
         for x, y in RNG.uniform([a, d], [b, c], size=(60, 2)):
-            # Edges are rounded to a tenth of a pixel: nearer to one than that, it may be the neighbour's colour.
+            # Edges are rounded to a tenth of a pixel: closer to an edge, the color may be the neighbor's.
             u, v = (
                 [float(back(panel, k, at + off)) for off in (-0.06, 0.06)]
                 for k, at in (("x", x), ("y", y))
@@ -305,7 +307,7 @@ class TestSurfaces:
             assert ("less" in looks) == (level < 0)
             assert ("at-zero" in looks) == (level == 0)
             ends = parts(line)
-            # Between the points that are drawn, too.
+            # Also between the points that are drawn.
             at = np.concatenate([*ends, *((e[:-1] + e[1:]) / 2 for e in ends)])
             value = NUMERIC(back(panel, "x", at[:, 0]), back(panel, "y", at[:, 1]))
             known = np.isfinite(value)
@@ -380,7 +382,7 @@ class TestSurfaces:
         frame = np.array(panel.get("data-y").split(), dtype=float)
         assert frame[2:].tolist() == [-0.5, 1.5]
         for k in (0, 1):
-            # One strip has one colour from its lower to its upper end.
+            # One strip has one color from its lower to its upper end.
             ends = frame[0] + (frame[1] - frame[0]) * (k + np.array([0.1, 0.5, 0.9])) / 2
             for x in np.linspace(0.3, 0.7, 5):
                 p0, p1 = np.array(panel.get("data-x").split(), dtype=float)[:2]
@@ -506,7 +508,7 @@ class TestOddSurfaces:
     def test_one_cell_and_two_rows(self):
         few = np.array([[0.0, 1.0], [1.0, 3.0]])
         given = sd.explain(lambda X: X[:, 0] * X[:, 1], few, (0, 1), method=sd.ALE(bins=1))
-        # Both features have two values: four strips, of which two hold a row each.
+        # Both features have two values: four strips, two of which have one row each.
         found = tips(parsed(surface(given, ident="s")))
         assert [tip.split("\n")[-1] for tip in found] == ["1 row", "no rows", "no rows", "1 row"]
 

@@ -1,4 +1,4 @@
-"""Pictures of uncertainty: where curves rise and whose these are, and a feature's distributions in classes."""
+"""Figures of uncertainty: elevated regions and whose curves they are, and a feature's distributions by class."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class TestStrips:
         assert not marked(sd.prediction(inside))
         assert marked(sd.prediction(inside), elevated_regions=True)
         assert not marked(sd.prediction(inside, name="entropy"), elevated_regions=False)
-        # Where there are no curves over numbers, the default marks nothing and refuses nothing.
+        # Without ICE curves of a numeric feature, the default marks nothing and raises no error.
         drawn(sd.explain(sd.prediction(inside, name="entropy"), X, 0, method=sd.ALE()).plot())
         drawn(sd.explain(sd.prediction(inside, name="entropy"), X, method=sd.PDP()).plot())
 
@@ -186,7 +186,7 @@ class TestGroups:
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))
         figure = e.plot(color=y, color_name="arm", histogram=True)
         assert {"arm missing (5 rows)", "arm = a (197 rows)"} <= set(drawn(figure))
-        # The legend says each group once.
+        # The legend lists each group once.
         assert "arm = a" not in drawn(figure)
 
     def test_levels(self, X):
@@ -199,7 +199,7 @@ class TestGroups:
                 effect, EffectPlotOptions(color=y, histogram=True, values=values)
             ).groups
             for outline, is_up in zip(panel.outlines, (False, True), strict=True):
-                # Between the bars there is a gap.
+                # There are gaps between the bars.
                 found = [int(((F["g"] == g) & (y == is_up)).sum()) for g in "abc"]
                 assert outline.height.tolist() == [found[0], 0, found[1], 0, found[2]]
         drawn(effect.plot(color=y, histogram=True))

@@ -1,4 +1,4 @@
-"""is used."""
+"""The entropy paper's two neural networks (appendix B), for tests with torch. Both have two layers of 100 units."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def _affine(weight: Any, bias: Any) -> Any:
 def bayesian_network(X: Any, y: Any, seed: int, epochs: int = 100) -> Any:
     """Return a network for two classes with uncertain weights (B.3, Bayes by backprop), as a mixture of 50 samples.
 
-    Weights have independent normal distributions. The text available to us does not give the prior's standard
-    deviation;
+    Weights have independent normal distributions. The prior's standard deviation is 1, because the text available to us
+    does not give it.
     """
     torch.manual_seed(seed)
     rows, label = single(X), single(y)

@@ -26,9 +26,7 @@ def variance(d, w, ddof, kind):
 
 
 def inside(x, low, high, first, last, closed="left"):
-    """Return which rows are in a bin: [low, high), the last one closed on both ends; or mirrored for
-    ``closed="right"``.
-    """
+    """Return which rows are in a bin: [low, high), the last one closed at both ends; or the mirror image."""
     if closed == "left":
         return (x >= low) & ((x <= high) if last else (x < high))
     return ((x >= low) if first else (x > low)) & (x <= high)

@@ -160,8 +160,7 @@ def test_ale_is_pyales(bins, seed):
             theirs = aleplot_1D_continuous(frame, model, name, grid_size=bins, include_CI=False)
         e = sd.explain(model, frame, name, method=sd.ALE(bins=bins))
         if not np.array_equal(e.x, theirs.index):
-            # PyALE multiplies n by a rounded k / K; where the product misses the rank, the library is given PyALE's
-            # edges.
+            # PyALE multiplies n by a rounded k / K; where this misses the rank, the library is given PyALE's edges.
             assert np.isin(theirs.index, X[:, j]).all()
             e = sd.explain(model, frame, name, method=sd.ALE(bins=sd.Edges(theirs.index)))
         np.testing.assert_array_equal(e.x, theirs.index)

@@ -130,7 +130,7 @@ def test_a_square_and_its_root_are_partners():
 
 
 def test_noise_is_no_partner_of_features_that_share_a_little():
-    """With R² 0.2 most splits of a forest are random, a third of them on one of three noise features: not evidence."""
+    """With R² 0.2 most splits of a forest are random, a third of these on the noise feature: this is no evidence."""
     a, b = RNG.normal(size=(2, N))
     noise, coin = RNG.normal(size=N), RNG.integers(0, 2, N) * 1.0
     found = measured(np.stack([a, 0.6 * a + 0.8 * b, noise], axis=1))

@@ -1,6 +1,4 @@
-"""Effects of a number, M-plots, anchored and derivative curves, missing values, multi-output: compared with plain
-means.
-"""
+"""ALE of a number, M-plots, anchored and derivative curves, missing values, multi-output: against plain means."""
 
 from __future__ import annotations
 

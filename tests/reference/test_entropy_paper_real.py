@@ -65,8 +65,7 @@ def test_with_a_length_scale_for_each_feature_age_stays_first_and_last(seed):
 
 @seeds
 def test_the_trees_of_a_forest_say_the_same(seed):
-    # Another kind of model: a mixture of the trees' predictions, with the out-of-bag residuals' standard deviation as
-    # noise.
+    # Another kind of model: a mixture of the trees' predictions, with noise estimated from out-of-bag residuals.
     X, y, X_test, y_test = quarters("concrete", seed)
     forest = RandomForestRegressor(100, oob_score=True, random_state=seed).fit(X, y)
     noise = float(np.std(y - forest.oob_prediction_))
@@ -97,8 +96,7 @@ def test_by_monte_carlo_dropout_age_is_among_the_first_and_shared_least(seed):
 
 @seeds
 def test_the_entropy_changes_with_age_all_the_same(seed):
-    # The global importance is almost zero; locally the entropy varies with the feature's value and between rows (Figure
-    # 10).
+    # The global importance is almost zero; locally the entropy varies with age and between rows (Figure 10).
     _, _, X_test, _ = quarters("concrete", seed)
     method = sd.PDP(grid=np.linspace(3, 100, 30), ice="all")
     effect = sd.explain(sd.entropy(process(seed)), X_test, "age", method=method, progress=False)

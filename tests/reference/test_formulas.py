@@ -91,9 +91,7 @@ def test_every_value_lies_in_the_cell_that_comparisons_say(closed, seed, k, n):
 
 @pytest.mark.parametrize("low", [0, -3, 17, 1900])
 def test_uniform_edges_that_are_whole_numbers_are_exact(low):
-    """Rows of an integer feature often are on the edges: an edge with a rounding error would put them into the wrong
-    bin.
-    """
+    """Rows of an integer feature are often on edges: rounding errors of edges would put them into the wrong bin."""
     for high in range(low + 2, low + 60):
         x = np.arange(low, high + 1.0)
         for k in (j for j in range(2, high - low + 1) if (high - low) % j == 0):

@@ -1,4 +1,4 @@
-"""Standard errors with integer steps, most of which have a single row, against the spread over repeated draws."""
+"""Standard errors of integer steps, most with a single row, against the deviation over repeated draws."""
 
 from __future__ import annotations
 

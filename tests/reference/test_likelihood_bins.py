@@ -17,9 +17,9 @@ from tests.laws.strategies import law
 from tests.long.figures import long_case
 from tests.reference.likelihood_partitions import Rows, slopes_as_given
 
-RISK = sd.Optimal(criterion="likelihood")
+LIKELIHOOD = sd.Optimal(criterion="likelihood")
 FLAT = sd.Optimal(criterion="likelihood", slopes="constant")
-both = pytest.mark.parametrize("scheme", [RISK, FLAT], ids=["linear", "constant"])
+both = pytest.mark.parametrize("scheme", [LIKELIHOOD, FLAT], ids=["linear", "constant"])
 
 
 @st.composite
@@ -61,7 +61,7 @@ def test_the_bins_of_few_values_cost_least(seed, linear):
     x = np.repeat(np.arange(10.0), 30)
     mean = rng.choice([0.0, 0.5, 2.0], size=10) + rng.choice([0, 0.4]) * np.arange(10)
     d = mean[x.astype(int)] + rng.normal(size=300)
-    e = slopes_as_given(x, d, RISK if linear else FLAT)
+    e = slopes_as_given(x, d, LIKELIHOOD if linear else FLAT)
     cells = [(x[x == v], d[x == v], np.ones(30)) for v in np.arange(10.0)]
     # Cells of at least 8 rows estimate their own noise: the median over 25 cells on either side, mirrored at the ends.
     own = np.array([c[1].var(ddof=1) for c in cells])
@@ -109,7 +109,7 @@ def test_a_slope_linear_in_x_is_one_bin_and_its_effect_a_parabola(n, low, unit):
     z = np.sort(np.random.default_rng(n).uniform(size=n))
     x = low + unit * z
     d = 2.0 - 6.0 * (x - low) / unit
-    e = slopes_as_given(x, d, RISK, settings={"center": "start"})
+    e = slopes_as_given(x, d, LIKELIHOOD, settings={"center": "start"})
     assert len(e.bins) == 1
     assert e.bins.slope_change[0] == pytest.approx(-6.0 / unit, rel=1e-8)
     rough = 1e-9 + 4e-16 * abs(low) / unit  # rounding of x itself
@@ -223,7 +223,7 @@ def test_linear_bins_are_least_squares(n):
     rng = np.random.default_rng(n)
     x = np.sort(rng.beta(2, 5, size=n))
     d = np.where(x < 0.3, 20 * x, 4 - 9 * x) + 0.1 * rng.normal(size=n)
-    e = slopes_as_given(x, d, RISK, settings={"center": "start"})
+    e = slopes_as_given(x, d, LIKELIHOOD, settings={"center": "start"})
     assert len(e.bins) == 2
     rise = 0.0
     rough = 1e-9 if n <= 256 else 2e-3
@@ -285,7 +285,7 @@ def sample(n=800, seed=0):
 
 def test_without_the_rows_bins_are_nearly_the_same():
     x, d = sample()
-    whole, gone = slopes_as_given(x, d, RISK), slopes_as_given(x, d, RISK, keep="0MB")
+    whole, gone = slopes_as_given(x, d, LIKELIHOOD), slopes_as_given(x, d, LIKELIHOOD, keep="0MB")
     assert gone.rows is None or not gone.rows.exact
     # The cell that contains the jump may become a bin of its own, because a cell cannot be divided.
     assert len(whole.bins) == 2
@@ -300,7 +300,7 @@ def test_without_the_rows_bins_are_nearly_the_same():
 def test_other_bins_become_these(scheme):
     x, d = sample()
     want = slopes_as_given(x, d, scheme)
-    for first in (sd.Uniform(7), sd.Optimal(), RISK, FLAT):
+    for first in (sd.Uniform(7), sd.Optimal(), LIKELIHOOD, FLAT):
         got = slopes_as_given(x, d, first).rebin(scheme)
         np.testing.assert_array_equal(got.x, want.x)
         np.testing.assert_array_equal(got.bins.slope_change, want.bins.slope_change)
@@ -311,14 +311,23 @@ def test_other_bins_become_these(scheme):
 
 def test_lines_are_saved(tmp_path):
     x, d = sample()
-    e = slopes_as_given(x, d, RISK)
+    e = slopes_as_given(x, d, LIKELIHOOD)
     assert e.bins.slope_change.any()
     e.save(tmp_path / "e.npz")
     again = sd.load(tmp_path / "e.npz")
     np.testing.assert_array_equal(again.bins.slope_change, e.bins.slope_change)
     at = np.linspace(0, 1, 33)
     np.testing.assert_array_equal(again(at), e(at))
-    np.testing.assert_array_equal(again.rebin(RISK).x, e.x)
+    np.testing.assert_array_equal(again.rebin(LIKELIHOOD).x, e.x)
+
+
+@pytest.mark.parametrize("method", [sd.RHALE, sd.UALE, sd.DALE])
+def test_methods_of_slopes_choose_the_same_bins(method):
+    x, d = sample()
+    e = slopes_as_given(x, d, LIKELIHOOD, method=method)
+    np.testing.assert_array_equal(e.x, slopes_as_given(x, d, LIKELIHOOD).x)
+    assert len(e.bins) == 2
+    assert abs(e.x[1] - 0.4) < 0.01
 
 
 def bent(X):
@@ -328,7 +337,7 @@ def bent(X):
 
 def test_differences_across_cells_are_merged_by_risk():
     X = np.random.default_rng(0).uniform(size=(3000, 2))
-    e = sd.explain(bent, X, 0, method=sd.ALE(bins=RISK))
+    e = sd.explain(bent, X, 0, method=sd.ALE(bins=LIKELIHOOD))
     assert len(e.bins) <= 4  # the cell that contains the jump belongs to neither side
     assert np.abs(e.x[1:-1] - 0.4).max() < 0.01
     assert not e.bins.slope_change.any()
@@ -351,7 +360,7 @@ def test_steps_between_levels_are_grouped_by_risk():
         return rise[i] + 0.1 * i * X["z"].to_numpy()
 
     feature = sd.Feature("x", "ordinal", levels=levels)
-    e = sd.explain(f, X, "x", method=sd.RHALE(bins=RISK), schema=[feature])
+    e = sd.explain(f, X, "x", method=sd.RHALE(bins=LIKELIHOOD), schema=[feature])
     assert e.bins.left.tolist() == ["a", "f"]
     np.testing.assert_allclose(e.bins.effect, [1.0, -2.0], atol=0.05)
 
@@ -363,7 +372,7 @@ def test_m_plots_take_bins_by_risk():
     def f(X):
         return np.where(X[:, 0] < 0.3, 1.0, np.where(X[:, 0] < 0.6, 5.0, 2.0)) + X[:, 1]
 
-    e = sd.explain(f, X, 0, method=sd.MPlot(bins=RISK))
+    e = sd.explain(f, X, 0, method=sd.MPlot(bins=LIKELIHOOD))
     assert 3 <= len(e.bins) <= 5  # cells that contain a jump
     inner = e.bins.left[1:]
     assert np.minimum(np.abs(inner - 0.3), np.abs(inner - 0.6)).max() < 0.01

@@ -51,7 +51,7 @@ def errors(mean, edges, slope, std, trend):
 
 @functools.cache
 def outcomes(case):
-    """Return mean errors (likelihood, Eq. 13 per K_max), the least L_sigma of 2 to 100 equal bins, and numbers of bins."""
+    """Return mean errors (likelihood, Eq. 13 by K_max), the least L_sigma of 2 to 100 equal bins, numbers of bins."""
     mean, found = CASES[case], {"likelihood": [], **{k: [] for k in SETTINGS}}
     equal, bins = [], []
     for seed in range(RUNS):

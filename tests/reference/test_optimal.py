@@ -225,7 +225,7 @@ def test_costs_below_the_tie_are_no_reason_for_more_bins(local, below):
 
     assert len(bins(below, 0.0)) == 1
     assert len(bins(below, 1e-4)) in {2, 3}  # the step lies inside a cell
-    assert len(bins(1e-4, 0.0)) > 3  # variation of this size justifies every bin that reduces the cost
+    assert len(bins(1e-4, 0.0)) > 3  # so much variation justifies further bins
 
 
 def test_full_discount_makes_one_bin_free():

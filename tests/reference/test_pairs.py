@@ -415,7 +415,7 @@ def test_mixed_derivatives_by_autograd():
 def pyales(X: np.ndarray, f: Any, bins: int) -> Any:
     """Return PyALE's surface of the first two columns."""
     pd = pytest.importorskip("pandas", reason="PyALE takes pandas data frames")
-    module = pytest.importorskip("PyALE._src.ALE_2D", reason="PyALE 1.2.0 is what is compared with")
+    module = pytest.importorskip("PyALE._src.ALE_2D", reason="PyALE 1.2.0 is not installed")
 
     class Model:
         def predict(self, X):

@@ -31,12 +31,12 @@ GROUPS = {"place": ["a", "c"]}
 
 @pytest.fixture
 def rng():
-    """Return random numbers that do not depend on which tests ran before."""
+    """Return a random generator that is independent of the order of tests."""
     return np.random.default_rng(20)
 
 
 def important(quantity, X, features=None, y=None, sample_weight=None, random_state=0, **settings):
-    """Return an importance, without the rows that nobody asked for."""
+    """Return an importance without local importances, unless they are requested."""
     settings = {"local": 0, **settings}
     method = sd.PFI(**settings)
     return sd.explain(
@@ -52,7 +52,9 @@ def important(quantity, X, features=None, y=None, sample_weight=None, random_sta
 
 
 def lenders_of(n, repeats, seed=0, weights=None, **settings):
-    """Return who lent to whom, (n, repeats): the model answers with the number of the row that a value came from."""
+    """Return the donor of each row and repeat, (n, repeats), from a model that returns the row number stored in a
+    feature.
+    """
     X = np.stack([np.arange(n, dtype=float), np.zeros(n)], axis=1)
     pf = important(
         lambda X: X[:, 0],
@@ -71,7 +73,7 @@ def lenders_of(n, repeats, seed=0, weights=None, **settings):
 
 
 def mixed(n=11):
-    """Return rows of numbers, texts and gaps."""
+    """Return rows with numbers, text and missing values."""
     rng = np.random.default_rng(3)
     a, b = rng.normal(size=n), rng.integers(0, 4, n)
     a[[2, 5]] = np.nan
@@ -96,7 +98,7 @@ CONTAINERS = {
 
 
 def rule(row, label=None):
-    """Return a number that depends on all values of a row, on gaps too, and on its label."""
+    """Return a number that depends on all values of a row, on missing ones too, and on its label."""
     a = -2.0 if is_missing(row["a"]) else row["a"]
     level = 0.3 if is_missing(row["c"]) else {"u": 1.0, "v": -2.0, "w": 4.0}[row["c"]]
     value = a * level + math.sin(row["b"] + a) + (level + row["b"]) * (row["d"] == "p")
@@ -137,13 +139,13 @@ def test_exact_of_a_loss_leaves_each_label_with_its_row(container, rng):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_a_repeat_is_the_mean_over_the_pairs_that_it_drew(container):
-    """Text, categories, gaps and groups move as one, from the one row that lends."""
+    """Text, categories, missing values and groups are taken together from one donor row."""
     X, repeats = CONTAINERS[container](), 6
     rows = rows_of(X)
     drawn = lenders_of(len(rows), repeats, seed=4)
     pf = important(as_model(rule), X, random_state=4, n_repeats=repeats, groups=GROUPS)
     for name, columns in {"place": ["a", "c"], "b": ["b"], "d": ["d"]}.items():
-        # A row with itself is one of the n pairs that each row is part of, and changes nothing.
+        # Pairs of a row with itself are 1 of n for each row, and leave the prediction unchanged.
         apart = 1 - 1 / len(rows)
         want = [apart * by_permutation(rule, rows, columns, drawn[:, r]) for r in range(repeats)]
         place = pf.features.index(name)
@@ -173,7 +175,7 @@ def test_every_row_lends_once_in_each_repeat(n, repeats):
 
 
 def test_the_model_gets_the_rows_that_the_result_tells_of():
-    """Recorded inside the model: the receiver's own value beside the lender's."""
+    """Recorded inside the model: the recipient's own value and the donor's."""
     n, repeats, seen = 140, 12, []
 
     def model(X):
@@ -204,7 +206,7 @@ def test_repeats_differ_and_so_do_seeds():
 
 
 def unlikely(counts, shares):
-    """Return the smallest p value of rows of counts that should fall as the shares do; where none should, none may."""
+    """Return the least p-value of rows of counts, given expected fractions; fractions of 0 require counts of 0."""
     total, there = counts.sum(axis=1, keepdims=True), shares > 0
     assert (counts[~there] == 0).all()
     expected = np.where(there, total * shares, 1.0)
@@ -214,7 +216,7 @@ def unlikely(counts, shares):
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
 def test_all_pairs_of_different_rows_are_equally_likely(n):
-    """A row with itself, which would change nothing, is counted: see how many repeats come to all pairs."""
+    """Self-pairs, which change nothing, are not drawn but accounted for: see the test of many repeats below."""
     counts = np.zeros((n, n))
     for seed in range(800):
         counts[np.arange(n), lenders_of(n, 1, seed)[:, 0]] += 1
@@ -242,7 +244,7 @@ def test_all_pairs_are_equally_likely_where_blocks_leave_rows_over(n):
     ids=["some", "light", "heavy"],
 )
 def test_weighted_rows_lend_in_proportion_to_their_weights(w):
-    """To every row, whether rows may meet themselves or not."""
+    """For every recipient, whether self-pairs are possible or not."""
     n = len(w)
     counts = np.zeros((n, n))
     for seed in range(800):
@@ -292,7 +294,8 @@ def test_many_repeats_come_to_all_pairs(n, kind):
         error = pf.std / np.sqrt(repeats)
         assert (np.abs(pf.mean - exact) <= 4 * error + 1e-12).all()
         told |= bool((4 * error < np.abs(exact) / (n - 1)).any())
-    # Narrow enough to tell in small tables: leaving out the pairs i = i would make it n / (n - 1) times as much.
+    # In small tables the error is small enough to detect omitted self-pairs, which would give n / (n - 1) times as
+    # much.
     assert told or n > 20
 
 
@@ -325,7 +328,7 @@ def test_the_draws_add_no_more_than_random_permutations_would(n):
     random = [
         np.mean([np.mean((x[rng.permutation(n)] - x) ** 2) for _ in range(10)]) for _ in range(400)
     ]
-    # A ratio of two variances from 400 draws each is within 0.77 and 1.3 in 99 of 100 cases.
+    # The ratio of two variances from 400 draws each is between 0.77 and 1.3 in 99 of 100 cases.
     assert np.var(ours) < 1.3 * np.var(random)
 
 
@@ -333,7 +336,7 @@ def test_the_draws_add_no_more_than_random_permutations_would(n):
 
 
 def far(ours, theirs, repeats):
-    """Return how many standard errors two means over repeats are apart."""
+    """Return the difference of two means over repeats, in standard errors."""
     error = np.sqrt(ours.std**2 / ours.values.shape[1] + theirs.importances_std**2 / (repeats - 1))
     return np.abs(ours.mean - theirs.importances_mean) / error
 
@@ -394,7 +397,7 @@ CASES = {
 def test_scikit_learn_agrees(case):
     data, quantity, settings, scoring = CASES[case]
     X, y, model, _ = data()
-    if "precision" in case:  # scikit-learn takes the labels of average precision as 0 and 1
+    if "precision" in case:  # scikit-learn needs labels 0 and 1 for average precision
         y = (y == "yes").astype(int)
         model = LogisticRegression().fit(X, y)
     repeats = 80
@@ -406,7 +409,7 @@ def test_scikit_learn_agrees(case):
 
 @pytest.mark.parametrize("case", ["squared error", "r2", "median"])
 def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
-    """It permutes rows as if they all weighed the same: the same where weights know nothing of the rows."""
+    """It permutes rows without their weights, which is the same where weights are independent of the rows."""
     data, quantity, settings, scoring = CASES[case]
     X, y, model, w = data(2000)
     theirs = permutation_importance(
@@ -422,7 +425,7 @@ def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
 @pytest.mark.parametrize("sigma", [0.5, 3.0])
 @pytest.mark.parametrize("way", ["tuple", "scipy"])
 def test_of_a_gaussian_of_fixed_width_likelihood_pfi_is_that_of_the_squared_error(sigma, way, rng):
-    """entropy_importance sec. 3.1: up to the factor 1 / (2 sigma²)."""
+    """entropy_importance sec. 3.1: equal up to the factor 1 / (2 sigma²)."""
     X = rng.normal(size=(80, 3))
     y = X[:, 0] + rng.normal(size=80)
 
@@ -478,7 +481,7 @@ def grid(k=5, m=6):
 
 
 def shares(X):
-    """Return probabilities of three classes that both features change together."""
+    """Return probabilities of three classes that depend on an interaction of both features."""
     z = np.stack([X[:, 0] * X[:, 1], np.sin(3 * X[:, 0] + X[:, 1]), X[:, 1] ** 2], axis=1)
     e = np.exp(z)
     return e / e.sum(axis=1, keepdims=True)
@@ -506,7 +509,7 @@ def test_proposition_1_an_independent_feature_has_none(quantity, weighted, rng):
     size = np.abs(q.at(X)).max()
     pf = important(q, X, sample_weight=w, exact=True)
     assert np.abs(pf.mean).max() <= 1e-12 * size
-    # The features do matter to single rows, and would in all where they depend on each other.
+    # The features change single predictions, and their importance is nonzero where they depend on each other.
     assert np.ptp(q.at(X)) > 0.1 * size
     kept = X[:, 0] * X[:, 1] > 0
     assert np.abs(important(q, X[kept], exact=True).mean).max() > 1e-3 * size
@@ -528,7 +531,7 @@ def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weight
     if form == "conditional" and quantity not in labelled:
         return
     if form == "metric" and quantity not in ("prediction", "quantile"):
-        return  # not what labels are compared with
+        return  # cannot be compared with labels
     q = {**LABEL_FREE, **labelled}[quantity]
     rng = np.random.default_rng(2)
     X = rng.normal(size=(120, 3))
@@ -552,13 +555,13 @@ def test_proposition_3_conditional_importance_is_refused_where_it_says_nothing(q
 
 
 def joint():
-    """Return rows of a discrete distribution of two dependent features, each as often as it is likely."""
+    """Return rows of a discrete distribution of two dependent features, repeated in proportion to their probability."""
     often = {(0, 0): 5, (0, 1): 1, (1, 0): 2, (1, 1): 6, (2, 0): 1, (2, 1): 3}
     return np.array([cell for cell, k in often.items() for _ in range(4 * k)], dtype=float)
 
 
 def test_why_conditional_importance_of_what_knows_no_label_is_zero():
-    """By brute force: donors of the same x1 leave the joint distribution of the features as it is."""
+    """By brute force: donors with the same x1 preserve the joint distribution of the features."""
     rows = rows_of(joint())
 
     def doubt(row, label=None):
@@ -576,7 +579,7 @@ def test_why_conditional_importance_of_what_knows_no_label_is_zero():
 
 
 def test_the_conditional_form_keeps_the_joint_distribution():
-    """A loss that forgets the label is let through, and is zero in every repeat: Proposition 3 at work."""
+    """A loss that ignores the label is accepted, and is zero in every repeat (Proposition 3)."""
     X = joint()
 
     def forgets(y, p):
@@ -607,7 +610,7 @@ def test_conditional_importance_from_the_definition(rng):
 
 
 def test_closed_forms_of_simple_quantities():
-    """q = s c: mean(s) mean(c) - mean(s c) = -cov. q = (y - s)²: the variance of s twice for y = s."""
+    """For q = s c: mean(s) mean(c) - mean(s c) = -cov. For q = (y - s)² with y = s: twice the variance of s."""
     X = dependent(400, 0)
     product = important(lambda X: X[:, 0] * X[:, 1], X, exact=True).mean
     np.testing.assert_allclose(product, -np.cov(X.T, ddof=0)[0, 1], rtol=1e-12)
@@ -616,7 +619,7 @@ def test_closed_forms_of_simple_quantities():
 
 
 def test_the_error_of_all_pairs_is_that_of_the_jackknife():
-    """Leaving one row out at a time, which no formula of an influence is needed for."""
+    """Leave one row out at a time; this needs no formula for the influence of a row."""
     n = 120
     X = dependent(n, 5)
     pf = important(fast, X, exact=True)
@@ -628,7 +631,7 @@ def test_the_error_of_all_pairs_is_that_of_the_jackknife():
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [100, 300])
 def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n, weighted):
-    """Nothing but the pairs of a row with itself is left to chance: 1 - 1/n, by weight 1 - sum w² / (sum w)²."""
+    """The only chance are self-pairs: 1 - 1/n, with weights 1 - sum w² / (sum w)²."""
     key, w = np.arange(float(n)), np.ones(n)
     if weighted:
         w = np.random.default_rng(0).uniform(0.5, 1.5, n)
@@ -643,14 +646,14 @@ def test_of_a_key_that_is_looked_up_every_pair_but_a_row_with_itself_is_a_miss(n
     values = np.array(
         [important(missed, X, 0, random_state=s, **given).values[0] for s in range(20)]
     )
-    if n == 100 and weighted:  # here rows may meet themselves
+    if n == 100 and weighted:  # self-pairs are possible here
         assert abs(values.mean() - want) < 4 * values.std() / np.sqrt(values.size)
     else:
         np.testing.assert_allclose(values, want, rtol=1e-12)
 
 
 def test_heavy_rows_among_many_lend_in_proportion_too():
-    """Three rows of a ninth of the weight each: what they meet depends on how far they look."""
+    """Three rows have a ninth of the weight each: whether self-pairs are possible depends on the permutation plan."""
     n, repeats = 140, 6000
     w = np.where(np.arange(n) < 3, 25.0, 1.0)
     drawn = lenders_of(n, repeats, seed=1, weights=w)
@@ -661,7 +664,7 @@ def test_heavy_rows_among_many_lend_in_proportion_too():
         share = np.append(w[[i, *heavy]], 0) / w.sum()
         share[-1] = 1 - share.sum()
         if counts[0] == 0:
-            share[0] = 0.0  # looking far, no row meets itself
+            share[0] = 0.0  # the plan excludes self-pairs
         assert unlikely(counts[None], share[None] / share.sum()) > 1e-4
 
 
@@ -683,14 +686,14 @@ def test_four_times_the_rows_have_half_the_error_and_four_times_the_weight_of_a_
         method = sd.PFI(local=0, **FORMS_OF_ERRORS[form])
         return sd.explain(q, X, 0, y=y, method=method, **options).std_error[0]
 
-    # Conditional importance draws anew where there are weights.
+    # With weights, conditional importance draws other donors.
     near = 0.2 if form == "conditional" else 0.03
     assert error(sample_weight=w) / error() == pytest.approx(0.5, rel=near)
     assert error(sample_weight=w, weight_kind="sampling") / error() == pytest.approx(1, rel=near)
 
 
 def test_degrees_of_freedom_of_all_pairs():
-    """One less than there are rows: of frequencies their sum, of samples (sum w)² / sum w²."""
+    """Number of rows minus one: frequencies count with their sum, sampling weights with (sum w)² / sum w²."""
     X, w = dependent(50, 1), np.random.default_rng(0).uniform(0.2, 3, 50)
 
     def df(**options):

@@ -1,7 +1,7 @@
-"""Do 95 % intervals of PFI hold the true importance in 95 of 100 data sets?
+"""Coverage of PFI: 95 % intervals must contain the true importance in 95 of 100 data sets.
 
 Many data sets are simulated at a time: the quantity is a sum over pairs of columns (s, c), so that the importance of s
-in it is that of s in its own pair, exactly. A share of 2,000 data sets has a standard error of 0.005.
+in it is that of s in its own pair, exactly. A fraction of 2,000 data sets has a standard error of 0.005.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RHO = 0.6
 
 @dataclass(frozen=True)
 class World:
-    """Where rows come from: `draw(rng, shape)` gives columns, `value(*columns)` the quantity of each row."""
+    """A population: `draw(rng, shape)` gives columns, `value(*columns)` the quantity of each row."""
 
     draw: object
     value: object
@@ -63,7 +63,7 @@ def tree_entropy(s, c):
 
 
 def entropic_truth():
-    """Return how much the entropy rises when s no longer goes along with c, by quadrature."""
+    """Return the increase of the entropy when s becomes independent of c, by quadrature."""
     x, w = np.polynomial.hermite_e.hermegauss(120)
     a, b = np.meshgrid(x, x, indexing="ij")
     weight = np.outer(w, w) / (2 * np.pi)
@@ -97,12 +97,12 @@ class Found:
 
     @property
     def ratio(self):
-        """Return the stated error over the true one."""
+        """Return the stated error divided by the true one."""
         return float(np.sqrt((self.error**2).mean()) / self.mean.std(ddof=1))
 
 
 def simulate(world, rows, calls, *, weigh=None, kind="frequency", key=0, **settings):
-    """Return what comes out of so many calls."""
+    """Simulate importances and intervals in `calls` calls of `SETS` data sets each."""
     found = []
     for call in range(calls):
         rng = np.random.default_rng([key, call, rows])
@@ -129,9 +129,9 @@ def simulate(world, rows, calls, *, weigh=None, kind="frequency", key=0, **setti
 
 
 def of_means(world, rows, sets, key=1):
-    """Return how often Student's interval of a plain mean holds it: of what one row says of the importance of s.
+    """Return the coverage of Student's interval for a plain mean: of each row's contribution to the importance of s.
 
-    The bar for what can be had of so few rows where the distribution is skewed.
+    It is the coverage that is possible with so few rows of a skewed distribution.
     """
     columns = world.draw(np.random.default_rng(key), (sets, rows))
     seen = -columns[0] * columns[1] if len(columns) == 2 else 2 * columns[0] ** 2
@@ -139,7 +139,7 @@ def of_means(world, rows, sets, key=1):
     return float((np.abs(seen.mean(axis=1) - world.truth) <= half).mean())
 
 
-# ---------------------------------------------------------------------------------------- in short
+# -------------------------------------------------------------------------------------- short runs
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_intervals_of_all_pairs_hold_the_truth(world):
 
 
 def test_intervals_of_an_entropy_itself():
-    """The quantity as users write it, one data set a call; an unused feature is within [0, 0]."""
+    """The quantity as users write it, one data set per call; the interval of an unused feature is [0, 0]."""
 
     def model(X):
         p = 1 / (1 + np.exp(-(X[:, 0] + 0.5 * X[:, 1] + X[:, 0] * X[:, 1])))
@@ -188,7 +188,7 @@ def test_intervals_of_an_entropy_itself():
 
 @pytest.mark.parametrize("settings", [{"n_repeats": 10}, {"exact": True}], ids=["draws", "exact"])
 def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
-    """What a row loses as a receiver it brings as a lender: the spread of single rises must not come in."""
+    """What a row loses as a recipient it adds as a donor: the variation of single-row increases must not contribute."""
     X = np.random.default_rng(0).normal(size=(300, 2))
     pf = sd.explain(lambda X: 100 * X[:, 0] ** 2 + X[:, 1], X, method=sd.PFI(**settings))
     low, high = pf.interval(0.95)
@@ -200,7 +200,7 @@ def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
 
 @pytest.mark.parametrize("rows", [40, 300])
 def test_intervals_over_repeats_hold_what_infinitely_many_would_give(rows):
-    """On given rows: the value of all pairs."""
+    """The interval for given rows contains the mean over all pairs."""
     rng = np.random.default_rng(3)
     X = np.stack(related(rng, rows), axis=1)
 
@@ -222,14 +222,16 @@ LEVELS = 4
 
 
 def levelled(rng, rows):
-    """Return a feature that a category moves, the category, and a label; within a level its variance is 1."""
+    """Return a feature that depends on a category, the category, and a label; within a level the feature's variance is
+    1.
+    """
     c = rng.integers(0, LEVELS, rows).astype(float)
     s = 3 * c + rng.normal(size=rows)
     return np.stack([s, c], axis=1), s + rng.normal(size=rows)
 
 
 def conditional(rows, repeats, sets):
-    """Return importances of s given c: the model is off by s' - s, whose variance is 2 within a level."""
+    """Return importances of s given c: the model's error is s' - s, whose variance is 2 within a level."""
     q = sd.loss(lambda X: X[:, 0], "squared_error")
     found = []
     for k in range(sets):
@@ -245,7 +247,7 @@ def conditional(rows, repeats, sets):
 @pytest.mark.parametrize("repeats", [3, 10])
 def test_conditional_intervals_are_on_the_safe_side(repeats):
     found = conditional(400, repeats, 300)
-    assert found.share >= 0.92  # 0.93 in the long run; see below
+    assert found.share >= 0.92  # 0.93 in long runs, see below
     assert found.ratio >= 0.93
 
 
@@ -280,7 +282,7 @@ def test_intervals_of_a_metric_of_normal_data(repeats):
 
 
 def test_intervals_of_a_metric_of_data_with_long_tails():
-    """A mean by another name, for which rows averaged one by one have an error that is right: 0.94 there."""
+    """A metric that is a mean. Averages of single rows would have the correct error: coverage 0.94."""
     found = of_metric(lambda rng, n: rng.exponential(size=n), 1000, 20, 300, 2.0)
     assert found.ratio >= 0.95
 
@@ -291,7 +293,7 @@ def uniform(rng, rows):
 
 @pytest.mark.parametrize("repeats", [5, 30])
 def test_intervals_of_weighted_samples(repeats):
-    """Weights that know nothing of the rows, which "sampling" allows for."""
+    """Weights that are independent of the rows, as "sampling" assumes."""
     found = simulate(
         WORLDS["product"], 500, 100, n_repeats=repeats, weigh=uniform, kind="sampling", key=4
     )
@@ -300,7 +302,7 @@ def test_intervals_of_weighted_samples(repeats):
 
 
 def counted(total, repeats, sets, **settings):
-    """Return importances of rows that were counted: 2,000 rows on a lattice, equal ones once with their number."""
+    """Return importances of aggregated rows: `total` rows on a lattice, each distinct row once with its count."""
     found = []
     for k in range(sets):
         rng = np.random.default_rng([6, k])
@@ -328,15 +330,15 @@ def test_intervals_of_counted_rows_from_all_pairs():
 
 
 def test_intervals_of_counted_rows():
-    """A weight of 20 is 20 rows: an interval of frequencies holds the truth as often as that of the rows in full."""
+    """A weight of 20 is 20 rows: with frequencies coverage is the same as with all rows written out."""
     assert counted(2000, 30, 250).ratio >= 0.9
 
 
-# ------------------------------------------------------------------------------------- at length
+# ------------------------------------------------------------------------------------- long runs
 
 
 def took(measured, found, rows, seed, low, high=None, ratios=(None, None)):
-    """Take how often intervals held the truth, and the stated error over the true one."""
+    """Record the coverage of intervals, and the ratio of stated and true error."""
     about = {"draws": len(found.held), "rows": rows, "seed": seed}
     limits = {"low": low} if high is None else {"low": low, "high": high}
     measured("held", found.share, **about, **limits)
@@ -352,10 +354,10 @@ def took(measured, found, rows, seed, low, high=None, ratios=(None, None)):
 @pytest.mark.parametrize("world", WORLDS)
 def test_coverage(world, rows, repeats, measured):
     found = simulate(WORLDS[world], rows, 200 if rows == 2000 else 400, n_repeats=repeats, key=2)
-    low = 0.925  # 0.93, and a standard error of the share
+    low = 0.925  # 0.93, minus a standard error of the coverage
     if world in ("product", "squared error") and rows == 100:
         low = min(low, of_means(WORLDS[world], rows, 20_000) - 0.015)
-    # The ratio of 1,000 sets: give or take 0.022.
+    # The ratio from 1,000 data sets has an error of about 0.022.
     took(measured, found, rows, "[2, call, rows]", low, 0.97, (0.92, 1.09))
 
 

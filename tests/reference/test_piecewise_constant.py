@@ -1,4 +1,4 @@
-"""What is made of trees is known to be piecewise constant, whether its trees are walked or it is called."""
+"""Quantities of tree models are known to be piecewise constant, with tree evaluation and without."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ TREE, VOTER = DecisionTreeRegressor(max_depth=3), DecisionTreeClassifier(max_dep
 
 
 def derivative_info(quantity: Any, source: Any) -> list[DerivativeInfo]:
-    """Return what a quantity says of every feature."""
+    """Return a quantity's derivative information for every feature."""
     return [quantity.derivative_info(f) for f in source.features]
 
 
@@ -77,7 +77,7 @@ def test_a_model_and_its_trees_have_the_same_traits(case: str, kind: str) -> Non
         called = derivative_info(quantity, source)
         assert known(called), name
         assert all(t.breakpoints is None for t in called)
-        if name == "entropy of a method":  # which is always called
+        if name == "entropy of a method":  # which always calls the model
             continue
         found = probe_model([quantity], source)
         stand_in = use_trees_if_exact(
@@ -100,11 +100,11 @@ def test_results_say_so_whatever_the_setting(kind: str) -> None:
         assert said == {"steps"}
 
 
-# ------------------------------------------------------------------- what is made of trees
+# ----------------------------------------------------------------------------- tree models
 
 
 class Declared:
-    """A model of the user's own that says what it is."""
+    """A user-defined model that declares its own derivatives."""
 
     piecewise_constant = True
 
@@ -264,11 +264,11 @@ def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
         assert name in piecewise_constant._KINDS[library]
 
 
-# ----------------------------------------------------------------------------- what bends
+# ------------------------------------------------- models that are not piecewise constant
 
 
 class Rescaled(DecisionTreeRegressor):
-    """A tree whose answers are no longer a tree's."""
+    """A subclass of a tree whose predictions are not piecewise constant."""
 
     def predict(self, X: Any, check_input: bool = True) -> Any:
         return super().predict(X) * np.asarray(X)[:, 0]
@@ -351,9 +351,9 @@ def test_slopes_that_were_given_are_told_from_all_others() -> None:
     )
     ridge = Ridge().fit(X, NUMBERS)
     closed = [sd.prediction(ridge), sd.loss(ridge), sd.loss(given, "zero_one"), sd.prediction(line)]
-    own = sd.loss(given, lambda y, f: np.abs(y - f))  # which has no slopes to carry
+    own = sd.loss(given, lambda y, f: np.abs(y - f))  # has no derivative to propagate
     assert not any(q.derivative_info(feature).given for q in [*closed, own])
-    # Slopes that were given win over what is known of the model.
+    # Given slopes take precedence over what is known of the model.
     forest = RandomForestClassifier(3).fit(X, LABELS)
     surrogate = sd.prediction(lambda X: forest.predict_proba(X)[:, 1], slope=jacobian)
     assert surrogate.derivative_info(feature).given

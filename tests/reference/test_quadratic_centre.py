@@ -1,4 +1,4 @@
-"""Where slopes change linearly within a bin the centre is the mean of the curve, and its error is in the curve's."""
+"""Where slopes are linear within a bin, curves are centered by the curve's exact mean; std_error includes its error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import skedasis as sd
 
 
 def _squares(scatter: float):
-    """Return x² with an interaction, by which slopes at given x scatter."""
+    """Return x² with an interaction that varies the slopes at given x."""
 
     def slope(X):
         return np.c_[2 * X[:, 0] + scatter * X[:, 1], scatter * X[:, 0]]
@@ -25,7 +25,7 @@ def test_the_mean_of_a_parabola_is_zero_and_not_that_of_its_ends():
     X = _even(1000)
     e = sd.explain(_squares(0.0), X, 0, progress=False)
     assert len(e.bins) == 1
-    # x² less its mean over [0, 1], which is 1/3.
+    # x² minus its mean over [0, 1], which is 1/3.
     grid = X[1:-1:50, 0]
     np.testing.assert_allclose(e(grid), grid**2 - 1 / 3, atol=1e-3)
     assert e(X[:, 0]).mean() == pytest.approx(0.0, abs=1e-3)
@@ -62,4 +62,4 @@ def test_errors_are_those_of_simulated_data():
             errors.append(e.std_error)
     assert len(values) > 450
     ratio = np.sqrt(np.mean(np.square(errors), axis=0)) / np.std(values, axis=0)
-    np.testing.assert_allclose(ratio, 1.0, atol=0.12)  # 500 draws know a spread to 3 %
+    np.testing.assert_allclose(ratio, 1.0, atol=0.12)  # 500 draws estimate a deviation to 3 %

@@ -1,4 +1,4 @@
-"""RHALE of step functions: the ALE read in bins, against rises that are computed with the model's own predictions."""
+"""RHALE of step functions: the ALE averaged in bins, against differences of the model's own predictions."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def explained(q, X, feature=0, method=sd.RHALE, **more):
     return sd.explain(q, X, feature, method=form, progress=False, **more)
 
 
-# --------------------------------------------------------------------------------- two truths
+# -------------------------------------------------------------------------- two ground truths
 
 
 class Independent:
-    """Six independent features: curves, and what flips their direction."""
+    """Six independent features: nonlinear effects, and interactions that flip their sign."""
 
     features = 6
 
@@ -49,7 +49,7 @@ class Independent:
 
 
 class Dependent:
-    """Correlated normals, an hour with two profiles, a lognormal feature, and one that is additive."""
+    """Correlated normals, an hour with two profiles, a lognormal feature, and an additive feature."""
 
     features = 7
 
@@ -107,7 +107,7 @@ def fitted(kind, truth):
 
 @cache
 def small(kind):
-    """Return a model of the independent truth that is cheap to ask, and fresh rows."""
+    """Return a fast model of the independent ground truth, and new rows."""
     f = TRUTHS["independent"]
     X = f.sample(600, 2)
     X[:, 5] = np.random.default_rng(3).integers(0, 6, len(X))
@@ -174,7 +174,7 @@ def test_spread_is_accumulated_over_whole_bins(method, kind):
     step = e.bins.std * e.bins.widths
     ends = np.append(0, np.cumsum(step)) if method is sd.UALE else np.append(0, np.cumsum(step**2))
     corners = np.append(e.bins.left, e.bins.right[-1])
-    inside = np.interp(e.x, corners, ends)  # variances grow linearly, or standard deviations
+    inside = np.interp(e.x, corners, ends)  # variances grow linearly; standard deviations for UALE
     wanted = inside if method is sd.UALE else np.sqrt(inside)
     np.testing.assert_allclose(e.heterogeneity, wanted, rtol=1e-9)
 
@@ -264,7 +264,7 @@ def test_intervals_of_all_kinds_are_alike(center, of):
         np.testing.assert_allclose(drawn[known], wide[known], rtol=0.25)
 
 
-# ------------------------------------------------------------------------------------------ the truths
+# ----------------------------------------------------------------------------------- the ground truths
 
 
 @pytest.mark.slow
@@ -278,7 +278,7 @@ def test_scores_are_those_of_the_same_function_on_many_rows(kind, truth):
     model = fitted(kind, truth)
     few, many = f.sample(2000, 4), f.sample(20_000, 5)
     e = explained(model, few, None)
-    # The curve costs little beside the score: one bin.
+    # Only the score is needed, so the curve has one bin.
     whole = explained(model, many, None, sd.ALE(bins=1))
     out = model.predict(many).std()
     for name in e:
@@ -298,7 +298,7 @@ def test_boosting_has_about_as_many_bins_as_the_truth(rate, truth):
     largest = max(one.importance for one in e.values())
     for name in e:
         if e[name].importance > 0.3 * largest:
-            # At a rate of 0.5 noise is learned too: a bump of an additive feature takes three bins more.
+            # At a learning rate of 0.5 noise is fitted, too: a bump in an additive feature adds up to three bins.
             assert abs(len(e[name].bins) - len(t[name].bins)) <= (2 if rate < 0.5 else 3)
 
 
@@ -417,7 +417,7 @@ def test_slopes_of_one_of_several_models_are_replaced_for_all():
     assert {one.spec.local_effects for one in e.models} == {"steps"}
 
 
-# -------------------------------------------------------------------------------------------- bicycles
+# ---------------------------------------------------------------------------------------- bike sharing
 
 
 @cache
@@ -430,7 +430,7 @@ def bicycles():
 
 @cache
 def rider(kind):
-    """Return a fitted model of the hourly counts, and the rows that it is explained on."""
+    """Return a fitted model of the hourly counts, and the rows on which it is explained."""
     data = bicycles()
     X, y = data.X.astype(float), np.asarray(data.y, dtype=float)
     if kind == "lightgbm":

@@ -22,7 +22,7 @@ ORDERS = {"c": list("uvw"), "d": list("pqr")}
 
 
 def scattered(n: tuple[tuple[int, int], tuple[int, int]], size: float = 1.0) -> np.ndarray:
-    """Return rows in a 2 x 2 square, so many in each cell, of which half have x2 = size and half -size."""
+    """Return rows in a 2 x 2 square: n per cell, of which half have x2 = size and half -size."""
     rows = []
     for i in range(2):
         for j in range(2):
@@ -38,15 +38,16 @@ def product(X: np.ndarray) -> np.ndarray:
 
 
 def test_two_by_two_cells_of_a_square():
-    """d = +-3: its mean is zero in each cell, so that nothing depends on shares.
+    """d = +-3: its mean is zero in each cell, so the cells' fractions of rows do not matter.
 
-    With as many rows everywhere the surface is (t(u) - b) d (t(v) - b) with t = (0, 0), (1, 0), (1, 1) at the nodes and
-    b = (3/4, 1/4), what a main effect averages over a strip. So a cell counts the product of two of these numbers.
+    With equal counts the surface is (t(u) - b) d (t(v) - b) with t = (0, 0), (1, 0), (1, 1) at the nodes and the
+    averages of a main effect over a strip, b = (3/4, 1/4). So the weight of a cell is the product of two of these
+    numbers.
     """
     n = 20
     X = scattered(((n, n), (n, n)), 3.0)
     s = sd.explain(product, X, (0, 1), method=sd.ALE(bins=sd.Edges([0, 1, 2])), progress=False)
-    error = 9 * n / (n - 1) / n  # squared, of a cell's mean
+    error = 9 * n / (n - 1) / n  # squared error of a cell's mean
     off = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]) - np.array([0.75, 0.25])
     squares = (off**2).sum(axis=1)
     np.testing.assert_allclose(s.std_error**2, np.outer(squares, squares) * error, rtol=1e-12)
@@ -56,10 +57,10 @@ def test_two_by_two_cells_of_a_square():
 
 
 def test_shares_of_a_product():
-    """q = x0 x1, so that every double difference is 1: all that is uncertain are the shares of the cells.
+    """q = x0 x1: every double difference is 1, so only the cells' fractions of rows are uncertain.
 
-    With as many rows everywhere the surface is (u - 1)(v - 1) at the nodes u, v = 0, 1, 2; how it moves with the shares
-    follows from the paper's sums, written out for a product.
+    With equal counts the surface is (u - 1)(v - 1) at the nodes u, v = 0, 1, 2. Its derivative by the fractions follows
+    from the paper's sums, written out for a product.
     """
     n = 10
     X = scattered(((n, n), (n, n)))
@@ -78,7 +79,7 @@ def test_shares_of_a_product():
 
 
 def _by_shares(i: int, j: int, h: float = 1e-5) -> np.ndarray:
-    """Return the derivative of the surface of a product by the share of a cell, from the paper's sums by hand."""
+    """Return the derivative of a product's surface by the weight of a cell, from the paper's sums."""
 
     def surface(p: np.ndarray) -> np.ndarray:
         at = np.array([0.5, 1.5])
@@ -108,7 +109,7 @@ def side(kind: str, size: int, rng: np.random.Generator) -> PairAxis:
 @pytest.mark.parametrize("kinds", ["number number", "level number", "number level", "level level"])
 @pytest.mark.parametrize("hole", [False, True])
 def test_derivatives_are_those_of_the_surface(kinds, hole):
-    """By central differences; also where a whole strip has no rows."""
+    """Against central differences; also where a whole strip has no rows."""
     rng = np.random.default_rng(2)
     first, second = kinds.split()
     sides = side(first, 3, rng), side(second, 4, rng)
@@ -132,7 +133,7 @@ def test_derivatives_are_those_of_the_surface(kinds, hole):
 
 
 def frame(n: int, seed: int) -> pd.DataFrame:
-    """Return data with cells of unequal numbers of rows, and dependent features."""
+    """Return data with unequal cell counts and dependent features."""
     rng = np.random.default_rng(seed)
     a = rng.uniform(-1, 1, n)
     return pd.DataFrame(
@@ -147,7 +148,7 @@ def frame(n: int, seed: int) -> pd.DataFrame:
 
 
 def joint(X: pd.DataFrame) -> np.ndarray:
-    """Return a quantity whose pairs all go together, with noise from row to row."""
+    """Return a quantity in which all pairs interact, with heterogeneity."""
     c = X["c"].map({"u": 0.0, "v": 1.0, "w": 3.0}).to_numpy(float)
     d = X["d"].map({"p": 0.0, "q": 2.0, "r": 1.0}).to_numpy(float)
     a, b, e = (X[k].to_numpy(float) for k in "abe")
@@ -171,9 +172,9 @@ def explained(kind: str, X: pd.DataFrame, **options: Any) -> Any:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_squares_of_every_rows_influence(kind):
-    """The infinitesimal jackknife: the surface is taken once more for each row, counted a little more and less.
+    """The infinitesimal jackknife: for each row the surface is recomputed with slightly more and less weight.
 
-    Counted 1,000 times, rows leave n / (n - 1) at 1.
+    With a weight of 1,000 per row, n / (n - 1) is nearly 1.
     """
     X = frame(300, 0)
     s = explained(kind, X, sample_weight=np.full(300, 1000.0))
@@ -186,7 +187,7 @@ def test_squares_of_every_rows_influence(kind):
 
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "pdp"])
 def test_draws_for_bands_go_together_as_influences_do(kind):
-    """Their covariance is that of the infinitesimal jackknife, not only their spread."""
+    """Their covariance is that of the infinitesimal jackknife, not only their variance."""
     from skedasis.results.intervals.surfaces import deviations
 
     X = frame(300, 0)
@@ -207,7 +208,7 @@ def test_draws_for_bands_go_together_as_influences_do(kind):
 
 
 def drawn(n: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Return rows of a population whose surfaces on given cells are known by summing over very many."""
+    """Return a sample; the population's surface on given cells is the surface of a very large sample."""
     return frame(n, int(rng.integers(2**31)))
 
 
@@ -218,7 +219,7 @@ RUNS, ROWS = 1000, 700
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_coverage(kind, measured):
-    """95 % intervals, each and together, hold the population's surface in 93 to 97 % of 1,000 data sets."""
+    """Pointwise and simultaneous 95 % intervals contain the population's surface in 93 to 97 % of 1,000 data sets."""
     want = explained(kind, frame(1_000_000, 12345), keep=0)
     rng = np.random.default_rng(77)
     each, together, cells = np.zeros(want.value.shape), 0, []

@@ -1,4 +1,4 @@
-"""RHALE Theorem 1 on simulated data, and the tests built on it: p-values that are uniform where there is nothing."""
+"""RHALE Theorem 1 on simulated data, and the tests based on it: p-values are uniform under the null hypothesis."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.unit.test_variance_decomposition import of_slopes, sloped
 
 runs = pytest.mark.parametrize("runs", [100, long_case(1000)])
 
-# What slopes do within one bin [0, 1]: mean slope mu(x), spread sigma(x), and the closed form of sigma² and E².
+# Slopes within one bin [0, 1]: mean slope mu(x), deviation sigma(x), and the closed forms of sigma² and E².
 CASES = {
     "line": (lambda x: 2 + 3 * x, lambda x: 0.5 + 0 * x, 0.25, 9 / 12),
     "parabola": (lambda x: 4 * x**2, lambda x: 1 + 0 * x, 1.0, 16 * (1 / 5 - 1 / 9)),
@@ -39,7 +39,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
         found.append([parts.total[0], parts.within[0], parts.residual[0]])
     sigma2, residual2 = CASES[case][2:]
     mean, error = np.mean(found, axis=0), np.std(found, axis=0) / np.sqrt(len(found))
-    # Near zero the residual is cut off there, and is a little above; a jump or a wave leaves 1 % with sigma².
+    # A residual near zero is truncated at zero, so its mean is slightly high; jumps and waves leave 1 % in sigma².
     slack = 4 * error + 0.01 * (sigma2 + residual2)
     assert abs(mean[0] - sigma2 - residual2) < slack[0]
     assert abs(mean[1] - sigma2) < slack[1] + (0.04 if residual2 == 0 else 0)
@@ -47,7 +47,7 @@ def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual
 
 
 def test_the_residual_of_a_model_of_one_feature_is_the_integral_of_the_theorem():
-    # f = x⁴ / 4, f' = x³: no heterogeneity at all, E² = (integral of (x³ - its mean)²) over each bin.
+    # f = x⁴ / 4, f' = x³: no heterogeneity, E² = (integral of (x³ - its mean)²) over each bin.
     x = (np.arange(4000) + 0.5) / 4000
     parts = of_slopes(x**3, x, sd.DALE(bins=sd.Edges([0, 0.5, 1]))).variance_decomposition()
     for k, (a, b) in enumerate([(0, 0.5), (0.5, 1)]):
@@ -68,7 +68,7 @@ def test_heterogeneity_is_what_the_interaction_makes_it():
         e = sd.explain(q, X, 0, method=method)
         parts = e.variance_decomposition()
         assert np.average(parts.within, weights=e.bins.count) == pytest.approx(1 / 3, rel=0.04)
-        # In units of the quantity: sd(x0) sd(x1), whatever the bins, and however the slope bends.
+        # In units of the quantity: sd(x0) sd(x1), for any bins, although the slope is not constant.
         assert e.heterogeneity_test().score == pytest.approx(1 / 3, rel=0.05)
     one = sd.explain(q, X, 0, method=sd.DALE(bins=1)).variance_decomposition()
     assert one.total[0] == pytest.approx(5 / 3, rel=0.04)
@@ -90,7 +90,7 @@ SLOPES = {
 
 
 def uniform(measured, p, rows, seed, most=None):
-    """Take how far p-values are from uniform ones, and how often they are at most 0.05."""
+    """Record the distance of p-values from a uniform distribution, and the fraction that is at most 0.05."""
     about = {"draws": len(p), "rows": rows, "seed": seed}
     take_uniform(measured, p, "distance from uniform", **about)
     limits = {} if most is None else {"high": most}
@@ -153,7 +153,7 @@ SHAPES = {
 
 
 def interaction(rng, n, size, shape=SHAPES["flat"]):
-    """Return the score's test for shape(x) + size times the product of two uniform features (size / 3)."""
+    """Return the ALE of shape(x0) + size * x0 * x1 for uniform features; its true heterogeneity score is size / 3."""
     X = rng.uniform(-1, 1, size=(n, 2))
 
     def model(X):
@@ -207,8 +207,8 @@ def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, m
         X = rng.normal(size=(500, 3))
         q, X = sloped(2 + X[:, 1], X[:, 0], X[:, 2])
         found = sd.explain(q, X, 0, method=method).checks(X=X)
-        # Of a product of 500 normal values few pairs carry the score in 98 % of the data sets, and it is said so.
+        # With 500 normal rows few pairs carry the score of a product, in 98 % of the data sets: this check is expected.
         alarms += any(f.code != "few_pairs" for f in found)
-    # A level of 5 % allows 18 of 200 with a chance of 1 %.
+    # A rate of 5 % gives at most 18 of 200 with a probability of 99 %.
     seeds = f"0 to {runs - 1}"
     measured("alarms", alarms / runs, draws=runs, rows=500, seed=seeds, high=18 / 200)

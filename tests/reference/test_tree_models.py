@@ -1,4 +1,4 @@
-"""Ensembles read from fitted models answer as the models themselves do, where it is hardest to."""
+"""Ensembles loaded from fitted models predict what the models predict, in the hardest cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ quiet = {"verbose": -1, "n_jobs": 1, "min_child_samples": 5}
 
 
 def rows(n: int = N, seed: int = 0) -> np.ndarray:
-    """Return features on different scales, with ties, zeros and one of whole numbers."""
+    """Return features on different scales, with ties, zeros and a column of whole numbers."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, D)) * [1.0, 100.0, 1e-6, 1.0, 1.0]
     X[:, 3] = rng.integers(-3, 4, n)
@@ -26,35 +26,35 @@ def rows(n: int = N, seed: int = 0) -> np.ndarray:
 
 
 def with_missing(X: np.ndarray, share: float = 0.15, seed: int = 1) -> np.ndarray:
-    """Return a copy without some of its values."""
+    """Return a copy with some values missing."""
     lost = np.random.default_rng(seed).uniform(size=X.shape) < share
     return np.where(lost, np.nan, X)
 
 
 def number(X: np.ndarray) -> np.ndarray:
-    """Return a target that depends on all columns, and on which of them are missing."""
+    """Return a target that depends on all columns, and on which values are missing."""
     Z = np.nan_to_num(X, nan=1.5) / [1.0, 100.0, 1e-6, 1.0, 1.0]
     return Z[:, 0] * Z[:, 1] + np.sin(2 * Z[:, 2]) + (Z[:, 3] > 0) * Z[:, 4] + Z[:, 3]
 
 
 def classes(X: np.ndarray, k: int) -> np.ndarray:
-    """Return k labels, none of which is its own place."""
+    """Return labels of k classes whose order differs from that of the codes."""
     cuts = np.quantile(number(X), np.linspace(0, 1, k + 1)[1:-1])
     return np.array(["c", "a", "b"])[np.searchsorted(cuts, number(X))]
 
 
 def places(X: np.ndarray, k: int) -> np.ndarray:
-    """Return k labels counted from 0, as XGBoost wants them."""
+    """Return labels as codes from 0, as XGBoost requires."""
     return np.unique(classes(X, k), return_inverse=True)[1]
 
 
 def probes(e: Ensemble, X: np.ndarray, *, missing: bool, infinite: bool, huge: float) -> np.ndarray:
-    """Return held-out rows, many of whose values lie on a threshold or next to it, or nowhere near."""
+    """Return held-out rows with many values on a threshold, next to it, or far from all thresholds."""
     rng = np.random.default_rng(5)
     out = rows(60, seed=9)[:, : X.shape[1]]
     for j in range(X.shape[1]):
         own = e.threshold[(e.feature == j) & (e.category < 0)]
-        # Where only missing values are told apart, the threshold is beyond all numbers.
+        # Splits that only separate missing values have a threshold beyond all numbers.
         own = own[np.abs(own) < 1e38]
         at = rng.choice(own, 30) if len(own) else np.zeros(30)
         out[:10, j], out[10:20, j] = at[:10], np.nextafter(at[10:20], np.inf)
@@ -73,7 +73,7 @@ def natural(model: Any) -> str:
 
 
 def agree(model: Any, X: Any, rtol: float = 1e-10, name: str | None = None) -> Ensemble:
-    """Assert that a model's trees answer as it does, up to a part of the largest answer."""
+    """Assert that a model's trees give the model's output, up to a fraction of the largest output."""
     ensemble = load(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -226,7 +226,7 @@ SKLEARN: dict[str, tuple[str, str, dict[str, Any], str]] = {
 
 
 def target(X: np.ndarray, wish: str) -> Any:
-    """Return what a model is to learn."""
+    """Return the training target of a kind."""
     made = {
         "number": lambda: number(X),
         "pair": lambda: np.stack([number(X), X[:, 0] - X[:, 3]], axis=1),
@@ -243,7 +243,7 @@ def target(X: np.ndarray, wish: str) -> Any:
 
 
 def fitted(module: str, name: str, options: dict[str, Any], wish: str) -> tuple[Any, np.ndarray]:
-    """Return a fitted model and what it was fitted on."""
+    """Return a fitted model and its training rows."""
     kind = getattr(pytest.importorskip(module), name)
     X = with_missing(rows()) if "missing" in wish else rows()
     seeded = options if "LGBM" in name else {"random_state": 0, **options}

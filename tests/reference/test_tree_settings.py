@@ -1,4 +1,4 @@
-"""`tree` changes the cost, never the definition: walked or called, every quantity has the same effects."""
+"""`tree` changes the cost, never the definition: every quantity has the same effects with each setting."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CASES = [c if c in FEW else pytest.param(c, marks=pytest.mark.slow) for c in MOD
 
 
 def whole(X: np.ndarray) -> np.ndarray:
-    """Return the same rows in whole numbers: of few and of many values."""
+    """Return the same rows with integer values, some columns with few and some with many."""
     return np.rint(X * [40.0, 0.01, 1.0, 3.0, 2.0])
 
 
@@ -44,7 +44,7 @@ def explained(quantity: Any, X: Any, y: Any, method: Any, tree: Any) -> list[Any
 
 
 def unlike(one: Any, other: Any, tol: float) -> list[str]:
-    """Return in what two effects differ by more than a part of the largest number that they hold."""
+    """Return the names of fields that differ by more than a fraction of their largest number."""
     names = ["x", "value", "heterogeneity", "importance", "heterogeneity_score"]
     pairs = {n: (getattr(one, n), getattr(other, n)) for n in names if hasattr(other, n)}
     if other.bins is not None:
@@ -59,7 +59,7 @@ def unlike(one: Any, other: Any, tol: float) -> list[str]:
         if a.shape != b.shape:
             found.append(f"{name}: shapes {a.shape} and {b.shape}")
             continue
-        # Slopes divide the rounding of values by the width of a bin.
+        # In slopes the rounding of values is divided by the width of a bin.
         least = size / narrow if name in ("bins.effect", "bins.std") else size
         scale = max(least, np.nanmax(np.abs(b), initial=0.0))
         if not np.allclose(a, b, rtol=0, atol=tol * scale, equal_nan=True):
@@ -72,7 +72,7 @@ def assert_same(case: str, X: Any, method: str) -> None:
     y, tol, wrong = labels_of(case), tolerance(case), []
     for name, quantity in quantities(case).items():
         called = explained(quantity, X, y, METHODS[method], "off")
-        # Distributions of a function are no sums of leaves: it is always called.
+        # The entropy of a function's distributions is no sum of leaf values: the function is always called.
         walkable = name != "entropy of a method"
         for tree in ("auto", "force") if walkable else ("auto",):
             found = explained(quantity, X, y, METHODS[method], tree)

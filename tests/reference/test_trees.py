@@ -1,4 +1,4 @@
-"""Walking the trees of a model gives what calling it on altered rows gives: every method, every model."""
+"""Tree evaluation gives the same results as calling the model on modified rows: every method, every model."""
 
 from __future__ import annotations
 

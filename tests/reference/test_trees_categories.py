@@ -1,4 +1,6 @@
-"""Walking the trees of a model gives what calling it gives: categories, containers, and rows that are hard to code."""
+"""Tree evaluation gives the same results as calling the model: categories, containers, and rows that are hard to
+encode.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ EVERY_WAY = pytest.mark.parametrize("method", LEVELS)
 
 
 def histograms(X: Any, y: Any, **options: Any) -> Any:
-    """Return a fitted model of scikit-learn that knows categories."""
+    """Return a fitted histogram gradient boosting model with native categories."""
     kind = pytest.importorskip("sklearn.ensemble").HistGradientBoostingRegressor
     return kind(max_iter=15, min_samples_leaf=3, random_state=0, **options).fit(X, y)
 
 
 def lightgbm(X: Any, y: Any, **options: Any) -> Any:
-    """Return a fitted model of LightGBM that splits categories readily."""
+    """Return a fitted LightGBM model with many categorical splits."""
     named = {k: options.pop(k) for k in ("categorical_feature",) if k in options}
     easy = {"min_data_per_group": 3, "cat_smooth": 1.0, "min_child_samples": 3}
     kind = pytest.importorskip("lightgbm").LGBMRegressor
@@ -42,7 +44,7 @@ def lightgbm(X: Any, y: Any, **options: Any) -> Any:
 
 
 def of_categories(library: str) -> Any:
-    """Return a model of `FRAME`."""
+    """Return a model fitted on `FRAME`."""
     if library == "lightgbm":
         return lightgbm(FRAME, TARGET)
     return histograms(FRAME, TARGET, categorical_features="from_dtype")
@@ -52,7 +54,7 @@ EVERY_LIBRARY = pytest.mark.parametrize("library", ["histograms", "lightgbm"])
 
 
 def explained(model: Any, X: Any, method: Any, features: Any = None, **options: Any) -> Any:
-    """Compare walking with calling; importance is that of a loss."""
+    """Compare tree evaluation with calling the model; importance is that of a loss."""
     if isinstance(method, sd.PFI):
         return alike(sd.loss(model), X, y=TARGET[: len(X)], method=method, **options)
     return alike(model, X, features, method=method, **options)
@@ -65,7 +67,7 @@ def test_categories_of_pandas(library: str, method: str) -> None:
 
 
 def unseen() -> pd.DataFrame:
-    """Return rows some of whose categories were never seen, or are missing."""
+    """Return rows in which some categories are unseen or missing."""
     text = FRAME["c"].astype(object).to_numpy(copy=True)
     text[::7], text[3::11] = "new", None
     code = FRAME["k"].astype(object).to_numpy(copy=True)
@@ -117,13 +119,13 @@ def test_one_hot_blocks() -> None:
         alike(model, X, [("a", "c")], groups=groups, method=sd.PDP(grid=4))
 
 
-# ----------------------------------------------------------------- categories that are numbers
+# ---------------------------------------------------------------------- numeric category codes
 
 PLACES = np.array([4.0, 0.0, 9.0, 2.0, 7.0, 40.0])
 
 
 def coded() -> tuple[np.ndarray, np.ndarray]:
-    """Return rows whose third column holds numbers that are no sizes."""
+    """Return rows whose third column has numbers as category codes."""
     X = rows().copy()
     X[:, 2] = PLACES[(X[:, 2] + 2).astype(int)]
     return X, np.array([1.0, -2.0, 0.5, 3.0, -1.0, 2.0])[
@@ -146,7 +148,7 @@ def test_categories_that_are_numbers(library: str, method: str, kind: str) -> No
     )
     model, Z = make(), X.copy()
     alike(model, X, [0, 2], method=LEVELS[method], schema=KINDS[kind])
-    # Between categories, never seen, missing; set to numbers, and borrowed.
+    # Between categories, missing, and unseen; inserted as grid values and as donors' values.
     Z[::5, 2], Z[1::6, 2], Z[2::7, 2] = 5.0, np.nan, 1e12 if library == "lightgbm" else 77.0
     if kind == "a number":
         Z[3::9, 2], Z[4::9, 2] = 2.5, -0.5
@@ -186,7 +188,7 @@ def test_every_container(case: str, kind: str) -> None:
     if kind in ("polars", "arrow") and case == "lightgbm":
         Z = pa.table({name: X[:, j] for j, name in enumerate("abcde")}) if kind == "arrow" else Z
     if kind == "polars" and case == "lightgbm":
-        pytest.skip("LightGBM knows no frames of Polars")
+        pytest.skip("LightGBM does not accept Polars frames")
     model.fit(Z, y)
     weights = np.random.default_rng(1).integers(0, 2, len(X))
     for method in (sd.ALE(bins=5), sd.PDP(grid=5), sd.PDP(grid=5, heterogeneity=False)):
@@ -202,7 +204,7 @@ def _unfitted(case: str) -> Any:
 
 
 def test_text_that_no_tree_tests() -> None:
-    # The model is a pipeline's last step in spirit: it takes a frame whose text it never looks at.
+    # As in the last step of a pipeline: the model gets a frame with a text column that no tree splits on.
     frame = FRAME.assign(c=pd.Categorical(["one"] * len(FRAME)), k=pd.Categorical([3] * len(FRAME)))
     for model in (
         histograms(frame, TARGET, categorical_features="from_dtype"),

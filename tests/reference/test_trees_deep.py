@@ -1,4 +1,4 @@
-"""Trees of more than 256 leaves are walked row by row: what comes out is what the model itself answers."""
+"""Trees with more than 256 leaves are evaluated row by row; the results are those of calling the model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def deep(case: str) -> tuple[Any, np.ndarray]:
     if "missing" in case or case in ("histograms", "lightgbm"):
         X = with_missing(X)
     if "classes" in case:
-        # Labels that nobody can tell: trees grow to the end.
+        # Random labels cannot be predicted, so trees grow to full depth.
         y = np.random.default_rng(0).permutation(labels(X, 3))
     if "outputs" in case:
         y = np.stack([y, -X[:, 0]], axis=1)
@@ -61,7 +61,7 @@ def deep(case: str) -> tuple[Any, np.ndarray]:
 
 
 def about(case: str) -> Any:
-    """Return what is explained of the model."""
+    """Return the quantity of the model that is explained."""
     model, _ = deep(case)
     if "classes" in case:
         return sd.probability(model, "all")

@@ -1,4 +1,4 @@
-"""A partial dependence with no grid is the step function itself; bins between jumps tear none."""
+"""A partial dependence on the exact grid is the step function itself; bin edges lie between jumps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CASES += ["boosting 3", "isolation"]
 
 
 def borders(case: str, j: int) -> np.ndarray:
-    """Return the thresholds of a model along a column, as its library states them."""
+    """Return the thresholds of a model for a column, as its library reports them."""
     model, _, _ = grown(case)
     if case.partition(" ")[0] in ("tree", "stump", "forest", "boosting"):
         trees = [e.tree_ for e in np.ravel(getattr(model, "estimators_", [model]))]
@@ -36,7 +36,7 @@ def borders(case: str, j: int) -> np.ndarray:
 
 
 def mean_at(quantity: Any, X: np.ndarray, j: int, points: np.ndarray) -> np.ndarray:
-    """Return the mean over the rows with a column set to each point, by asking the model."""
+    """Return the mean over the rows with a column set to each point, by calling the model."""
     many = np.tile(X, (len(points), 1))
     many[:, j] = np.repeat(points, len(X))
     about = quantity if hasattr(quantity, "describe") else sd.prediction(quantity)
@@ -44,13 +44,13 @@ def mean_at(quantity: Any, X: np.ndarray, j: int, points: np.ndarray) -> np.ndar
 
 
 def probed(case: str, X: np.ndarray, j: int) -> np.ndarray:
-    """Return points between the ends of the data: anywhere, at its values, on thresholds and beside them."""
+    """Return points within the range of the data: random ones, data values, thresholds, and their neighbors."""
     rng = np.random.default_rng(1)
     x = X[~np.isnan(X[:, j]), j]
     own = borders(case, j)
     single = np.concatenate([own, rng.choice(x, 20)]).astype(np.float32)
     next_ = np.nextafter(single, np.float32(np.inf))
-    # Halfway between two singles is where rounding turns from one to the other.
+    # Halfway between two float32 numbers is where rounding changes from one to the other.
     half = (single.astype(float) + next_.astype(float)) / 2
     close = np.concatenate([own, rng.choice(x, 20), half, single.astype(float)])
     points = [close, np.nextafter(close, np.inf), np.nextafter(close, -np.inf)]
@@ -72,7 +72,7 @@ def test_the_curve_is_the_step_function(case: str) -> None:
         other = sd.explain(quantity, X, j, method=alone, tree="force")
         np.testing.assert_allclose(other.value, e.value, rtol=0, atol=1e-11 * size)
         assert e.importance == pytest.approx(other.importance, rel=1e-9, abs=1e-12 * size)
-        # The scatter over the data of what the step function says of each row.
+        # The standard deviation of the step function over the data.
         present = X[~np.isnan(X[:, j]), j]
         of_rows = mean_at(quantity, X, j, present)
         assert e.importance == pytest.approx(of_rows.std(), rel=10 * tol, abs=10 * tol * size)
@@ -95,13 +95,13 @@ def test_its_mean_and_its_scatter_are_integrals(case: str) -> None:
     x = np.sort(X[:, 0])
     e = sd.explain(quantity, X, 0, method=EXACT_GRID)
     centred = sd.explain(quantity, X, 0, method=sd.PDP(grid="exact", center="mean"))
-    # A level is as long as the way to the next jump: the midpoint of each piece tells its height.
+    # A step's weight is its length, up to the next jump; its height is the value at its midpoint.
     cuts = np.unique(np.concatenate([borders(case, 0), x[[0, -1]]]))
     cuts = cuts[(cuts >= x[0]) & (cuts <= x[-1])]
     middle, length = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts)
     share = length / length.sum()
     level = mean_at(quantity, X, 0, middle)
-    # For models that round, cuts are where singles lie: as good as 1e-7.
+    # For models that round to float32 the cuts are accurate to 1e-7.
     np.testing.assert_allclose(e.value - share @ level, centred.value, rtol=0, atol=1e-6)
     many = np.tile(X, (len(middle), 1))
     many[:, 0] = np.repeat(middle, len(X))
@@ -175,7 +175,7 @@ def test_exact_for_one_feature_only() -> None:
 
 @dataclass(frozen=True)
 class Given(sd.Optimal):
-    """`Optimal` on edges that are given."""
+    """`Optimal` with given candidate edges."""
 
     edges: tuple[float, ...] = ()
 
@@ -200,10 +200,11 @@ def test_bins_between_jumps(case: str) -> None:
         called = sd.explain(
             model, X, j, method=sd.RHALE(bins=Given(edges=tuple(edges))), tree="off"
         )
-        # Models that round have their jumps at the border of two singles, not at the threshold itself.
+        # Models that round to float32 have their jumps halfway between two float32 numbers, not at the threshold
+        # itself.
         np.testing.assert_allclose(walked.x, called.x, rtol=1e-6)
         np.testing.assert_allclose(walked.value, called.value, rtol=0, atol=1e-6)
-        # On the same edges to the last digit, bins and all.
+        # With exactly the same edges, all results including the bins are equal.
         own = Given(edges=tuple(walked.x))
         same(walked, sd.explain(model, X, j, method=sd.RHALE(bins=own), tree="off"))
 
@@ -217,7 +218,7 @@ def test_no_edge_lies_on_a_jump() -> None:
 
 
 def test_levels_have_no_jumps() -> None:
-    # Beside a feature of levels "exact" is all that there is to see of it: its levels.
+    # For a categorical feature, the "exact" grid is all its levels.
     model, X, _ = grown("forest")
     codes = X.copy()
     codes[:, 1] = np.round(codes[:, 1])
@@ -231,7 +232,7 @@ def test_levels_have_no_jumps() -> None:
 
 @pytest.mark.parametrize("case", ["forest", "histograms"])
 def test_the_importance_is_the_scatter_of_the_rows_own_values(case: str) -> None:
-    # All rows on jumps, where one number more or less is a whole step.
+    # All rows lie on jumps, where the next floating-point number gives another step.
     model, X, _ = grown(case)
     draw = np.random.default_rng(0)
     at, weights = X[:60].copy(), draw.integers(1, 4, 60).astype(float)
@@ -244,7 +245,7 @@ def test_the_importance_is_the_scatter_of_the_rows_own_values(case: str) -> None
 
 
 def mean_at_with(model: Any, X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the weighted mean prediction with the first column set to each row's own value, by asking the model."""
+    """Return the weighted mean prediction with the first column set to each row's own value, by calling the model."""
     many = np.tile(X, (len(X), 1))
     many[:, 0] = np.repeat(X[:, 0], len(X))
     return np.average(model.predict(many).reshape(len(X), len(X)), axis=1, weights=weights)

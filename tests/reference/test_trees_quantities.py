@@ -1,4 +1,4 @@
-"""Walking the trees of a model gives what calling it gives: every quantity, importance, missing values, ties."""
+"""Tree evaluation gives the same results as calling the model: every quantity, importance, missing values, ties."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_every_quantity(name: str, method: str) -> None:
 
 
 def test_votes_that_are_tied_stay_tied() -> None:
-    # Ten trees grown to the end vote with tenths, none of which a double can hold. Of votes five to five the first
-    # class wins, before and after a column is replaced; a digit that rounding leaves would let the second one win.
+    # Ten trees of full depth vote with tenths, which floats cannot represent exactly. With five votes each, the first
+    # class wins, before and after a column is replaced; a rounding error would let the second one win.
     model, X, y = grown("forest 2")
     mixed = np.stack([np.roll(X[:, j], j) for j in range(X.shape[1])], axis=1)
     assert (model.predict_proba(mixed)[:, 0] == 0.5).sum() > 3
@@ -90,19 +90,19 @@ def test_votes_that_are_tied_stay_tied() -> None:
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 @pytest.mark.parametrize("case", ["forest 2", "boosting 2", "histograms 2"])
 def test_rows_in_the_same_leaves_stay_tied(case: str, metric: str) -> None:
-    # What counts how rows are ordered sees a difference of 1e-17 between two that are equal.
+    # Metrics that depend on the order of rows would see a difference of 1e-17 between two equal predictions.
     model, X, y = grown(case)
     alike(sd.probability(model), X, y=y, method=sd.PFI(n_repeats=3, metric=metric))
 
 
 def test_a_share_of_all_votes_is_one() -> None:
-    # Log odds of 1 are refused, not 36 because tenths sum to 1 - 1e-16.
+    # The log odds of 1 raise an error. They are not 36, as they would be if tenths summed to 1 - 1e-16.
     from sklearn.ensemble import RandomForestClassifier
 
     x = np.linspace(0.0, 1.0, 40)[:, None]
     model = RandomForestClassifier(10, random_state=0).fit(x, x[:, 0] > 0.5)
     p = model.predict_proba(x)[:, 1]
-    # Hundreds of rows of which one is sure, where the check of the model does not look.
+    # Hundreds of rows, of which one has probability 1 and is not among the rows that are checked.
     many = np.repeat(x[(p > 0) & (p < 1)], 200, axis=0)
     looked_at = np.linspace(0, len(many) - 1, 64).astype(int)
     place = next(i for i in range(100, 200) if i not in looked_at)
@@ -115,7 +115,7 @@ def test_a_share_of_all_votes_is_one() -> None:
 def test_a_row_on_the_border_is_inside() -> None:
     from sklearn.ensemble import IsolationForest
 
-    # The border is the score of a row: the tenth part of 180 steps is a whole number.
+    # The border is the score of a row: a tenth of 180 steps is a whole number.
     X = np.random.default_rng(0).normal(size=(181, 2))
     for seed in range(4):
         model = IsolationForest(n_estimators=7, contamination=0.1, random_state=seed).fit(X)

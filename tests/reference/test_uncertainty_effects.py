@@ -1,4 +1,4 @@
-"""Every method works on an entropy and a likelihood, as on the same numbers computed by SciPy."""
+"""Every method gives, for an entropy and a likelihood, what it gives for the same numbers computed by SciPy."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_entropy_of_a_process(process, name):
 
 
 def test_likelihood_pdp_ice_and_ale(process):
-    """The labels stay with their rows, whatever is put into a column."""
+    """Labels stay with their rows, whatever value a column is set to."""
     model, Z, y = process
     grid = np.array([-0.5, 0.0, 0.7])
     curves = np.empty((len(Z), 3))
@@ -107,7 +107,7 @@ def test_the_entropy_of_a_forest_is_explained_by_steps():
 
 
 def test_all_likelihoods_follow_the_labels(classifier):
-    """Swapped labels are another quantity: those of a row are never another row's."""
+    """With permuted labels the quantity differs: each row keeps its own label."""
     q = sd.nll(classifier)
     whole = q.at(X, LABELS)
     order = np.random.default_rng(1).permutation(len(X))

@@ -1,4 +1,4 @@
-"""What tests of walked trees share: rows, models, and whether walking and calling give the same."""
+"""Rows, models and comparisons that are shared by the tests of tree evaluation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ EXACT, SINGLE = 1e-10, 1e-4
 
 @cache
 def rows(n: int = N, seed: int = 0) -> np.ndarray:
-    """Return features on different scales: with ties, whole numbers, many zeros, and one that says nothing."""
+    """Return features on different scales: with ties, whole numbers and many zeros."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, D)) * [1.0, 1e3, 1.0, 1.0, 1.0]
     X[:, 2] = rng.integers(-2, 4, n)
@@ -32,13 +32,13 @@ def rows(n: int = N, seed: int = 0) -> np.ndarray:
 
 
 def with_missing(X: np.ndarray, share: float = 0.15, seed: int = 1) -> np.ndarray:
-    """Return a copy without some of its values."""
+    """Return a copy with some values missing."""
     lost = np.random.default_rng(seed).uniform(size=X.shape) < share
     return np.where(lost, np.nan, X)
 
 
 def number(X: np.ndarray) -> np.ndarray:
-    """Return a target in which features interact, and missing ones count."""
+    """Return a target with interactions, to which missing values contribute."""
     Z = np.nan_to_num(X, nan=1.5) / [1.0, 1e3, 1.0, 1.0, 1.0]
     return Z[:, 0] * Z[:, 1] + np.sin(Z[:, 2]) + (Z[:, 3] > 0) * Z[:, 0] + 0.3 * Z[:, 4]
 
@@ -154,7 +154,7 @@ WEIGHTS = np.random.default_rng(4).integers(0, 3, len(rows())).astype(float)
 
 
 def plain(case: str) -> Any:
-    """Return what is explained of a model: one number a row."""
+    """Return a quantity of a model with one number per row."""
     model, _, _ = grown(case)
     if case == "catboost":
         return sd.prediction(model.predict)
@@ -166,7 +166,7 @@ def plain(case: str) -> Any:
 
 
 def quantities(case: str) -> dict[str, Any]:
-    """Return all kinds of quantities that a model has, by name."""
+    """Return all kinds of quantities of a model, by name."""
     model, _, _ = grown(case)
     if case == "two outputs":
         of_method = sd.prediction(model.predict, output=0)
@@ -195,7 +195,7 @@ def quantities(case: str) -> dict[str, Any]:
         "predict_proba": sd.prediction(model.predict_proba, output=1),
         "entropy of a method": sd.entropy(model.predict_proba),
     }
-    if not case.startswith("forest"):  # whose probabilities may be 0 or 1
+    if not case.startswith("forest"):  # a forest's probabilities may be 0 or 1
         found["logit"] = sd.logit(model, class_=last)
     if hasattr(model, "decision_function"):
         several = None if len(model.classes_) == 2 else 1
@@ -204,7 +204,7 @@ def quantities(case: str) -> dict[str, Any]:
 
 
 def labels_of(case: str) -> Any:
-    """Return labels that losses of a model compare its predictions with."""
+    """Return the labels for losses of a model."""
     _, X, y = grown(case)
     return number(X) if case in ("isolation", "two outputs") else y
 
@@ -214,7 +214,7 @@ def _gap(y: Any, prediction: Any) -> Any:
 
 
 def tolerance(case: str) -> float:
-    """Return how exact a model of this library is."""
+    """Return the relative accuracy of a model's library."""
     return SINGLE if case.startswith("xgboost") else EXACT
 
 
@@ -227,7 +227,7 @@ def alike(
     size: Any = None,
     **options: Any,
 ) -> Any:
-    """Assert that walking the trees gives what calling the model gives, without a call, and return it."""
+    """Assert that tree evaluation gives the same results as calling the model, without calls, and return them."""
     options = {"progress": False, **options}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=UserWarning, module="sklearn|lightgbm")
@@ -236,7 +236,7 @@ def alike(
     for result in singles(walked):
         said = result.provenance
         assert said["model_rows"] == said["model_calls"] == 0
-        assert said["check_rows"] <= 258  # two more where the number of outputs has to be asked for
+        assert said["check_rows"] <= 258  # two more where the number of outputs must be determined
         assert said["trees"].startswith("exact: ")
     for result in singles(called):
         assert "trees" not in result.provenance
@@ -246,14 +246,14 @@ def alike(
 
 
 def singles(found: Any) -> list[Any]:
-    """Return the single results that something consists of."""
+    """Return the single results in nested results."""
     if isinstance(found, (Effect, Surface, Importance)):
         return [found]
     return [one for part in found.values() for one in singles(part)]
 
 
 def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> None:
-    """Assert that results are the same, up to a part of the largest number in them, or of `size`."""
+    """Assert that results are equal, up to a fraction of the largest number in them, or of `size`."""
     pairs = list(zip(singles(got), singles(want), strict=True))
     if size is None:
         size = max(largest(w) for _, w in pairs)
@@ -269,7 +269,7 @@ def same(got: Any, want: Any, tol: float = EXACT, size: float | None = None) -> 
         for x, z in zip(*axes, strict=True):
             np.testing.assert_array_equal(x, z)
         _close(one, other, ("value",), tol * size)
-        # A standard deviation of rounding errors is as large as they are, not smaller.
+        # The standard deviation of rounding errors is of the order of these errors.
         _close(one, other, ("heterogeneity",), 10 * tol * size)
         if isinstance(one, Effect):
             _same_effect(one, other, tol, size)
@@ -295,7 +295,7 @@ def _close(one: Any, other: Any, names: tuple[str, ...], atol: float) -> None:
 
 
 def largest(result: Any) -> float:
-    """Return the size of what a result says."""
+    """Return the largest absolute value of a result."""
     if isinstance(result, Importance):
         return max(np.abs(result.values).max(initial=0.0), abs(result.baseline))
     size = float(np.nanmax(np.abs(result.value), initial=1e-300))
@@ -305,7 +305,7 @@ def largest(result: Any) -> float:
 
 
 def categories(n: int = N, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return numbers and categories (texts, whole numbers) with missing ones, and a target of all of them."""
+    """Return numeric and categorical columns (text, whole numbers) with missing values, and a target of all of them."""
     rng = np.random.default_rng(seed)
     text = rng.choice(["u", "v", "w", "x"], n, p=[0.4, 0.3, 0.2, 0.1])
     code = rng.choice([7, 30, 1], n)

@@ -1,14 +1,14 @@
-"""A real browser for tests: Chromium, driven by Playwright, that records what a page says and asks for.
+"""A real browser for tests: Chromium, driven by Playwright, with a record of a page's messages and requests.
 
-A test takes the fixture `visit` and opens pages with it:
+A test uses the fixture `visit` and opens pages with it:
 
     def test_it_is_quiet(visit, tmp_path):
         seen = visit(tmp_path / "page.html", dark=True, phone=True)
         seen.page.locator("svg").hover()
         assert seen.noise == []
 
-`visit` takes a path or the text of a page; `seen.page` is Playwright's. Where there is no browser, or no Playwright,
-tests that ask for it are skipped with the reason.
+`visit` takes a path or the text of a page; `seen.page` is Playwright's. Without a browser or Playwright, tests that
+need it are skipped with the reason.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SECONDS = 10
 
 
 def chromium_path() -> str | None:
-    """Return where Chromium is: `SKEDASIS_CHROMIUM`, or the first one on the path."""
+    """Return the path of Chromium: `SKEDASIS_CHROMIUM`, or the first one on the path."""
     named = os.environ.get("SKEDASIS_CHROMIUM")
     if named:
         return shutil.which(named)
@@ -48,15 +48,15 @@ def chromium_path() -> str | None:
 
 @dataclass
 class Seen:
-    """A page that is open, and what it has said and asked for so far.
+    """An open page, with its messages and requests so far.
 
     Parameters
     ----------
     page : playwright.sync_api.Page
     console, errors : list of str
-        Messages of any kind; exceptions that nothing caught.
+        Messages of any kind; uncaught exceptions.
     requests : list of str
-        Addresses that were asked for, but for the page itself and what is part of it (``data:``, ``about:``).
+        Requested addresses, except the page itself and its own parts (``data:``, ``about:``).
     """
 
     page: Any
@@ -66,23 +66,23 @@ class Seen:
 
     @property
     def noise(self) -> list[str]:
-        """Return all that a quiet page does not do."""
+        """Return all messages, errors and requests; a well-behaved page has none."""
         return [*self.console, *self.errors, *self.requests]
 
     @property
     def beyond(self) -> int:
-        """Return by how many pixels the page is wider than its window."""
+        """Return the number of pixels by which the page is wider than its window."""
         return self.page.evaluate(
             "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
         )
 
     def picture(self, path: str | Path, *, whole: bool = True) -> Path:
-        """Write a screenshot as PNG, of the whole page or of what is in view, and return where it is."""
+        """Write a screenshot of the whole page or of the visible part as PNG, and return its path."""
         self.page.screenshot(path=str(path), full_page=whole)
         return Path(path)
 
     def violations(self) -> list[str]:
-        """Return what axe-core finds wrong that is serious or critical: one line a rule and place."""
+        """Return axe-core's serious and critical violations: one line per rule and element."""
         axe = pytest.importorskip("axe_playwright_python.sync_playwright")
         found = axe.Axe().run(self.page).response["violations"]
         return [
@@ -117,16 +117,16 @@ class Visits:
         Parameters
         ----------
         page : Path or str
-            A file, or the text of a page, which is written into one.
+            A file, or the text of a page, which is written to a file.
         dark : bool
             Whether the reader prefers dark pages.
         phone : bool
-            A phone's width and, unless `touch` says otherwise, its touch screen.
+            A phone's width and, unless `touch` is given, its touch screen.
         touch : bool, optional
         size : (int, int), optional
             Of the window in CSS pixels.
         scripts : bool
-            False for a browser that runs none.
+            False to disable scripts.
         **context
             Of Playwright's `Browser.new_context`, such as ``reduced_motion="reduce"`` or ``forced_colors="active"``.
 
@@ -173,7 +173,7 @@ def browser() -> Iterator[Any]:
     """Start Chromium once, or skip."""
     path = chromium_path()
     if path is None:
-        pytest.skip("no chromium to open pages with (see SKEDASIS_CHROMIUM)")
+        pytest.skip("Chromium is not installed (see SKEDASIS_CHROMIUM)")
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright, which drives the browser, is not installed"
     )
@@ -185,7 +185,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def visit(browser: Any, tmp_path: Path) -> Iterator[Visits]:
-    """Open pages by calling this; see the module."""
+    """A function that opens pages; see the module."""
     visits = Visits(browser, tmp_path)
     yield visits
     visits.close()

@@ -1,4 +1,4 @@
-"""The browser is there for all tests of pages."""
+"""The browser fixtures for all tests of pages."""
 
 from tests.report.browser import browser, visit
 

@@ -1,4 +1,4 @@
-"""The page in a real browser: every control, keys, printing, light and dark, a phone, and what must not happen."""
+"""The page in a real browser: every control, keys, printing, light and dark, a phone, and hostile names."""
 
 import re
 
@@ -49,7 +49,7 @@ def text(page, selector):
     return page.locator(selector).inner_text()
 
 
-# ----------------------------------------------------------------------------------- what is quiet
+# ------------------------------------------------------------------------- no messages or requests
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def text(page, selector):
         {"phone": True},
         pytest.param({"dark": True}, marks=pytest.mark.slow),
         pytest.param({"forced_colors": "active"}, marks=pytest.mark.slow),
-        # What a window of 1280 pixels has left at 200 % zoom.
+        # The size of a window of 1280 pixels at 200 % zoom.
         pytest.param({"size": (640, 400), "reduced_motion": "reduce"}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -99,7 +99,7 @@ def test_fingers_find_what_they_press(report, visit):
 
 
 def by_score(rhale, sign):
-    """Return features by their scores; of equal ones, as those of two factors are, the more important first."""
+    """Return features sorted by score; features of equal scores, as of two factors, by importance."""
     important = sorted(rhale, key=lambda f: -rhale[f].importance)
     return sorted(important, key=lambda f: sign * rhale[f].heterogeneity_score)
 
@@ -166,7 +166,7 @@ def test_the_table_is_sorted_by_its_headings(page, report):
     assert order()[0] == "x5"
 
 
-# ------------------------------------------------------------------------------------------ going
+# ------------------------------------------------------------------------------------- navigation
 
 
 def test_keys_go_from_feature_to_feature(page):
@@ -177,7 +177,7 @@ def test_keys_go_from_feature_to_feature(page):
     assert page.evaluate("() => document.activeElement.id") == "main"
     page.keyboard.press("/")
     assert page.evaluate("() => document.activeElement.id") == "find"
-    page.keyboard.type("jk/")  # in a field these are letters
+    page.keyboard.type("jk/")  # in a text field these are letters
     assert page.input_value("#find") == "jk/"
     page.keyboard.press("Escape")
     page.locator("#features-name").evaluate("h => { h.tabIndex = -1; h.focus(); }")
@@ -228,7 +228,7 @@ def test_an_address_leads_to_a_feature(report, visit):
     assert seen.noise == []
 
 
-# ---------------------------------------------------------------------------------- when it is drawn
+# ---------------------------------------------------------------------------- when figures are drawn
 
 
 def test_ten_features_are_drawn_at_load_and_others_when_they_come_near(page):
@@ -328,11 +328,11 @@ def test_code_is_copied(report, visit):
     assert page.evaluate("() => navigator.clipboard.readText()") == code
 
 
-# --------------------------------------------------------------------------------- figures that live
+# ------------------------------------------------------------------------------- interactive figures
 
 
 def point(page, target, x=0.5, y=0.5):
-    """Bring a mark into the middle, wait until nothing scrolls, and move the pointer onto it."""
+    """Scroll a mark to the middle, wait until scrolling ends, and move the pointer onto it."""
     target.evaluate("e => e.scrollIntoView({ block: 'center' })")
     page.evaluate("() => new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
     box = target.bounding_box()
@@ -367,7 +367,7 @@ def test_a_curve_says_its_row_and_value(page, report, data):
     at = float(lines[0].split("=")[1].split()[0])
     row, value = re.fullmatch(r"row (\d+): (\S+)", lines[-1]).groups()
     one = X.iloc[[int(row)]]
-    # Curves start at zero: what the model says of this row with the value, minus what it says of it at the left end.
+    # Curves start at zero: the prediction for this row with the value, minus that with the left end's value.
     rise = model(one.assign(**{name: at})) - model(one.assign(**{name: grid[0]}))
     assert float(value) == pytest.approx(float(rise.iloc[0]), rel=0.05, abs=0.05)
     assert abs(float(value)) > 0.1
@@ -382,7 +382,7 @@ def test_figures_that_were_drawn_late_live(page):
     assert page.locator(".skd-tip").inner_text().strip()
 
 
-# ---------------------------------------------------------------------------------------- what is evil
+# --------------------------------------------------------------------------------------- hostile names
 
 
 def test_an_injected_script_is_blocked(report, visit):

@@ -1,4 +1,4 @@
-"""Categorical features on the page: which level does what, and nothing about slopes between them."""
+"""Categorical features on the page: effects of levels, and no slopes between them."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ def town(X):
 
 
 def rows(*counts, names="abc"):
-    """Return so many rows of each town, and a number that has nothing to do with it."""
+    """Return a frame with the given number of rows for each town, and an independent number."""
     column = [name for name, n in zip(names, counts, strict=True) for _ in range(n)]
     return pd.DataFrame({"town": column, "z": np.resize([-1.0, 1.0], len(column))})
 
@@ -30,7 +30,7 @@ def effect(f, X, feature="town", **options):
     return sd.explain(f, X, feature, method="ale", **options)
 
 
-# ------------------------------------------------------------------------------------------ words
+# ------------------------------------------------------------------------------------------ texts
 
 
 def test_course_names_the_ends_and_how_far_they_are(tmp_path):
@@ -202,7 +202,7 @@ def test_a_nominal_feature_has_a_level_for_missing_values():
         "Missing values are a level of their own, “missing” (10 rows): at the mean."
     )
     assert report_text.cautions(found) == []
-    moved = effect(lambda X: town(X) - 3.0 * X["town"].isna(), X)  # −1 beside a mean of 1.4
+    moved = effect(lambda X: town(X) - 3.0 * X["town"].isna(), X)  # −1, where the mean is 1.4
     assert "“missing” (10 rows): 2.40 below the mean" in report_text.missing_sentence(moved)
 
 
@@ -210,7 +210,7 @@ def test_an_ordinal_feature_has_a_point_for_missing_values():
     X = rows(20, 20, 10)
     X.loc[:9, "town"] = None
     found = effect(town, X, schema={"town": "ordinal"})
-    # 2 for the missing; the others would say 0 (10 rows), 1 (20 rows) and 6 (10 rows): 2.
+    # 2 for the missing values; the other rows would have 0 (10 rows), 1 (20 rows) and 6 (10 rows), mean 2.
     assert "The feature is missing in 10 rows." in report_text.missing_sentence(found)
     assert report_text.cautions(found) == ["10 rows without a value: left out of the levels."]
 
@@ -244,7 +244,7 @@ def test_long_tables_are_cut_to_the_levels_with_most_rows():
     assert set(names[::2]) <= {row[0] for row in by_level.rows}
 
 
-# -------------------------------------------------------------------------------------- the story
+# ------------------------------------------------------------------------------------ the content
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +305,7 @@ def test_each_kind_has_its_method(section):
 
 
 def test_nothing_is_paid_for_twice(section, frame):
-    # A nominal feature's ALE stands in RHALE's place as it is.
+    # The ALE of a nominal feature is used in place of RHALE without another run.
     assert section.rhale["firm"] is section.ale["firm"]
     assert section.passes[0].provenance["features"] == ["x", "grade", "code"]
 
@@ -357,8 +357,8 @@ def page(frame, tmp_path_factory):
 
 
 def test_hostile_levels_are_text(page):
-    assert page.html.count("<script") == 1  # its own
-    assert "49" not in [cell.strip() for cell in page.text]  # no template in a template
+    assert page.html.count("<script") == 1  # the page's own
+    assert "49" not in [cell.strip() for cell in page.text]  # no nested template is evaluated
     for name in HOSTILE:
         assert name in page.words
 

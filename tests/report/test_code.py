@@ -1,4 +1,4 @@
-"""The code beside figures: run as it stands, it gives the arrays that the figures were drawn from."""
+"""The code next to figures: run unchanged, it gives the arrays from which the figures were drawn."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def f(X):
 
 
 def run(code, **names):
-    """Run code as a reader would, up to what is drawn."""
+    """Run the displayed code without its plotting call."""
     return eval(code.removesuffix(".plot()"), {"sd": sd, "np": np, **names})
 
 
@@ -141,7 +141,7 @@ def test_uncertainty(most, monkeypatch):
         found = run(section.code["diagnosis",], **names)
         assert np.array_equal(found.likelihood.mean, section.uncertainty.diagnosis.likelihood.mean)
         assert found.verdicts == section.uncertainty.diagnosis.verdicts
-        for one in content.sections:  # each output of several
+        for one in content.sections:  # each of several outputs
             same(run(one.code["main", "x1"], **names), one.rhale["x1"])
             for surface in one.pairs:
                 assert np.array_equal(

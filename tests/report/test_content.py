@@ -1,4 +1,4 @@
-"""What a report computes: the ledger, pairs, places, objections, and the sentences that it begins with."""
+"""What a report computes: explained variance, pairs, overview, checks, and the sentences at its beginning."""
 
 import warnings
 
@@ -48,7 +48,7 @@ def told_of(model, X, y=None, **options):
     return gather(model, X, y, progress=False, **options).sections[0]
 
 
-# ----------------------------------------------------------------------------------------- ledger
+# ----------------------------------------------------------------------------- explained variance
 
 
 def test_an_additive_function_is_explained_by_its_effects(X):
@@ -92,7 +92,7 @@ def test_a_pure_interaction_is_explained_by_its_pair(X):
 
 
 def test_a_negative_ledger_says_why():
-    # Two features that say the same: each curve is steep, and what they do together takes it back.
+    # Two nearly equal features: both curves are steep, and their effects cancel.
     x = np.random.default_rng(0).uniform(-1, 1, 400)
     X = np.column_stack([x, x + 1e-3 * np.random.default_rng(1).normal(size=400)])
     q = sd.prediction(
@@ -116,7 +116,7 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
     section = told_of(f, frame, sample_weight=weight)
     assert section.explained_variance.additive == pytest.approx(1.0, abs=1e-3)
 
-    def spread(values):  # rows of no weight may lie beyond the edges
+    def spread(values):  # rows of zero weight may be outside the edges
         return float(np.cov(np.nan_to_num(values), fweights=weight, ddof=0))
 
     total = spread(f(frame))
@@ -150,7 +150,7 @@ def test_it_finds_the_pair_that_acts_together():
     strengths = [s.strength for s in section.interactions.strengths]
     assert strengths == sorted(strengths, reverse=True)
     assert [s.shown for s in section.interactions.strengths].count(True) == 2
-    assert len(strengths) == 6  # x0, x1, x2 and x5: in the others no row differs
+    assert len(strengths) == 6  # of x0, x1, x2 and x5; the others have no heterogeneity
     assert "heterogeneity score is above zero" in section.interactions.note
     direct = sd.explain(
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
@@ -159,7 +159,7 @@ def test_it_finds_the_pair_that_acts_together():
 
 
 def test_cells_without_rows_do_not_rank_pairs():
-    """Of two features that follow each other the empty corners hold large values, which belong to no row."""
+    """For two strongly dependent features the empty corners have large values, but no rows."""
     rng = np.random.default_rng(3)
     x = rng.uniform(0, 1, 900)
     twin = np.clip(x + rng.uniform(-0.04, 0.04, 900), 0, 1)
@@ -215,7 +215,7 @@ def test_groups_are_not_paired_with_their_own_columns(X):
     assert section.explained_variance.with_pairs > 0.99
 
 
-# ------------------------------------------------------------------- places, objections, M-plots
+# --------------------------------------------------------------------- overview, checks, M-plots
 
 
 def test_places_have_the_intervals_of_both_numbers(X):
@@ -280,7 +280,7 @@ def test_objections_are_those_of_the_effect(X):
     x = X[:, 0]
     twin = np.column_stack(
         [x, x + 0.05 * X[:, 1]]
-    )  # what is far from the diagonal is far from the data
+    )  # positions far from the diagonal have no rows nearby
     section = told_of(lambda X: X[:, 0] * X[:, 1], twin, random_state=5)
     for name, flags in section.checks.items():
         direct = section.rhale[name].checks(X=twin, beside=section.pdp[name], random_state=5)

@@ -1,4 +1,4 @@
-"""What a report computes of models: their outputs, what their uncertainty depends on, and pages that hold no row."""
+"""What a report computes for models: their outputs, what uncertainty depends on, and pages without rows."""
 
 import dataclasses
 
@@ -173,7 +173,7 @@ def test_a_function_that_answers_with_probabilities_is_predictive(X):
 
 
 def numbers_in(value, found, seen):
-    """Collect the arrays that can be reached from a value, but sums over cells and places on axes."""
+    """Collect the arrays that can be reached from a value, except sums over cells and positions on axes."""
     if id(value) in seen:
         return
     seen.add(id(value))
@@ -218,7 +218,7 @@ def test_a_story_without_rows_holds_none(X, coin):
     with_rows = []
     numbers_in(gather(lambda X: X[:, 0] * X[:, 1], X, progress=False), with_rows, set())
     held = np.concatenate([a.ravel() for a in with_rows if a.dtype.kind == "f"])
-    assert np.isin(X[:, 2], held).any()  # the search finds rows where there are some
+    assert np.isin(X[:, 2], held).any()  # the search does find values of rows
 
 
 def test_rows_change_no_number(X):

@@ -1,4 +1,4 @@
-"""Reports of what nobody should pass, and somebody will: a right page, or an error that says what to do."""
+"""Reports of hostile input: a correct page, or an error that says what to do."""
 
 import html
 import itertools
@@ -141,7 +141,8 @@ def test_the_same_seed_gives_the_same_page(tmp_path, X):
 
 
 def test_no_value_of_a_row_is_on_a_page_without_rows(tmp_path):
-    # Six digits each: what is found of them is no accident. Edges of bins and grids may be values: ends, quantiles.
+    # Values have six digits, so none is found by chance. Edges of bins and grids may be data values: extremes,
+    # quantiles.
     rng = np.random.default_rng(0)
     X = rng.choice(np.arange(100_000, 1_000_000), (300, 2), replace=False).astype(float)
     secret = {f"{v:.0f}" for column in X.T for v in np.sort(column)[1:-1]}
@@ -194,7 +195,7 @@ def test_names_from_right_to_left_stand_apart():
     said = listed(["age", name, "bmi"])
     assert said == f"age, \u2068{name}\u2069 and bmi"
     assert named("age (years), 50 %") == "age (years), 50 %"
-    # A name that would turn the rest of the line around keeps its power to itself, or has it taken.
+    # A name with a bidirectional override is isolated, or the override is removed.
     turned = named("a\u202eb")
     assert "\u202e" not in turned or turned[0] == "\u2068"
     assert len(named("ש" * 500)) == 62

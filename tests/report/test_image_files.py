@@ -1,4 +1,4 @@
-"""Pictures as files stand alone: what is drawn in them is explained in them."""
+"""Image files are self-contained: a legend explains everything that is drawn."""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,4 @@
-"""Figures in a real browser: what pointer, finger and keyboard are told, and what the page never does."""
+"""Figures in a real browser: tooltips for pointer, touch and keyboard, and what the page must never do."""
 
 import re
 
@@ -12,12 +12,12 @@ from skedasis.plots.html import page, script, style
 from skedasis.plots.svg.elements import tag
 
 ATTACK = '<img src=x onerror="window.pwned = 1"><script>window.pwned = 1</script>"\'>'
-LONG = "wörtchenohneende" * 31  # 500 letters that nothing breaks
+LONG = "wörtchenohneende" * 31  # 500 letters without a line break
 RTL = "גיל האדם"
 
 
 def number(text):
-    """Return a number as people write it."""
+    """Return a formatted number as a float."""
     return float(text.replace("−", "-").replace(",", ""))
 
 
@@ -26,16 +26,16 @@ def tip(seen):
 
 
 def lines(seen):
-    """Return what the tooltip says, line by line."""
+    """Return the lines of the tooltip."""
     assert tip(seen).is_visible()
     return tip(seen).locator("> div").all_inner_texts()
 
 
 def at(seen, x, y, svg="svg.skd"):
-    """Move the pointer to a place in the pixels of a figure."""
+    """Move the pointer to a position in the figure's coordinates."""
     figure = seen.page.locator(svg).first
     figure.scroll_into_view_if_needed()
-    # What scrolls hides what the pointer was over: let it end.
+    # Scrolling hides the tooltip: wait until it ends.
     seen.page.evaluate(
         "() => new Promise(done => requestAnimationFrame(() => setTimeout(done, 20)))"
     )
@@ -50,11 +50,11 @@ def pressed(seen, keys):
         seen.page.keyboard.press(key)
 
 
-# ------------------------------------------------------------------- the contract, by hand
+# ----------------------------------------------------- the contract, with a minimal figure
 
 
 def by_hand(first="0 – 5 years\n57 rows", *, after=""):
-    """Return a page with two bins over two curves: y = x / 5 - 1, and one with a corner at (5, 0.5)."""
+    """Return a page with two bins and two curves: y = x / 5 - 1, and one with a corner at (5, 0.5)."""
     curves = "M40 250L440 50M40 50l200 50L440 50"
     hit = {"class_": "hit", "y": 50, "width": 200, "height": 200}
     svg = tag(
@@ -121,7 +121,7 @@ def test_arrow_keys_go_from_mark_to_mark_and_from_curve_to_curve(visit):
     assert lines(seen)[-1] == "row 12: 0.500"
     pressed(seen, "ArrowUp ArrowUp")
     assert lines(seen)[-1] == "row 57: 0.750"
-    pressed(seen, "ArrowDown ArrowLeft")  # the curve stays when the place changes
+    pressed(seen, "ArrowDown ArrowLeft")  # the curve remains selected when the bin changes
     assert lines(seen) == ["0 – 5 years", "57 rows", "row 12: −0.500"]
     pressed(seen, "End")
     assert lines(seen) == ["5 – 10 years", "3 rows", "row 12: 0.500"]
@@ -216,7 +216,7 @@ def test_a_page_runs_no_other_script_and_asks_for_nothing(visit):
           });
         }"""
     )
-    # Text is no trusted type: none of these takes it.
+    # Strings are no trusted type: each of these rejects them.
     assert refused == [
         f"{name}: TypeError" for name in ("script", "handler", "html", "timer", "write")
     ]
@@ -239,7 +239,7 @@ def test_a_script_that_the_page_was_not_written_with_does_not_run(visit):
     assert seen.page.evaluate("window.pwned") is None
     assert seen.page.locator("h1").evaluate("e => getComputedStyle(e).color") != "rgb(255, 0, 0)"
     assert sum("Content Security Policy" in said for said in seen.console) >= 3
-    at(seen, 300, 240)  # its own script does
+    at(seen, 300, 240)  # the page's own script still runs
     assert lines(seen) == ["5 – 10 years", "3 rows"]
 
 
@@ -309,7 +309,7 @@ def test_a_row_s_curve_tells_its_row_and_its_value(visit, data):
             y = py0 + (curves[row][k] - y0) / (y1 - y0) * (py1 - py0)
             at(seen, x, y)
             said = re.fullmatch(r"row (\d+): (.+)", lines(seen)[-1])
-            # Another curve may be as near: what is said must be true of the row that it is said of.
+            # Another curve may be as near: the text must be true for the row that it names.
             assert abs(number(said[2]) - curves[int(said[1])][k]) < 4 * (y1 - y0) / abs(py1 - py0)
             section += int(said[1]) == row
     assert section >= 20
@@ -324,7 +324,7 @@ def test_curves_of_several_models_are_called_by_their_model(visit):
     seen.page.locator("svg.skd").focus()
     pressed(seen, "End ArrowUp")
     said = re.fullmatch(r"model (\d): (.+)", lines(seen)[-1])
-    # All but the steepest lie below at the right end; there the last stretch is read off in its middle.
+    # All but the steepest are below it at the right end, where the last segment is read at its middle.
     assert said[1] in "123"
     assert "standard deviation between models" in lines(seen)[2]
     value = number(lines(seen)[1].removeprefix("mean of the models "))
@@ -376,7 +376,7 @@ def test_many_effects_are_filtered_and_sorted(visit, effects):
     assert seen.page.locator(".skd-controls [role=status]").inner_text() == "1 of 4 features"
     pressed(seen, "Escape")
     assert len(names(seen)) == 4
-    at(seen, 120, 120, ".skd-item:last-child svg.skd")  # what was moved is still live
+    at(seen, 120, 120, ".skd-item:last-child svg.skd")  # moved figures are still interactive
     assert tip(seen).is_visible()
     assert seen.noise == []
 
@@ -394,7 +394,7 @@ def test_wrong_arguments_are_refused(effects, wrong):
         effects.explore(**wrong)
 
 
-# --------------------------------------------------------------------- everybody, and every name
+# -------------------------------------------------------------- accessibility, and hostile names
 
 
 def everything(data, effects):
@@ -432,7 +432,7 @@ KINDS = (*MAIN, *(pytest.param(kind, marks=pytest.mark.slow) for kind in MORE))
 
 
 def shade(seen):
-    """Return how light the page's ground is, from 0 to 255."""
+    """Return the brightness of the page's background, from 0 to 255."""
     ground = seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
     return np.mean([int(v) for v in re.findall(r"\d+", ground)[:3]])
 
@@ -482,7 +482,7 @@ def test_without_scripts_pictures_and_numbers_are_there(visit, pages, kind):
 def test_in_a_notebook_of_any_colour_it_can_be_read(visit, data, effects, dark):
     shown = [effects, effects.ranking(), effects[ATTACK], effects["city"], effects.checks()]
     html = "".join(result._repr_html_() for result in shown)
-    # A notebook that does not do as the reader's system does.
+    # A notebook whose theme differs from the reader's system.
     ground, ink = ("#fff", "#111") if dark else ("#111", "#fff")
     look = f"<style>body {{ background: {ground}; color: {ink} }}</style>"
     seen = visit(
@@ -510,5 +510,5 @@ def test_a_notebook_s_frame_is_live_and_reaches_nothing(visit, effects):
     )
     box = seen.page.locator("iframe").bounding_box()
     high = inner.evaluate("document.querySelector('figure').getBoundingClientRect().bottom")
-    assert high < box["height"]  # the picture is seen without scrolling
+    assert high < box["height"]  # the figure is visible without scrolling
     assert seen.noise == []

@@ -1,4 +1,4 @@
-"""The page, compared with the results that it shows: sections, orders, numbers, and what it must not hold."""
+"""The page, compared with the results that it shows: sections, orders, numbers, and what it must not contain."""
 
 import html
 import math
@@ -25,7 +25,7 @@ def smooth(X):
 
 
 class Coin:
-    """A classifier whose probability is known."""
+    """A classifier with known probabilities."""
 
     classes_ = np.array(["no", "yes"])
 
@@ -233,7 +233,7 @@ def test_no_row_is_on_a_page_without_rows(X, tmp_path):
         assert trace not in without
     for effects in next(iter(hidden.effects.values())).values():
         assert all(e.rows is None and e.curves is None for e in effects.values())
-    # Places of rows along the axes are marks of a rug; bins, points of grids and levels remain.
+    # Positions of rows along the axes are rug marks; bins, grid points and levels remain.
     assert 'class="rug' in with_rows
     assert 'class="rug' not in without
 
@@ -249,7 +249,7 @@ def test_twenty_features_stay_below_three_megabytes(tmp_path):
     assert done.path.stat().st_size < 3e6
 
 
-# --------------------------------------------------------------------------------- small things
+# -------------------------------------------------------------------------------------- details
 
 
 def test_a_report_shows_itself_as_a_link(tmp_path, X):

@@ -1,4 +1,4 @@
-"""What one part of a report cannot show does not cost the others theirs."""
+"""A part of a report that fails does not affect the other parts."""
 
 import numpy as np
 import pandas as pd

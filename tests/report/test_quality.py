@@ -1,4 +1,4 @@
-"""The quality of models beside scikit-learn's figures, calibration beside a plain loop, and reasons for no figures."""
+"""Model quality against scikit-learn's metrics, calibration against a plain loop, and reasons for missing figures."""
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def test_few_probabilities_have_few_bins():
 
 
 def test_wilson_holds_the_shares_that_are_not_refuted():
-    # The ends are the shares from which the observed one is exactly z standard errors away.
+    # At the ends, the observed fraction is exactly z standard errors away.
     share, n = np.array([0.0, 0.13, 0.5, 1.0]), np.array([7.0, 100.0, 31.0, 3.0])
     for end in quality.wilson(share, n):
         inner = (end > 0) & (end < 1)

@@ -1,4 +1,4 @@
-"""The page: its structure, that it holds all it shows, and that nothing of a user's gets out of its quotes."""
+"""The page: its structure, its completeness, and the escaping of all user-provided text."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ VOID = {"meta", "img", "br", "hr", "link", "input"}
 
 
 class Page(HTMLParser):
-    """What a browser would make of a page, as far as these tests ask."""
+    """A page, parsed as far as these tests need."""
 
     def __init__(self, path):
         super().__init__()
@@ -44,7 +44,7 @@ class Page(HTMLParser):
         assert self.stack.pop() == tag
 
     def handle_data(self, data):
-        # What is to be read: neither code nor a figure's description, which says a second time what stands beside it.
+        # Visible text: neither code nor a figure's description, which repeats the text next to it.
         if self.stack[-1:] not in (["script"], ["style"], ["desc"]):
             self.text.append(data)
 
@@ -134,7 +134,8 @@ def test_headings_go_down_one_at_a_time(page):
 
 def test_every_figure_is_well_formed_and_has_words(page):
     figures = re.findall(r"<svg[^>]*class=\"skd\b.*?</svg>", page.html, re.DOTALL)
-    # Two models, each with a scatter, a ledger, four small features with a legend, four large ones, and pairs.
+    # Two models, each with a scatter plot, explained variance, four small figures with a legend, four large ones, and
+    # pairs.
     assert len(figures) >= 2 * (2 + 5 + 4 * 3)
     alts = []
     for figure in figures:
@@ -224,7 +225,7 @@ def test_bad_requests_are_refused(frame, tmp_path):
 
 
 def test_complaints_of_binning_are_on_the_page(tmp_path):
-    # No bin holds the weight of two rows.
+    # No bin has the weight of two rows.
     X, light = np.linspace(0, 1, 30)[:, None], np.full(30, 0.05)
     done = sd.report(
         lambda X: X[:, 0], X, sample_weight=light, path=tmp_path / "r.html", progress=False

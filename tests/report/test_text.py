@@ -1,4 +1,4 @@
-"""A report's words: numbers as people write them, and sentences that say no more than the result."""
+"""A report's texts: formatted numbers, and sentences that claim no more than the result."""
 
 import numpy as np
 import pytest

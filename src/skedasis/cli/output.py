@@ -28,7 +28,7 @@ from rich.table import Table as Lines
 from rich.text import Text
 
 from skedasis.errors import DataError, format_error
-from skedasis.plots.scales import count, number, number_or_zero
+from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance, ImportanceRank
 
@@ -179,8 +179,8 @@ def importance(found: Importance) -> Lines:
     """Return importances as a table, most important first: mean, interval, standard deviation over repeats."""
     title = f"{found.method}: {found.axis}"
     what = found.metric or found.quantity
-    repeats = "all pairs of rows" if found.is_exact else count(found.values.shape[1], "repeat")
-    rows = f"{count(found.rows, 'row')}, {repeats}"
+    repeats = "all pairs of rows" if found.is_exact else counted(found.values.shape[1], "repeat")
+    rows = f"{counted(found.rows, 'row')}, {repeats}"
     caption = f"{what} at the rows {number(found.baseline)}; {rows}"
     heads = ("feature", "mean", "95\u202f% interval", "std over repeats")
     ranks = found.ranking()
@@ -214,9 +214,9 @@ def diagnosis(found: Diagnosis, *, lines: int = 1, r2: bool = True) -> Lines:
         rows = [(r[0], *(_on_two_lines(c) for c in r[1:3]), *r[3:]) for r in rows]
     if not r2:
         heads, *rows = [(*r[:3], *r[5:]) for r in (heads, *rows)]
-    repeats = count(found.likelihood.values.shape[1], "repeat")
+    repeats = counted(found.likelihood.values.shape[1], "repeat")
     of = found.provenance.get("quantity", "likelihood and entropy")
-    caption = f"{count(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
+    caption = f"{counted(found.likelihood.rows, 'row')}, {repeats}; {100 * found.confidence_level:g}\u202f% intervals"
     return _table(
         f"PFI of {of}, in nats",
         caption if r2 else f"{caption}; a wider terminal also shows R²",

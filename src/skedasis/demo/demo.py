@@ -30,7 +30,7 @@ from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
 from skedasis.errors import DataError, format_error
-from skedasis.plots.scales import ROUNDING_NOISE, count, number, number_or_zero
+from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
 from skedasis.report.content import ModelSection, ReportContent, gather
@@ -742,7 +742,7 @@ def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
 # --------------------------------------------------------------------------------------- printing
 def _print_problem(console: Console, problem: Problem) -> None:
     aim = problem.target if problem.class_ is None else f"{problem.target} = {problem.class_}"
-    size = f"{len(problem.table):,} rows, {count(len(problem.table.names), 'feature')}"
+    size = f"{len(problem.table):,} rows, {counted(len(problem.table.names), 'feature')}"
     _say(console, f"{problem.source}: {size}, to predict {aim}")
     for sentence in problem.notes:
         _say(console, f"  {sentence}", "dim")

@@ -33,7 +33,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, format_error
 from skedasis.plots.descriptions import lead
 from skedasis.plots.figures.compare import ordered_effects
-from skedasis.plots.scales import count, number, number_or_zero, position_texts
+from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
 from skedasis.plots.svg import importance as importance_svg
@@ -557,7 +557,7 @@ def of_many(title: str, many: Gallery, tables: Sequence[Markup]) -> Explorable:
     left = f", the {shown:,} largest by {many.by.replace('_', ' ')} shown" if shown < total else ""
     # The legend comes first: below 200 figures it would not be seen.
     body = [
-        head(title, f"{count(total, 'feature')}{left}, on shared scales."),
+        head(title, f"{counted(total, 'feature')}{left}, on shared scales."),
         tag("figure", many.legend.svg, class_="skd-figure"),
         tag("p", HINT, class_="skd-hint"),
         _controls(many.by, shown),
@@ -607,7 +607,7 @@ def _controls(by: By, items: int) -> Markup:
     inner = [
         tag("label", "Filter ", field),
         tag("label", "Sort by ", tag("select", *options)),
-        tag("span", count(items, "feature"), role="status"),
+        tag("span", counted(items, "feature"), role="status"),
     ]
     return tag("div", *inner, class_="skd-controls", role="search", hidden=True)
 
@@ -642,7 +642,7 @@ def importance_page(
         drawn = importance_svg.importance(
             importance, ident="bars", features=features, top=top, confidence_level=confidence_level
         )
-    named = title or f"Importance of {count(len(importance), 'feature')}"
+    named = title or f"Importance of {counted(len(importance), 'feature')}"
     return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
 
 
@@ -651,7 +651,7 @@ def diagnosis_page(
 ) -> Explorable:
     """Return the page of a diagnosis; see `Diagnosis.explore`."""
     drawn = diagnosed(diagnosis, ident="where", confidence_level=confidence_level)
-    said = f"Effect of permuting each of {count(len(diagnosis), 'feature')} on the likelihood and on the entropy."
+    said = f"Effect of permuting each of {counted(len(diagnosis), 'feature')} on the likelihood and on the entropy."
     return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
 
 
@@ -706,7 +706,7 @@ def multi_model_effect_page(
 ) -> Explorable:
     """Return the page of one feature's effect for several models; see `MultiModelEffect.explore`."""
     drawn = effect_svg.models(found, ident="models", confidence_level=confidence_level, of=of)
-    said = f"{found.spec.method} of {found.about.quantity} for {count(len(found), 'model')}."
+    said = f"{found.spec.method} of {found.about.quantity} for {counted(len(found), 'model')}."
     hints = [HINT, CURVES]
     return _one(title or found.feature, said, drawn, numbers_of(found), hints)
 
@@ -730,7 +730,7 @@ def multi_model_effects_page(
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
     many = Gallery(drawn, legend, sizes, list(found), by, columns)
     first = found[ranks[0].feature]
-    named = f"{first.spec.method} of {first.about.quantity} for {count(len(first), 'model')}"
+    named = f"{first.spec.method} of {first.about.quantity} for {counted(len(first), 'model')}"
     return of_many(title or named, many, numbers_of(found))
 
 
@@ -748,8 +748,8 @@ def multi_model_importance_page(
         found, ident="bars", features=features, top=top, confidence_level=confidence_level, of=of
     )
     first = found.models[0]
-    said = f"{first.method}: {first.axis}, for {count(len(found), 'model')}."
-    named = title or f"Importance of {count(len(found.features), 'feature')}"
+    said = f"{first.method}: {first.axis}, for {counted(len(found), 'model')}."
+    named = title or f"Importance of {counted(len(found.features), 'feature')}"
     return _one(named, said, drawn, numbers_of(found))
 
 
@@ -846,7 +846,7 @@ def _(effects: Effects) -> list[Markup]:
 
 def _many(features: int) -> str:
     left = f", the {MOST} most important are drawn" if features > MOST else ""
-    return f"Effects of {count(features, 'feature')}{left}. explore() filters and sorts them."
+    return f"Effects of {counted(features, 'feature')}{left}. explore() filters and sorts them."
 
 
 @parts_of.register

@@ -229,12 +229,12 @@ def position_texts(values: Floats, time: TimeAxis | None = None) -> list[str]:
     return [f"{v:,.{decimals}f}".replace("-", "−") for v in values]
 
 
-def count(n: float, thing: str) -> str:
+def counted(n: float, thing: str) -> str:
     """Return a count with its noun in the singular or plural.
 
     Examples
     --------
-    >>> count(1, "row"), count(12345, "row")
+    >>> counted(1, "row"), counted(12345, "row")
     ('1 row', '12,345 rows')
     """
     return f"{n:,.0f} {thing}{'' if n == 1 else 's'}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.plots.scales import ROUNDING_NOISE, count, number
+from skedasis.plots.scales import ROUNDING_NOISE, counted, number
 from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
 
@@ -61,8 +61,8 @@ def _highest(levels: LevelStats, value: Floats, verb: str = "raise") -> str:
     there = np.where(np.isfinite(value), value, low)
     first, *others = np.flatnonzero(there >= top - ROUNDING_NOISE * (top - low))
     rows = int(levels.count[first])
-    few = f" ({count(rows, 'row')})" if rows < TRUSTED_ROWS else ""
-    more = f" and {count(len(others), 'other')}" if others else ""
+    few = f" ({counted(rows, 'row')})" if rows < TRUSTED_ROWS else ""
+    more = f" and {counted(len(others), 'other')}" if others else ""
     return f"{quoted(levels.labels[first])}{few}{more} {verb}{'' if others else 's'}"
 
 
@@ -124,7 +124,7 @@ def missing_sentence(levels: LevelStats, effect: Effect) -> str:
         return ""
     values = centred(effect, levels)
     value, largest = float(values[place]), float(np.nanmax(np.abs(values), initial=0.0))
-    rows = count(int(levels.count[place]), "row")
+    rows = counted(int(levels.count[place]), "row")
     where = f"{number(abs(value))} {'above' if value > 0 else 'below'}"
     where = "at" if abs(value) <= ROUNDING_NOISE * largest else where
     return f"Missing values are a level of their own, {quoted(levels.labels[place])} ({rows}): {where} the mean."
@@ -137,13 +137,13 @@ def cautions(effect: Effect, levels: LevelStats, *, skip_few_rows: bool) -> list
     if len(few) and not skip_few_rows:
         names = listed([f"“{levels.labels[i]}”" for i in few], 5)
         found.append(
-            f"{count(int(levels.count[few].sum()), 'row')} at {count(len(few), 'level')} with fewer than "
+            f"{counted(int(levels.count[few].sum()), 'row')} at {counted(len(few), 'level')} with fewer than "
             f"{TRUSTED_ROWS} rows (hatched): the effect of {names} is unreliable."
         )
     if effect.missing and None not in levels.values:
-        found.append(f"{count(effect.missing, 'row')} without a value: left out of the levels.")
+        found.append(f"{counted(effect.missing, 'row')} without a value: left out of the levels.")
     if effect.provenance.get("rows_outside"):
-        rows = count(effect.provenance["rows_outside"], "row")
+        rows = counted(effect.provenance["rows_outside"], "row")
         found.append(f"{rows} of other, rarer levels: left out.")
     return found
 

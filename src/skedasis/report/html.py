@@ -24,7 +24,7 @@ from skedasis.engine.run import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
 from skedasis.plots.html import style as figures_style
-from skedasis.plots.scales import count, number
+from skedasis.plots.scales import counted, number
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection, ReportContent
@@ -381,8 +381,8 @@ def lead(content: ReportContent) -> str:
     """Return the subtitle: what the page shows, and the size of the data."""
     names = listed([t.name for t in content.sections])
     return (
-        f"Effects of {count(len(content.features), 'feature')} in {names}: their size, where the average misleads, and "
-        f"their precision. Data: {count(content.rows, 'row')}, {count(content.columns, 'column')}."
+        f"Effects of {counted(len(content.features), 'feature')} in {names}: their size, where the average misleads, and "
+        f"their precision. Data: {counted(content.rows, 'row')}, {counted(content.columns, 'column')}."
     )
 
 
@@ -475,8 +475,8 @@ def _quality_notes(section: ModelSection) -> list[str]:
 
 
 def _facts(content: ReportContent, section: ModelSection) -> list[tuple[str, str]]:
-    explained = f"{count(len(content.features), 'feature')} explained"
-    data = f"{count(content.rows, 'row')}, {count(content.columns, 'column')}; {explained}"
+    explained = f"{counted(len(content.features), 'feature')} explained"
+    data = f"{counted(content.rows, 'row')}, {counted(content.columns, 'column')}; {explained}"
     found = [("Model", section.model), ("Quantity", section.axis), ("Data", data)]
     return found + ([("Quality", section.note)] if section.note else [])
 
@@ -588,12 +588,12 @@ def provenance_text(content: ReportContent) -> str:
     """Return a paragraph on the rows that the results are based on, and their cost."""
     cost = cost_table(content)
     rows = cost.model_rows + cost.check_rows + cost.score_rows
-    also = f" (derivatives for {count(cost.slope_rows, 'row')})" if cost.slope_rows else ""
+    also = f" (derivatives for {counted(cost.slope_rows, 'row')})" if cost.slope_rows else ""
     exact = "" if cost.exact else " Results from a sample and approximate results are marked."
     who = "The models were" if len(content.sections) > 1 else "The model was"
     return (
-        f"The effects were computed from all {count(content.rows, 'row')}.{_sampled(content)} {who} evaluated for "
-        f"{count(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} This page explains the model, "
+        f"The effects were computed from all {counted(content.rows, 'row')}.{_sampled(content)} {who} evaluated for "
+        f"{counted(rows, 'row')}{also}, in {cost.seconds:.1f} seconds.{exact} This page explains the model, "
         "not the world: where the model is wrong, its effects are wrong, too."
     )
 

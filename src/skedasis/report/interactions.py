@@ -21,7 +21,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.plots.scales import ROUNDING_NOISE, count, number
+from skedasis.plots.scales import ROUNDING_NOISE, counted, number
 from skedasis.report.format import listed, percent
 from skedasis.report.passes import Label, ModelRunner
 from skedasis.results.effect import Effect
@@ -206,9 +206,9 @@ def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, in
     """
     most, rows, unordered = limits
     pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered
-    note = f"{count(pairs, 'pair')} computed, of {listed(chosen)}"
+    note = f"{counted(pairs, 'pair')} computed, of {listed(chosen)}"
     if unordered:
-        note = f"{count(unordered, 'pair')} of nominal features left out because these have no order; {note}"
+        note = f"{counted(unordered, 'pair')} of nominal features left out because these have no order; {note}"
     if among <= len(chosen):
         return f"{note}: all features whose {by} is above zero."
     note += f": the features with the largest {by}, of {among}"

@@ -20,7 +20,7 @@ from skedasis.engine.explain import explain
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
 from skedasis.models.calling import CallStats
-from skedasis.plots.scales import count
+from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
@@ -118,7 +118,7 @@ class ModelRunner:
         several = not all(isinstance(k, tuple) and k in found for k in pairs)
         shown: dict[Label, Any] = found if several else {None: found}
         first = next(iter(next(iter(shown.values())).values()))
-        of = f"{first.provenance['method']}, {count(len(pairs), 'pair')}"
+        of = f"{first.provenance['method']}, {counted(len(pairs), 'pair')}"
         self.passes.append(Pass({**first.provenance, "method": of}))
         return shown
 

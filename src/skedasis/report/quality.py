@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.data.factorize import missing_mask
-from skedasis.plots.scales import count, number
+from skedasis.plots.scales import counted, number
 from skedasis.plots.svg.overview import ReliabilityBins
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import Logit, Prediction, Probability
@@ -256,7 +256,7 @@ def _regression_quality(
 
 def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int) -> str:
     error = f"the mean absolute error is {number(mean)}{unit}"
-    where = f"On the given {count(rows, 'row')},"
+    where = f"On the given {counted(rows, 'row')},"
     if not r2:
         return f"{where} {error}; all labels are the same, so there is no R²."
     if r2[0] < 0:
@@ -267,7 +267,7 @@ def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int)
 def _cautions(left: int) -> list[str]:
     sentences = ["If the model was trained on these rows, expect lower quality on new rows."]
     if left:
-        sentences.append(f"{count(left, 'row')} without a label: left out.")
+        sentences.append(f"{counted(left, 'row')} without a label: left out.")
     return sentences
 
 
@@ -298,7 +298,7 @@ def _classification_quality(
     usual = float(np.bincount(place, weight).max() / weight.sum())
     figures = {m.name: m.value for m in measures}
     right, loss = percent(figures["accuracy"]), number(figures["log-loss"])
-    rows = f"On the given {count(len(place), 'row')}, the accuracy of the model is {right}"
+    rows = f"On the given {counted(len(place), 'row')}, the accuracy of the model is {right}"
     usually = f"{rows} (always predicting the most frequent class: {percent(usual)}); the log-loss is {loss} nats."
     points = f"{number(100 * error, 2)} percentage points"
     off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."

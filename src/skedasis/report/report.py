@@ -16,7 +16,7 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError, format_error
-from skedasis.plots.scales import count
+from skedasis.plots.scales import counted
 from skedasis.plots.svg.elements import tag
 from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.report.content import ReportContent, gather
@@ -51,7 +51,7 @@ class Report:
     def _repr_html_(self) -> str:
         """Return a link to the page: the page itself would add megabytes to a notebook."""
         models = listed(list(self.effects))
-        features = count(len(next(iter(self.effects.values()))["RHALE"]), "feature")
+        features = counted(len(next(iter(self.effects.values()))["RHALE"]), "feature")
         link = tag("a", self.path.name, href=self.path.resolve().as_uri())
         return str(tag("p", link, f": {features} in {models}"))
 

@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis.plots.figures.compare import heterogeneity_text
-from skedasis.plots.scales import count, number, position_texts
+from skedasis.plots.scales import counted, number, position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection
@@ -89,7 +89,7 @@ def surface(result: Surface) -> Lines:
         if side.strips is not None:
             size = "2 values"
         elif side.bins is not None:
-            size = count(max(len(side.bins), 1), "bin")
+            size = counted(max(len(side.bins), 1), "bin")
         table.add_row(escape(about.feature.axis), size)
     # A cell between two levels or values counts the rows of both, so empty cells would have no meaning.
     discrete = any(side.levels is not None or side.strips is not None for side in result.sides)

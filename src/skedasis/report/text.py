@@ -18,7 +18,7 @@ from skedasis._types import Floats
 from skedasis.plots.figures.effect_parts import local_effects
 from skedasis.plots.scales import (
     ROUNDING_NOISE,
-    count,
+    counted,
     number,
     number_or_zero,
     position_texts,
@@ -179,7 +179,7 @@ def missing_sentence(effect: Effect) -> str:
     point = effect.missing_point
     if point is None:
         return ""
-    rows = f"The feature is missing in {count(point.count, 'row')}."
+    rows = f"The feature is missing in {counted(point.count, 'row')}."
     values = "observed values" if point.exact else "quantiles of the observed values"
     if point.effect == 0:
         return (
@@ -216,7 +216,7 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
         found.append(text[:1].upper() + text[1:])
     if effect.rows is not None and not effect.rows.exact:
         found.append(
-            f"Single rows are shown for a random sample of {count(len(effect.rows), 'row')}; the curve uses all rows."
+            f"Single rows are shown for a random sample of {counted(len(effect.rows), 'row')}; the curve uses all rows."
         )
     return found
 
@@ -228,18 +228,18 @@ def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
     if bins is not None and effect.untrusted_rows and not skip_few_rows:
         weak = int((~bins.trusted & ~bins.empty).sum())
         found.append(
-            f"{count(effect.untrusted_rows, 'row')} in {count(weak, 'bin')} with fewer than 10 rows (hatched): "
+            f"{counted(effect.untrusted_rows, 'row')} in {counted(weak, 'bin')} with fewer than 10 rows (hatched): "
             "the curve is unreliable there."
         )
     if bins is not None and bins.empty.any():
         found.append(
-            f"{count(int(bins.empty.sum()), 'bin')} without rows: the curve is interpolated there."
+            f"{counted(int(bins.empty.sum()), 'bin')} without rows: the curve is interpolated there."
         )
     if effect.missing:
-        found.append(f"{count(effect.missing, 'row')} without a value: left out of the curve.")
+        found.append(f"{counted(effect.missing, 'row')} without a value: left out of the curve.")
     if effect.provenance.get("rows_outside"):
         found.append(
-            f"{count(effect.provenance['rows_outside'], 'row')} outside the bins: left out."
+            f"{counted(effect.provenance['rows_outside'], 'row')} outside the bins: left out."
         )
     return found
 
@@ -427,7 +427,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
             heterogeneity_sentence(effect),
             missing_sentence(effect),
         )
-        at = count(len(effect.points), "level")
+        at = counted(len(effect.points), "level")
         text = (
             f"{method} at each level: the average effect and how rows differ from it; "
             "below, the differences between adjacent levels."
@@ -440,9 +440,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
         heterogeneity_sentence(effect),
         missing_sentence(effect),
     )
-    alt = (
-        f"RHALE of {_effect_phrase(section, feature)}, in {count(bins, 'bin')}. {_join(sentences)}"
-    )
+    alt = f"RHALE of {_effect_phrase(section, feature)}, in {counted(bins, 'bin')}. {_join(sentences)}"
     text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
     return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
 
@@ -477,14 +475,14 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
     centred = effect.spec.center == "mean"
     spread = number(float(np.nanmax(effect.heterogeneity)))
     start = "around zero" if centred else "from a common start"
-    drawn = f", with {count(curves, 'individual curve')} {start}" if curves else ""
+    drawn = f", with {counted(curves, 'individual curve')} {start}" if curves else ""
     alt = (
         f"PDP of {_effect_phrase(section, feature)}{drawn}. "
         f"{effect_sentence(effect, unit_of(effect))} Where they diverge most, the rows’ curves have a standard "
         f"deviation of {spread}."
     )
     text = (
-        f"PDP with c-ICE: the average over all rows and the curves of {count(curves, 'row')}."
+        f"PDP with c-ICE: the average over all rows and the curves of {counted(curves, 'row')}."
         if curves
         else "PDP: the average over all rows."
     )
@@ -502,7 +500,7 @@ def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
     what = "ALE" if methods == {"ALE"} else "RHALE"
     except_for = " (ALE for features without an order)" if len(methods) > 1 else ""
     alt = (
-        f"{what}{except_for} of {count(len(ranks), 'feature')} on {section.axis}, {named(section.name)}, on shared "
+        f"{what}{except_for} of {counted(len(ranks), 'feature')} on {section.axis}, {named(section.name)}, on shared "
         f"scales, the most important first: {listed(ranks)}."
     )
     which = (
@@ -576,7 +574,7 @@ def warning_sentences(section: ModelSection) -> list[str]:
     if not warned:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
-    warnings = "warning" if total == 1 else count(total, "warning")
+    warnings = "warning" if total == 1 else counted(total, "warning")
     return [f"Check the {warnings} on {listed(most, 5)}."]
 
 

@@ -20,7 +20,7 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
-from skedasis.plots.scales import count
+from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
@@ -203,7 +203,7 @@ def _diagnosis(
         notes.append(f"No diagnosis: {str(error).splitlines()[0]}")
         return None, {}
     runner.passes.append(Pass(found.provenance))
-    notes.append(f"The diagnosis uses {count(REPEATS, 'permutation')} of at most {ROWS:,} rows.")
+    notes.append(f"The diagnosis uses {counted(REPEATS, 'permutation')} of at most {ROWS:,} rows.")
     return found, keywords
 
 

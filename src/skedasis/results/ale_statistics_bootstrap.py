@@ -26,6 +26,7 @@ from skedasis.results.intervals.bootstrap import (
     LinearSlopeStatistic,
     MomentStatistic,
     ValueStepStatistic,
+    interpolation_matrix,
     needed_moments,
     replicate_source,
 )
@@ -538,12 +539,7 @@ def _interpolation(effect: Effect, x: Floats) -> Any:
         return _sparse_matrix(
             np.arange(len(x)), x.astype(np.int64), np.ones(len(x)), (len(x), size)
         )
-    edges = effect.points.astype(float)
-    left = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, size - 2)
-    part = np.clip((x - edges[left]) / (edges[left + 1] - edges[left]), 0.0, 1.0)
-    row = np.tile(np.arange(len(x)), 2)
-    column = np.concatenate([left, left + 1])
-    return _sparse_matrix(row, column, np.concatenate([1 - part, part]), (len(x), size))
+    return interpolation_matrix(effect.points.astype(float), x)
 
 
 def _bending(effect: Effect, x: Floats) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from skedasis._types import Floats, Json
 from skedasis.errors import DataError, format_error
-from skedasis.results.display import DiagnosisDisplay
+from skedasis.results.display import DiagnosisDisplay, align_columns
 from skedasis.results.effect import make_read_only
 from skedasis.results.importance import Importance, ImportanceRank
 
@@ -231,7 +231,9 @@ class Diagnosis(DiagnosisDisplay):
             f"means over {repeats} repeats, in nats, with {100 * self.confidence_level:g} % intervals"
         )
         texts = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
-        return "\n".join([head, "", *_aligned(self.lines()), "", *texts, *self.notes])
+        return "\n".join(
+            [head, "", *align_columns(self.lines(), left=(0, 5)), "", *texts, *self.notes]
+        )
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the printed table: a header, then one row of formatted cells per feature, by Likelihood-PFI."""
@@ -285,16 +287,3 @@ def format_r2(value: float) -> str:
     ('0.99', '0.00', '–')
     """
     return "–" if np.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("-", "−")
-
-
-def _aligned(lines: list[tuple[str, ...]]) -> list[str]:
-    """Align a table of text: the first and the last column to the left, numbers to the right."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    last = len(widths) - 1
-    return [
-        "  ".join(
-            text.ljust(w) if i in (0, last) else text.rjust(w)
-            for i, (text, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    ]

@@ -6,7 +6,7 @@ methods, because `plots` depends on `results`: as in `Effect.plot`, these are th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from numbers import Real
 from pathlib import Path
@@ -79,7 +79,7 @@ def importance_table(importance: Importance) -> str:
     for line in importance.ranking():
         interval = f"{line.lower:.4g} to {line.upper:.4g}" if np.isfinite(line.std_error) else "-"
         table.append([line.feature, f"{line.mean:.4g}", interval])
-    lines += _aligned([row[: 3 if has_interval else 2] for row in table])
+    lines += align_columns([row[: 3 if has_interval else 2] for row in table])
     floored = importance.provenance.get("floored_rows", 0)
     if floored:
         lines.append(
@@ -92,7 +92,7 @@ def ranking_text(ranking: Sequence[Any]) -> str:
     """Return a ranking as a text table, numbers with four significant digits."""
     names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
     cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
-    return "\n".join(_aligned([[name.replace("_", " ") for name in names], *cells]))
+    return "\n".join(align_columns([[name.replace("_", " ") for name in names], *cells]))
 
 
 def _cell(value: Any) -> str:
@@ -101,14 +101,27 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a text table: the first column aligned to the left, the others to the right."""
+def align_columns(table: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """Return the lines of a text table.
+
+    Parameters
+    ----------
+    table : sequence of sequence of str
+        The cells, row by row.
+    left : collection of int
+        Columns that are aligned to the left; the others, numbers, are aligned to the right.
+
+    Examples
+    --------
+    >>> align_columns([("feature", "value"), ("age", "12.5")])
+    ['feature  value', 'age       12.5']
+    """
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
-            [row[0].ljust(widths[0])]
-            + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        )
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
         for row in table
     ]
 

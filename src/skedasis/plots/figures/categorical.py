@@ -20,7 +20,7 @@ from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
-from skedasis.plots.scales import Axis, clean, distinct_names, shorten
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.plots.spec import BELOW, Band, Bars, EffectPlotOptions, FigureSpec, Hatch, Line, Panel
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
@@ -115,7 +115,7 @@ class Places:
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the number of levels and on their order."""
-        notes = [effect_parts.counted(len(self.levels), "level")]
+        notes = [counted(len(self.levels), "level")]
         if len(self) < len(self.levels):
             left = len(self.levels) - len(self)
             notes.append(f"the {len(self)} levels with most rows are shown, {left:,} are not")
@@ -282,7 +282,7 @@ def _dependence(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions
         bundle = individual_curves(
             places.x, curves, view, shown, 0.0 if places.ordered else ROWS_HALF_WIDTH
         )
-    notes = [effect_parts.counted(n, "row")]
+    notes = [counted(n, "row")]
     if bundle is not None:
         notes.append(f"{len(bundle.y):,} drawn individually")
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
@@ -393,9 +393,9 @@ def _counts(places: Places, x: Axis) -> Panel:
 
 
 def _rows(places: Places) -> str:
-    return effect_parts.counted(int(places.levels.count.sum()), "row")
+    return counted(int(places.levels.count.sum()), "row")
 
 
 def _outside(effect: Effect) -> tuple[str, ...]:
     n = effect.provenance.get("rows_outside", 0)
-    return (f"{effect_parts.counted(n, 'row')} with levels that were left out",) if n else ()
+    return (f"{counted(n, 'row')} with levels that were left out",) if n else ()

@@ -32,6 +32,7 @@ from skedasis.plots.figures.importance import LETTERS, BarPanel, axis_of_values,
 from skedasis.plots.scales import (
     Axis,
     clean,
+    counted,
     distinct_names,
     extent,
     number,
@@ -299,7 +300,7 @@ def _labels(effects: Sequence[Effect]) -> list[str]:
     ]
     parts = [e.bins if e.levels is None else None for e in effects]
     full = [
-        n if b is None or names.count(n) == 1 else f"{n}, {effect_parts.counted(len(b), 'bin')}"
+        n if b is None or names.count(n) == 1 else f"{n}, {counted(len(b), 'bin')}"
         for n, b in zip(names, parts, strict=True)
     ]
     return [shorten(n if full.count(n) == 1 else f"{n} ({i + 1})", 40) for i, n in enumerate(full)]
@@ -425,7 +426,7 @@ def models_panel(
     """
     ends, first = found.interval(confidence_level, of), found.models[0]
     label = interval_label(found, confidence_level, of)
-    notes = [effect_parts.counted(len(found), "model"), _rows(found), *_reach(found)]
+    notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
     y, zero = _models_axis(found, ends)
     if found.levels is not None:
         places = Places.of(found.about.feature, found.levels, MOST_LEVELS)
@@ -487,7 +488,7 @@ def _end(x: Floats, which: Any) -> float:
 def _rows(found: MultiModelResult) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
-        return f"{effect_parts.counted(rows[0], 'row')} each"
+        return f"{counted(rows[0], 'row')} each"
     return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
 
 
@@ -495,7 +496,7 @@ def _reach(found: MultiModelEffect) -> tuple[str, ...]:
     """Return a note if not all models cover the whole axis."""
     least = int(found.reached.min(initial=len(found)))
     return (
-        (f"the ends of the axis are covered by {effect_parts.counted(least, 'model')} only",)
+        (f"the ends of the axis are covered by {counted(least, 'model')} only",)
         if least < len(found)
         else ()
     )
@@ -550,10 +551,10 @@ def importance_panel(
     lower, upper = (end[chosen] for end in found.interval(confidence_level, of))
     value, each = found.mean[chosen], found.values.T[chosen]
     x = axis_of_values(stand, value, (lower, upper), each)
-    notes = [effect_parts.counted(len(found), "model"), _rows(found), *cut(x, lower, upper)]
+    notes = [counted(len(found), "model"), _rows(found), *cut(x, lower, upper)]
     hidden = len(found.features) - len(chosen)
     if hidden:
-        total = effect_parts.counted(len(found.features), "feature")
+        total = counted(len(found.features), "feature")
         notes.append(f"{hidden:,} of {total} not shown")
     return BarPanel(
         distinct_names([clean(found.features[i]) for i in chosen], LETTERS),
@@ -563,7 +564,7 @@ def importance_panel(
         each,
         x,
         interval_label(found, confidence_level, of),
-        f"{stand.method} of {effect_parts.counted(len(found), 'model')}",
+        f"{stand.method} of {counted(len(found), 'model')}",
         tuple(notes),
     )
 

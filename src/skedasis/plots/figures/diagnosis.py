@@ -15,9 +15,8 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.errors import DataError, format_error
-from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
-from skedasis.plots.scales import Axis, clean, distinct_names, extent, shorten, wrapped
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten, wrapped
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval

@@ -22,7 +22,7 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError, format_error
 from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
-from skedasis.plots.scales import Axis, shorten
+from skedasis.plots.scales import Axis, counted, shorten
 from skedasis.plots.spec import ACROSS, Band, Bars, EffectPlotOptions, FigureSpec, Line, Panel
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
@@ -189,8 +189,8 @@ def _marginal(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Panel:
 def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
     k = len(bins) if has_bins(effect) else 0
     n = int(bins.count.sum()) if k else effect.provenance.get("rows", 0) - effect.missing
-    notes = [effect_parts.counted(n, "row")]
-    notes.append(effect_parts.counted(k, "bin") if k else "the feature is constant")
+    notes = [counted(n, "row")]
+    notes.append(counted(k, "bin") if k else "the feature is constant")
     outside = effect.provenance.get("rows_outside", 0)
     if outside:
         notes.append(f"{outside:,} rows outside the bins")

@@ -13,7 +13,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots import spec
-from skedasis.plots.scales import LEAST, Axis, extent, shorten
+from skedasis.plots.scales import LEAST, Axis, counted, extent, shorten
 from skedasis.plots.spec import (
     ACROSS,
     BELOW,
@@ -273,17 +273,6 @@ def aside(effect: Effect, confidence_level: float) -> MissingMarker | None:
     return MissingMarker(
         point.value, float(lower[0]), float(upper[0]), f"missing values (n={point.count:,})"
     )
-
-
-def counted(n: int, what: str) -> str:
-    """Return a count with its noun in the singular or plural.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
-    return f"{n:,} {what}{'s' if n != 1 else ''}"
 
 
 def length_of(effect: Effect) -> int | None:

@@ -26,7 +26,6 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures.effect_parts import (
     aside,
-    counted,
     effect_rug,
     horizontal,
     interval,
@@ -34,7 +33,7 @@ from skedasis.plots.figures.effect_parts import (
     missing,
     vertical,
 )
-from skedasis.plots.scales import Axis, clean, extent, shorten, zero_rounding
+from skedasis.plots.scales import Axis, clean, counted, extent, shorten, zero_rounding
 from skedasis.plots.spec import (
     SEED,
     STRIP_SPACE,

@@ -16,8 +16,7 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import Axis, clean, distinct_names, extent, shorten
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten
 from skedasis.plots.spec import BELOW
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval

@@ -27,10 +27,10 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.plots.figures.categorical import Places
-from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import (
     Axis,
     clean,
+    counted,
     distinct_names,
     extent,
     number,

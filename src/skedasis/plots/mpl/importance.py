@@ -28,7 +28,6 @@ from skedasis.plots.figures.diagnosis import (
     predictable,
     where,
 )
-from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
     EACH_REPEAT,
     MEAN_OF_REPEATS,
@@ -49,7 +48,7 @@ from skedasis.plots.mpl.marks import (
     label_beside,
     write,
 )
-from skedasis.plots.scales import MARK, Axis, placed, touches
+from skedasis.plots.scales import MARK, Axis, counted, placed, touches
 from skedasis.plots.theme import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance

@@ -14,8 +14,7 @@ from skedasis.plots.figures.diagnosis import (
     predictable,
     where,
 )
-from skedasis.plots.figures.effect_parts import counted
-from skedasis.plots.scales import SMALL, clean, number, shorten, touches
+from skedasis.plots.scales import SMALL, clean, counted, number, shorten, touches
 from skedasis.plots.svg.elements import Drawing, joined, px, sheet, tag
 from skedasis.plots.svg.frame import Frame, Keys, above, below, beside, legend
 from skedasis.plots.svg.importance import BARS_WIDTH, BarLines

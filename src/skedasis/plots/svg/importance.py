@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from skedasis._types import Floats
 from skedasis.plots.descriptions import Tooltip, placed
-from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.figures.importance import (
     EACH_REPEAT,
     MEAN_OF_REPEATS,
@@ -27,7 +26,7 @@ from skedasis.plots.scales import (
     SMALL,
     Axis,
     clean,
-    count,
+    counted,
     fitting,
     number,
     position_texts,
@@ -434,5 +433,7 @@ def _hits(shift: PermutationHistograms, name: str) -> list[Tooltip]:
 def _shifts_alt_text(found: Sequence[PermutationHistograms], names: Sequence[str]) -> str:
     """Return the alternative text."""
     shown = [f"{shorten(name, LONG)}: {s.notes[0]}" for s, name in zip(found, names, strict=True)]
-    first = f"Histograms of rows before and after permutation, for {count(len(found), 'feature')}."
+    first = (
+        f"Histograms of rows before and after permutation, for {counted(len(found), 'feature')}."
+    )
     return f"{first} {'; '.join(shown)}."

@@ -17,12 +17,12 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.plots.figures.effect_parts import counted
 from skedasis.plots.scales import (
     LEADING,
     SMALL,
     Axis,
     clean,
+    counted,
     distinct_names,
     number,
     shorten,
