@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from skedasis._renamed import KEYWORDS
+
 ROOT = Path(__file__).parents[1]
 
 NAMES = {
@@ -103,7 +105,7 @@ def documented(docstring: str) -> list[str]:
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}$|\Z)", docstring, re.MULTILINE | re.DOTALL
     )
-    heads = re.findall(r"^([\w*][\w*, ]*) :", section[1], re.MULTILINE) if section else []
+    heads = re.findall(r"^([\w*][\w*, ]*?)(?: :.*)?$", section[1], re.MULTILINE) if section else []
     return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
 
 
@@ -114,11 +116,9 @@ def undefined(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
             of = node.args
             others = [a for a in (of.vararg, of.kwarg) if a is not None]
             known = {a.arg for a in (*of.posonlyargs, *of.args, *of.kwonlyargs, *others)}
-            # Options that are passed on are documented where users look for them.
-            if of.kwarg is not None:
-                continue
             for name in documented(ast.get_docstring(node) or ""):
-                if name not in known:
+                # A function that passes options on documents them, too: only old names are certainly wrong there.
+                if name not in known and (of.kwarg is None or name in KEYWORDS):
                     yield node.name, name, node.lineno
 
 

@@ -140,7 +140,7 @@ def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
 # ---------------------------------------------- schemes that do not depend on the local effects
 @dataclass(frozen=True)
 class Uniform(Binning):
-    """k bins of equal width, closed on the left (RHALE sec. 2.1).
+    """k bins of equal width, closed on the left; the last bin also includes its right edge (RHALE sec. 2.1).
 
     Parameters
     ----------
@@ -687,8 +687,8 @@ def cells_for_column(
 
     Notes
     -----
-    For step functions the cells are those of ALE (DESIGN 4.5), and bins are unions of them. For a feature with few
-    values, the values are the edges. For integers with more values, cells start and end at integers.
+    For step functions the cells are those of ALE, and bins are unions of them (docs/explanation/heterogeneity.md, step
+    functions). For a feature with few values, the values are the edges. For integers with more values, cells start and end at integers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import strategies as st
 
 from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
-from skedasis.trees.ensemble import Ensemble, raw_scores
+from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import layout_of, layouts_by_output
 from skedasis.trees.traversal import TraversalEvaluator
 from tests.laws.strategies import law
+from tests.reference.tree_evaluation import raw_scores
 
 pytest.importorskip("numba")
 COLUMNS, CATEGORIES = 4, (0, 3, 4, 8)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skedasis.trees.ensemble import Ensemble, as_codes, method_response, raw_scores
+from skedasis.trees.ensemble import Ensemble, method_response
 from skedasis.trees.readers import load
+from tests.reference.tree_evaluation import as_codes, raw_scores
 
 N, D = 300, 5
 HUGE = {"sklearn": 1e30, "xgboost": 1e30, "catboost": 1e30, "lightgbm": 1e300}

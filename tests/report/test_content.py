@@ -303,7 +303,7 @@ def test_each_sentence_has_its_cause(X, coin):
     said = " ".join(report_text.summary(section))
     assert "the model explains more than 99\u202f% of the variance of the labels" in said
     assert "x0 and x1 interact most strongly" in said
-    assert "An additive model of the" in said
+    assert "The sum of the" in said
     plain = " ".join(report_text.summary(told_of(lambda X: X[:, 0], X)))
     assert "variance of the labels" not in plain
     assert "interact" not in plain

@@ -374,7 +374,7 @@ def test_nothing_of_the_callers_is_changed():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_repeats": 2}, ["diagnose(n_repeats)", "2", "repeats=10"]),
+        ({"n_repeats": 2}, ["diagnose(n_repeats)", "2", "n_repeats=10"]),
         ({"n_repeats": True}, ["diagnose(n_repeats)"]),
         ({"n_repeats": 3.0}, ["diagnose(n_repeats)"]),
         ({"confidence_level": 1}, ["diagnose(confidence_level)", "0.95"]),

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from skedasis.trees import bitset, bitset_kernels, compilation, layout, traversal
-from skedasis.trees.ensemble import Ensemble, ModelInfo, Nodes, assemble, raw_scores
+from skedasis.trees.ensemble import Ensemble, ModelInfo, Nodes, assemble
 from skedasis.trees.evaluator import _rounded
+from tests.reference.tree_evaluation import raw_scores
 
 # Tree 1: x0 <= 1 ? (x1 in {2, 5} ? 10 : (x0 <= 0 ? 20 : 40)) : (x2 <= 3 ? 80 : 160).
 # Tree 2: x2 <= 3 ? 1 : (x2 <= 4 ? 2 : 4).

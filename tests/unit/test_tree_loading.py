@@ -19,14 +19,13 @@ from skedasis.trees.ensemble import (
     Nodes,
     TreesUnreadable,
     apply_link,
-    as_codes,
     assemble,
     method_response,
-    raw_scores,
 )
 from skedasis.trees.readers import is_candidate, load
 from skedasis.trees.xgboost import _vectors
 from tests.helpers import refused, table
+from tests.reference.tree_evaluation import as_codes, raw_scores
 
 X = table(200, 3)
 Y = X[:, 0] * X[:, 1] + X[:, 2]

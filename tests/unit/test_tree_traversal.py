@@ -12,10 +12,11 @@ import skedasis as sd
 from skedasis._types import Floats
 from skedasis.trees import compilation, evaluator, traversal, traversal_kernels
 from skedasis.trees.bitset import BitsetEvaluator, pack_tests
-from skedasis.trees.ensemble import Ensemble, raw_scores
+from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import TreeLayout, layout_of, layouts_by_output
 from skedasis.trees.readers import load
 from skedasis.trees.traversal import TraversalEvaluator
+from tests.reference.tree_evaluation import raw_scores
 
 pytest.importorskip("numba")
 EDGES = np.array([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf, np.nan])

@@ -1,1 +1,1 @@
-"""Analyses that combine several passes: `diagnose`, and the null distribution of effects from refits (`chance`)."""
+"""Analyses that combine several passes: `diagnose`, and `null_distribution` of effects from refits."""

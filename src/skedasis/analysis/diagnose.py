@@ -102,8 +102,8 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     Raises
     ------
     DataError
-        For fewer than 3 repeats, too few rows or repeats for an interval (fewer than 7 rows always), a level outside
-        (0, 1), a quantity in place of the model, and as `skedasis.explain`.
+        For fewer than 3 repeats, too few rows or repeats for an interval (fewer than 7 rows always), a
+        `confidence_level` outside (0, 1), a quantity in place of the model, and as `skedasis.explain`.
     UnsupportedError
         For a model without a predictive distribution.
     ModelOutputError
@@ -111,7 +111,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
 
     Notes
     -----
-    The cost is n (1 + repeats · features) model rows, or none for trees that are evaluated from their structure; both
+    The cost is n (1 + n_repeats · features) model rows, or none for trees that are evaluated from their structure; both
     measures come from one pass. The random forests need no model rows. With 2,000 rows and ten features they take about
     20 seconds on one core; pass `n_jobs`, fewer rows, or ``dependence=False`` to reduce that.
 
@@ -133,7 +133,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     | independent | above 0, not small | about zero |
     | shared | above 0 | not about zero |
     | uninformative | contains 0, or small and below 0 | not about zero |
-    | informative | above 0 | not supported by the forests, or inconclusive |
+    | informative | above 0 | not supported (see below), constant, or inconclusive |
     | undecided | about zero | about zero, and one of the two is inconclusive |
     | misleading | below 0, not small | any |
 
@@ -231,7 +231,7 @@ def _check(n_repeats: Any, confidence_level: Any, y: Any) -> None:
                 "diagnose(n_repeats)",
                 repr(n_repeats),
                 f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
-                "Pass for example repeats=10",
+                "Pass for example n_repeats=10",
             )
         )
     check_confidence_level("diagnose(confidence_level)", confidence_level)

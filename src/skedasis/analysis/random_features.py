@@ -192,9 +192,9 @@ def null_distribution(
 
     Notes
     -----
-    **Cost.** "replaced" fits ``repeats * columns`` models and explains one feature of each; "added" fits ``n_repeats``
-    models and explains as many features as there are columns. Both need the method's model rows for
-    ``repeats * columns`` features (ALE: 2 n each), and at most 128 rows for the check of each fitted model.
+    **Cost.** "replaced" fits ``n_repeats * columns`` models and explains one feature of each; "added" fits
+    ``n_repeats`` models and explains as many features as there are columns. Both need the method's model rows for
+    ``n_repeats * columns`` features (ALE: 2 n each), and at most 128 rows for the check of each fitted model.
 
     **Null hypothesis.** A permuted column is independent of the label and of all other columns. A real feature may be
     uninformative given the others, but dependent on them. Then its effect varies more between fits, and its p-value is
@@ -297,7 +297,7 @@ def _effects(model: Any, X: Any, features: list[Any], keywords: Mapping[str, Any
     if not isinstance(effects, Effects):
         got = f"a result of type {type(effects).__name__}"
         fix = "Return one quantity, such as sd.probability(model, class_=...), and use an ALE"
-        raise UnsupportedError(format_error("chance", got, "effects of one output", fix))
+        raise UnsupportedError(format_error("null_distribution", got, "effects of one output", fix))
     return effects
 
 
@@ -330,7 +330,7 @@ def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
     if how == "added" and not any(np.any(d) for d in draws.values()):
         fix = "Use how='replaced', because a pipeline that selects columns by name drops added ones"
         expected = "models that use them"
-        raise DataError(format_error("chance", "models that use no added column", expected, fix))
+        raise DataError(format_error("null_distribution", "models that use no added column", expected, fix))
 
 
 def _learner(fit: Any, weights: Any) -> Fit:
@@ -388,12 +388,12 @@ def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError(format_error("chance", got, expected, f"Remove {name}"))
+            raise UnsupportedError(format_error("null_distribution", got, expected, f"Remove {name}"))
     if "features" in options or "y" in options:
         name = "features" if "features" in options else "y"
         fix = "Select columns by columns=" if name == "features" else "Pass y only once"
         expected = "options of explain except features and y"
-        raise DataError(format_error("chance", f"the option {name}", expected, fix))
+        raise DataError(format_error("null_distribution", f"the option {name}", expected, fix))
 
 
 def _check_labels(y: Any, rows: int) -> None:

@@ -15,7 +15,7 @@ METHODS = {
     "rhale": "average slopes in automatic bins, accumulated",
     "ale": "differences between bin edges, accumulated",
     "dale": "average slopes in equal bins, accumulated",
-    "uale": "RHALE with equal bins",
+    "uale": "RHALE that accumulates standard deviations, not variances",
     "pdp": "mean prediction over all rows",
     "ice": "one curve per row",
     "mplot": "mean prediction of the rows nearby",

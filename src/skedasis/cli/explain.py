@@ -470,6 +470,7 @@ def _quantity(settings: ImportanceSettings, model: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------- report
 PAGES = (".html", ".htm")
+PAGE_PANEL = "Page"
 
 
 NUMBERS = ("importance", "heterogeneity_score", "heterogeneity_score_error")
@@ -516,7 +517,10 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
     out: Annotated[Path, typer.Option("--out", "-o", help="Output file.", metavar="FILE")] = Path(
         "report.html"
     )
-    title: Annotated[str | None, typer.Option(help="Title of the page.", metavar="TEXT")] = None
+    title: Annotated[
+        str | None,
+        typer.Option(help="Title of the page.", metavar="TEXT", rich_help_panel=PAGE_PANEL),
+    ] = None
     quantity: Annotated[
         str | None,
         typer.Option(
@@ -539,18 +543,26 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
     pairs: Annotated[
         int,
         typer.Option(
-            help="Largest number of pairs of features, the strongest first.", metavar="N", min=0
+            help="Show at most this many pairs of features, the strongest ones.",
+            metavar="N",
+            min=0,
+            rich_help_panel=PAGE_PANEL,
         ),
     ] = 4
     rows: Annotated[
         bool,
-        typer.Option("--rows/--no-rows", help="Show curves and values of single rows."),
+        typer.Option(
+            "--rows/--no-rows",
+            help="Show curves and values of single rows.",
+            rich_help_panel=PAGE_PANEL,
+        ),
     ] = True
     uncertainty: Annotated[
         bool,
         typer.Option(
             "--uncertainty/--no-uncertainty",
             help="Explain the predictive uncertainty of models that have a predictive distribution.",
+            rich_help_panel=PAGE_PANEL,
         ),
     ] = True
     heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
 from skedasis.data.readers import read_table
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 
 if TYPE_CHECKING:
     from skedasis.cli.output import Terminal
@@ -66,7 +66,7 @@ def listed(names: str | None, option: str) -> list[str]:
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
     if not found or not all(found):
         raise DataError(
-            format_error(option, repr(names), "COLUMN,COLUMN", f"Write {option} age,town")
+            format_error(option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town")
         )
     return found
 
@@ -220,6 +220,12 @@ def _import(spec: str) -> Any:
         raise DataError(
             format_error("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
         )
+    if module_name.startswith("."):  # importlib would look for a package
+        plain = module_name.lstrip("./").removesuffix(".py").replace("/", ".") or "my_module"
+        fix = f"Write the module's name without a leading dot: {plain}:{path}"
+        if module_name.startswith("../"):
+            fix = f"Run the command in the folder of {module_name.removesuffix('.py')}.py"
+        raise DataError(format_error("--model", repr(spec), "MODULE:OBJECT", fix))
     _add_working_directory()
     try:
         found: Any = importlib.import_module(module_name)
@@ -235,10 +241,13 @@ def _import(spec: str) -> Any:
             ) from error
         got, fix = f"no module {error.name!r}", f"Run the command in the folder of {error.name}.py"
         raise DataError(format_error("--model", got, "a module", fix)) from error
-    except (SystemExit, TypeError) as error:
-        # A script that calls sys.exit; and importlib for names such as ".my".
+    except (DataError, ModelOutputError, UnsupportedError, OSError):
+        raise  # their messages say what to do
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of the module may raise anything
         got = f"a module that cannot be imported ({type(error).__name__}: {error})"
-        fix = 'Move the code that runs into: if __name__ == "__main__"'
+        fix = "Correct the module; --debug shows the traceback"
+        if isinstance(error, SystemExit):  # a script that calls sys.exit
+            fix = 'Move the code that runs into: if __name__ == "__main__"'
         raise DataError(format_error(f"--model {spec}", got, "a module", fix)) from error
     where = module_name
     for name in path.split("."):

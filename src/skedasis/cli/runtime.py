@@ -85,9 +85,17 @@ class Command(TyperCommand):
             args = args[:-1]
         return super().parse_args(ctx, args)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; the help shows no type for flags."""
+        return _without_flag_types(super().get_params(ctx))
+
 
 class CommandGroup(TyperGroup):
     """A group of commands that prints errors in one line: what, got, expected, fix."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters; the help shows no type for flags."""
+        return _without_flag_types(super().get_params(ctx))
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Accept ``--debug`` at any position, and detect ``--json``."""
@@ -115,6 +123,14 @@ class CommandGroup(TyperGroup):
                 _prepare_usage_error(output, error)
                 raise
             raise _report_error(output, error) from error
+
+
+def _without_flag_types(params: list[Any]) -> list[Any]:
+    """Remove the type of flags: with `<bool>` they would look as if they took a value."""
+    for param in params:
+        if getattr(param, "is_flag", False):
+            param.metavar = ""
+    return params
 
 
 def _is_usage(error: BaseException) -> bool:

@@ -3,7 +3,8 @@
 A nominal feature has no order, but accumulated effects need one, because they go from one level to the next. Apley &
 Zhu ("Visualizing the effects of predictor variables in black box supervised learning models", 2020, and their package
 ALEPlot) choose the order in which the *other* features change least. `level_distances` computes distances between
-levels, and `similarity_order` arranges them on a line by classical scaling. `LevelColumn.similar` is the caller.
+levels, and `similarity_order` arranges them on a line by classical scaling. `LevelColumn.similarity_order` calls
+both.
 """
 
 from __future__ import annotations

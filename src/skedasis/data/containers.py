@@ -34,7 +34,8 @@ class LevelReplacement:
     Parameters
     ----------
     codes : ndarray of int, shape (sets, n) or (sets, 1)
-        Indices into `rows`. (Shape (m,) or (n, m) before they are divided into sets, as in `LevelColumn.changes`.)
+        Indices into `rows`. (Shape (m,) or (n, m) before they are divided into sets, as in
+        `LevelColumn.replacements`.)
     rows : ndarray of int, shape (L,)
         Code k stands for the column's value in row ``rows[k]`` of X.
     """

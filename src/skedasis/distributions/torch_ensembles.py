@@ -93,7 +93,10 @@ class ModuleMember:
                 and response.shape[1] != 1
             ):
                 raise _wrong_shape(
-                    what, response.shape, f"({n},), or a tuple (mean, standard deviation)"
+                    what,
+                    response.shape,
+                    f"({n},), or a tuple (mean, standard deviation)",
+                    "Set output= of sd.ensemble to what the module returns: 'values', 'logits' or 'probabilities'",
                 )
             return as_response(response, n, what)
         return _as_probabilities(_array(raw), n, what, self.output == "logits")
@@ -278,7 +281,8 @@ def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
     """Return scores or probabilities as distributions; a single column belongs to the second of two classes."""
     raw_dtype = raw.dtype
     if raw.ndim not in (1, 2):
-        raise _wrong_shape(what, raw.shape, f"({n}, classes)")
+        fix = "Make the module return one number for each row and class"
+        raise _wrong_shape(what, raw.shape, f"({n}, classes)", fix)
     score = raw.astype(float).reshape(len(raw), -1)
     if not logits:
         p = np.hstack([1.0 - score, score]) if score.shape[1] == 1 else score
@@ -291,7 +295,5 @@ def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
     return classes
 
 
-def _wrong_shape(what: str, shape: Any, expected: str) -> ModelOutputError:
-    return ModelOutputError(
-        format_error(what, f"output of shape {shape}", expected, "Check output= of sd.ensemble")
-    )
+def _wrong_shape(what: str, shape: Any, expected: str, fix: str) -> ModelOutputError:
+    return ModelOutputError(format_error(what, f"output of shape {shape}", expected, fix))

@@ -93,7 +93,7 @@ def compute_scores(
     job : Job
     limit : int or None
         Largest number of rows; None for all, 0 for no score.
-    seed, threads, show
+    seed, n_jobs, show
         The arguments ``random_state``, ``n_jobs`` and ``progress`` of `explain`.
 
     Notes

@@ -391,7 +391,7 @@ def run_shared_rounds(
     ----------
     found : sequence of ModelRun
         The differences are added to each model's statistics.
-    threads, show, kind
+    n_jobs, show, kind
         The arguments ``n_jobs``, ``progress`` and ``weight_kind`` of `explain`.
     """
     job = found[0].job

@@ -1,7 +1,8 @@
 """After the first pass over the rows: the check of slopes, and the second rounds that methods request.
 
-The check integrates the slopes of a feature and compares them with differences of the quantity (DESIGN 4.5). Features
-whose slopes fail are planned again as step functions, and their rows are gone through once more. A second round is
+The check integrates the slopes of a feature and compares them with differences of the quantity
+(docs/explanation/heterogeneity.md, slopes are checked). Features whose slopes fail are planned again as step functions,
+and their rows are gone through once more. A second round is
 also run for methods that compute statistics on bins which depend on the first round (`Method.further`).
 """
 
@@ -51,7 +52,7 @@ def run_second_rounds(
     gathered : dict of (label, feature) to BatchStats
         Statistics of the first round. Those of later rounds are added.
     scores : Scores
-    threads, show, seed, kind
+    n_jobs, show, seed, kind
         The arguments ``n_jobs``, ``progress``, ``random_state`` and ``weight_kind`` of `explain`.
 
     Returns

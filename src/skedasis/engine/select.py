@@ -157,7 +157,7 @@ class FeatureSelection:
                 format_error(
                     "features",
                     f"a tuple of {len(item)}",
-                    "a name, a tuple of two, a list of names or None",
+                    "a name, a pair (a tuple of two names), a list of names or of pairs, or None",
                     "Use a list to explain several features, each on its own",
                 )
             )

@@ -91,7 +91,7 @@ class Accumulated(Parameters):
     accumulate : {"variance", "std"}
         How heterogeneity is accumulated: RHALE Eq. 16 or UALE Eq. 9.
     ddof : int
-        Delta degrees of df: variances within bins are divided by n_k - ddof.
+        Delta degrees of freedom: variances within bins are divided by n_k - ddof.
     accumulate_se : {"quadrature", "sum"}
         How standard errors are accumulated; "sum" is the draft's Eq. 5, conservative.
     top_levels : int, optional
@@ -380,11 +380,11 @@ class ALE(Accumulated):
     Parameters
     ----------
     bins : "auto", int, Binning or mapping
-        "auto": 32 quantiles; for a feature with few values (at most 13, or at most 64 with at least ten rows per value)
-        its values, where the difference between two adjacent values is the mean of the two values' mean differences. An
-        integer means `Quantile` bins; ``{"feature": bins}`` sets them for each feature. For a scheme that chooses bins
-        (`Optimal`, …), differences are computed across its fine cells, which are then merged. For two features "auto"
-        means 20 quantiles, or the values of a feature with few values.
+        "auto": 32 quantiles; for a feature with few values (at most 13, or at most 64 with on average at least ten rows
+        per value) its values, where the difference between two adjacent values is the mean of the two values' mean
+        differences. An integer means `Quantile` bins; ``{"feature": bins}`` sets them for each feature. For a scheme
+        that chooses bins (`Optimal`, …), differences are computed across its fine cells, which are then merged. For two
+        features "auto" means 20 quantiles, or the values of a feature with few values.
     center, accumulate, ddof, accumulate_se, top_levels
         As in `RHALE`.
     order : None, "similarity", sequence of levels, or a mapping of these by feature
@@ -714,7 +714,8 @@ class UALE(RHALE):
     References
     ----------
     Uncertainty-aware Accumulated Local Effects, Eq. 8 to 15. (Eq. 15 of the paper omits the width and the discount, and
-    reverses the feasibility condition; this implementation minimises Eq. 13.)
+    reverses the feasibility condition; `UALE(bins=Optimal())` minimises Eq. 13 instead. The default bins are those of
+    `RHALE`.)
 
     Examples
     --------

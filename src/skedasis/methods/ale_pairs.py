@@ -163,8 +163,8 @@ class Differences:
     moments : dict of str to Moments
         Input of `skedasis.results.build.pairs.accumulated_surface`.
     across : ndarray of float, shape (n, q), optional
-        Each row's double differences in the cells that it contributes to, in the order of `taking_part`; NaN where
-        there is no such cell. None if a feature is constant.
+        Each row's double differences in the cells that it contributes to, in the order of
+        `skedasis.results.build.pairs.cells_of_homes`; NaN where there is no such cell. None if a feature is constant.
     largest : float
         The largest absolute value at a corner.
     """

@@ -1,8 +1,8 @@
 """`Method`: plan, compute, finalize. The protocol, base classes of methods and variants, and statistics of a batch.
 
-`plan` chooses cells from a summary of a column. `local` (compute) returns the statistics of one batch of rows and is
-the only step that calls the model. `read` (finalize) makes the result from the merged statistics of all batches. A
-method is a frozen dataclass of its parameters, and running it does not change it.
+`plan` chooses cells from a summary of a column. `compute` returns the statistics of one batch of rows and is the only
+step that calls the model. `finalize` makes the result from the merged statistics of all batches. A method is a frozen
+dataclass of its parameters, and running it does not change it.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Plan:
     notes : dict
         Entries for the provenance.
     coarse : ndarray of int, optional
-        Indices of the planned edges among the cells' edges, if fine cells were added (see `Method.refined`).
+        Indices of the planned edges among the cells' edges, if fine cells were added (see `Method.with_fine_cells`).
     values : ndarray of float, optional
         The feature's observed values, if the curve consists of differences between adjacent values.
     difference_bins : Cells, optional
@@ -171,7 +171,7 @@ class Plan:
 
 @dataclass(eq=False)
 class BatchStats:
-    """Statistics of one batch, returned by `Method.local`. Merging two gives the statistics of both batches.
+    """Statistics of one batch, returned by `Method.compute`. Merging two gives the statistics of both batches.
 
     Parameters
     ----------
@@ -397,7 +397,10 @@ class Parameters:
         return source, groups
 
     def warn_unused_arguments(self, model: Any, y: Any) -> None:
-        """Warn about arguments that this method ignores, and raise if a required one is missing. Does nothing here."""
+        """Warn about arguments that the method ignores, and raise if a required one is missing.
+
+        Called before the run. By default all arguments are accepted.
+        """
 
     def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
         """Return the method for these rows; by default the method itself, which needs columns only."""

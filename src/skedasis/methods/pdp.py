@@ -187,8 +187,9 @@ class PDP(Parameters):
         A number of points (None: 50; 20 for each of two features); an array of points for all features; a mapping
         ``{"feature": array}`` (other features then get the default number); or "exact", for tree ensembles: all their
         jumps, so that the curve is the step function itself. Unless points are given, the grid of a feature with few
-        values is its values (at most 13, or at most 64 if they are integers or have at least ten rows each), and that
-        of a categorical feature its observed levels. For a time axis, pass dates, times or durations.
+        values is its values (at most 13, or at most 64 if they are integers or if there are on average at least ten
+        rows per value), and that of a categorical feature its observed levels. For a time axis, pass dates, times or
+        durations.
     ice : int or "all"
         Number of ICE curves to keep with the result: a seeded sample of the rows. The mean is over all rows.
     center : {"mean", "start", None}

@@ -203,7 +203,7 @@ class PFI(RenamedAttributes, Parameters):
         return source.subset(np.sort(source.order[drawn])), groups
 
     def warn_unused_arguments(self, model: Any, y: Any) -> None:
-        """Warn if labels are given with a bare estimator, because predictions do not depend on them."""
+        """Warn if labels are given with a model instead of a quantity: a prediction does not depend on them."""
         is_bare = not isinstance(model, Quantity) and hasattr(model, "predict")
         if is_bare and y is not None and self.metric is None:
             warn_caller(

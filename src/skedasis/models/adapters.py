@@ -186,7 +186,7 @@ class ModelAdapter(ABC):
         in_pairs = [self._output_for(few[i : i + 2]) for i in range(0, len(few), 2)]
         if any(a.shape[1:] != in_one_call.shape[1:] for a in in_pairs):
             raise self._wrong_shape(in_pairs[0].shape, len(in_pairs[0]))
-        with np.errstate(invalid="ignore"):  # `calling.checked` reports infinite outputs
+        with np.errstate(invalid="ignore"):  # `calling.check_response` reports infinite outputs
             difference = np.abs(np.concatenate(in_pairs) - in_one_call)
         # Matrix products with few rows add up in another order: differences of rounding size are no dependence.
         size = np.abs(in_one_call)[np.isfinite(in_one_call)].max(initial=0.0)

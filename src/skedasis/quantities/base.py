@@ -1,7 +1,7 @@
 """`Quantity`: a scalar function of a row, and of its label for losses and likelihoods, derived from a fitted model.
 
 A subclass says how to call the model (`raw`) and how to compute its values from the model's response (`read`). Methods
-never call these: they ask the evaluator that `Quantity.on` returns (see `skedasis.quantities.evaluator`).
+never call these: they ask the evaluator that `Quantity.evaluator` returns (see `skedasis.quantities.evaluator`).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Quantity(ABC):
                 self.describe(),
                 "a model without mixed derivatives",
                 "a model that provides them",
-                "Pass a function for them: sd.prediction(model, mixed=...)",
+                "Pass sd.prediction(model, mixed=f), where f(X, j, k) returns one number per row",
             )
         )
 

@@ -262,7 +262,7 @@ class BatchEvaluator:
 
     def subset(self, rows: Ints) -> BatchEvaluator:
         """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `meter`."""
-        # type(self): the subset of a `TreeBound` is a `TreeBound`.
+        # type(self): the subset of a `TreeEvaluator` is a `TreeEvaluator`.
         part: BatchEvaluator = type(self)(
             self.quantity, self.batch.take(rows), self.copies, self.eps
         )
@@ -331,7 +331,7 @@ class BatchEvaluator:
 
         Notes
         -----
-        Costs n * m model rows; none for a sum of trees (see `TreeBound`).
+        Costs n * m model rows; none for a sum of trees (see `TreeEvaluator`).
         """
         curves = self.sweep_together(changes, m).T
         return curves.sum(axis=1) if self.weights is None else curves @ self.weights

@@ -39,7 +39,8 @@ _TINY = float(np.finfo(float).smallest_subnormal)
 class Uncertainty(FromModel):
     """Base class of quantities computed from a model's predictive distributions.
 
-    Quantities with the same `predictor` are computed from the same response, so that they may share a `Tape`.
+    Quantities with the same `predictor` are computed from the same response, so that they may share a
+    `ResponseCache`.
     """
 
     predictor: Any = None
@@ -221,8 +222,8 @@ def entropy(
     part : {"total", "aleatoric", "epistemic"}
         For a mixture: "total" is the entropy of the mixture; "aleatoric" the mean entropy of its members, the noise
         that every member predicts; "epistemic" their difference, the mutual information between label and member,
-        which measures the members' disagreement. The members of a forest or bagging classifier are its trees. Other
-        models support "total" only.
+        which measures the members' disagreement. The members of a forest are its trees, those of a bagging classifier
+        its estimators. Other models support "total" only.
     base : {"e", 2}
         Base of the logarithm: nats or bits.
     name, unit : str, optional

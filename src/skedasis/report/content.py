@@ -135,8 +135,6 @@ class ReportContent:
         Features with too many levels to be explained.
     remarks : tuple of str
         Cautions about the data.
-    with_rows : bool
-        Whether results keep rows and individual curves, and figures show them.
     data : tuple of str
         Sentences that describe the data, for the top of the page.
     """
@@ -147,7 +145,6 @@ class ReportContent:
     features: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    with_rows: bool = True
     data: tuple[str, ...] = ()
 
 
@@ -512,7 +509,7 @@ def gather(
     ----------
     models : model or mapping of str to model
         Quantities, fitted estimators or callables. A model with several outputs gets one section per output.
-    X, y, weights, schema, groups
+    X, y, sample_weight, schema, groups
         As in `skedasis.explain`. Labels may be missing if the quantity does not need them.
     features : list, optional
         By default all features that have at most 2,000 levels.
@@ -527,7 +524,7 @@ def gather(
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
         labels are given.
     **options
-        ``seed``, ``memory``, ``keep``, ``n_jobs``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
+        ``random_state``, ``memory``, ``keep``, ``n_jobs``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
         `skedasis.explain`.
 
     Returns
@@ -568,7 +565,7 @@ def gather(
     size = len(source), len(source.features)
     order = _by_importance(sections, [f.name for f in chosen])
     return ReportContent(
-        sections, *size, order, tuple(left_out), tuple(remarks), report_options.rows
+        sections, *size, order, tuple(left_out), tuple(remarks)
     )
 
 

@@ -93,7 +93,7 @@ class Cost:
 
     Parameters
     ----------
-    model_rows, check_rows, slope_rows, score_rows, model_calls : int
+    model_rows, check_rows, slope_rows, score_rows : int
     seconds : float
     exact : bool
         Whether no result is approximate.
@@ -103,7 +103,6 @@ class Cost:
     check_rows: int
     slope_rows: int
     score_rows: int
-    model_calls: int
     seconds: float
     exact: bool
 
@@ -120,13 +119,13 @@ def cost_table(content: ReportContent) -> Cost:
     True
     """
     made = [p.provenance for section in content.sections for p in section.passes]
-    rows, checks, slopes, scores, calls = (
+    rows, checks, slopes, scores = (
         sum(int(p.get(name, 0)) for p in made)
-        for name in ("model_rows", "check_rows", "slope_rows", "score_rows", "model_calls")
+        for name in ("model_rows", "check_rows", "slope_rows", "score_rows")
     )
     seconds = sum(float(p.get("seconds", 0.0)) for p in made)
     exact = all(p.get("exact", True) for p in made)
-    return Cost(rows, checks, slopes, scores, calls, seconds, exact)
+    return Cost(rows, checks, slopes, scores, seconds, exact)
 
 
 # -------------------------------------------------------------------------------------- features
@@ -381,8 +380,8 @@ def lead(content: ReportContent) -> str:
     """Return the subtitle: what the page shows, and the size of the data."""
     names = listed([t.name for t in content.sections])
     return (
-        f"Effects of {counted(len(content.features), 'feature')} in {names}: their size, where the average misleads, and "
-        f"their precision. Data: {counted(content.rows, 'row')}, {counted(content.columns, 'column')}."
+        f"Effects of {counted(len(content.features), 'feature')} in {names}: their size, where the average misleads, "
+        f"and their precision. Data: {counted(content.rows, 'row')}, {counted(content.columns, 'column')}."
     )
 
 

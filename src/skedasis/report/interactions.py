@@ -321,11 +321,9 @@ def _variance(x: Floats, weight: Floats) -> float:
 
 
 def _sentences(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
-    model = (
-        "The effect of 1 feature"
-        if features == 1
-        else f"An additive model of the {features:,} main effects"
-    )
+    model = "The effect of 1 feature"
+    if features > 1:
+        model = f"The sum of the {features:,} main effects"
     text = f"{model} explains {percent_of(additive)} of the variance of the prediction."
     if additive < 0:
         text = (
@@ -344,7 +342,8 @@ def _sentences(additive: float, with_pairs: float | None, features: int, pairs: 
     if rest > _MIN_REST:
         other = "interactions not shown" if pairs else "interactions"
         sentences.append(
-            f"The rest, {percent_of(rest)}, is due to {other}, features left out, and detail lost to binning."
+            f"The rest, {percent_of(rest)}, is due to {other}, dependence between features, features left out, and "
+            "detail lost to binning."
         )
     return sentences
 

@@ -377,7 +377,8 @@ def reliability(p: Floats, one: Floats, weight: Floats) -> tuple[ReliabilityBins
     one : ndarray of float, shape (n,)
         1 if the row belongs to the class, else 0.
     weight : ndarray of float, shape (n,)
-        Weights of the rows.
+        Weights of the rows. The Wilson intervals count them as frequencies: the sum of the weights is the number of
+        rows.
 
     Examples
     --------

@@ -248,8 +248,9 @@ def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
 def summary(section: ModelSection) -> list[str]:
     """Return the sentences about a model that a reader should know first.
 
-    They cover the quality of the model, the most important features, misleading averages, the variance explained by an
-    additive model, the strongest interaction, warnings, and predictive uncertainty. Each is there only if it applies.
+    They cover the quality of the model, the most important features, misleading averages, the variance explained by the
+    sum of the effects, the strongest interaction, warnings, and predictive uncertainty. Each is there only if it
+    applies.
     """
     ranks = section.rhale.ranking()
     effective = [r for r in ranks if r.importance > 0]

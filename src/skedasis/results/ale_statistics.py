@@ -193,7 +193,7 @@ class NullDistribution:
     def __repr__(self) -> str:
         sizes = [len(d) for d in self.draws.values()]
         return (
-            f"<Chance: {count(sum(sizes), 'random feature')} of {count(len(sizes), 'column')}, "
+            f"<NullDistribution: {count(sum(sizes), 'random feature')} of {count(len(sizes), 'column')}, "
             f"{count(int(self.provenance.get('fits', 0)), 'fit')}>"
         )
 
@@ -313,8 +313,8 @@ def statistics(
     Raises
     ------
     DataError
-        For y or weights of the wrong length or type, a level outside (0, 1), fewer than two replicates, unknown names,
-        and a null distribution of another method, quantity or settings.
+        For y or weights of the wrong length or type, a `confidence_level` outside (0, 1), fewer than two replicates,
+        unknown names, and a null distribution of another method, quantity or settings.
     UnsupportedError
         For PDP, ICE and M-plots, which are not accumulated effects.
 

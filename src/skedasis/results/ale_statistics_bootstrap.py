@@ -206,7 +206,8 @@ class Positions:
     Parameters
     ----------
     x : ndarray of float, shape (r,)
-        Values of the feature; for a categorical feature, the codes of its levels.
+        Values of the feature; for a categorical feature, the index of the level in `levels.values` (the order of
+        accumulation).
     weight : ndarray of float, shape (r,)
     rows : int
         Number of rows.
@@ -351,9 +352,9 @@ class ReplicatedStatistics:
         Function from counts of rows, (n, R), to the moments from which the curve is computed.
     gather : sparse array, shape (g, n) or (g, P)
         Sums counts of rows, or the weights of cells, by group.
-    lean : sparse array, shape (g, m)
+    interpolation : sparse array, shape (g, m)
         Interpolates the curve from the effect's points to the groups.
-    bend : sparse array, shape (g, K), optional
+    parabola : sparse array, shape (g, K), optional
         Computes, from changes of slopes within bins, the difference between the curve and its chord.
     weight, flat : ndarray of float, shape (g, 1)
         Weights of the groups, and the centred curve there.

@@ -1,6 +1,6 @@
 """Display of results: text tables, error messages about missing intervals, notebook representation and `explore`.
 
-Result classes inherit from the `Shown*` mixins. `skedasis.plots.html` renders the pages. It is imported inside the
+Result classes inherit from the `*Display` mixins. `skedasis.plots.html` renders the pages. It is imported inside the
 methods, because `plots` depends on `results`: as in `Effect.plot`, these are the only imports in that direction.
 """
 
@@ -303,7 +303,7 @@ class EffectsDisplay(DisplayMixin):
             Show only this many effects.
         columns : int, optional
             Maximum number of effects side by side; by default as many as fit.
-        lower, ice, curves, level
+        lower, ice, curves, confidence_level
             As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
         title : str, optional
             Title of the page; by default the quantity.
@@ -407,7 +407,7 @@ class ImportanceDisplay(DisplayMixin):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        kind, features, top, level
+        kind, features, top, confidence_level
             As in `plot`.
         title : str, optional
             Title of the page; by default a description of its content.
@@ -481,7 +481,7 @@ class DiagnosisDisplay(DisplayMixin):
         Raises
         ------
         DataError
-            For a level outside (0, 1), and if `path` is a folder.
+            For a `confidence_level` outside (0, 1), and if `path` is a folder.
 
         Notes
         -----

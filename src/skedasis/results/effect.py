@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -91,10 +91,6 @@ class Spec:
     def mean_alone(self) -> bool:
         """Return whether the result has a mean only, because of ``heterogeneity=False``."""
         return self.parameters.get("heterogeneity") is False
-
-    def to_json(self) -> Json:
-        """Return the fields as a dictionary for `json`."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -215,7 +211,7 @@ class BinStats(RenamedAttributes):
 
     @property
     def ends(self) -> tuple[Floats, Floats]:
-        """Return the slopes at the left and at the right end of each bin; they are equal where `trend` is 0."""
+        """Return the slopes at the left and at the right end of each bin; they are equal where `slope_change` is 0."""
         half_change = self.slope_change * self.widths / 2
         return self.effect - half_change, self.effect + half_change
 
@@ -271,7 +267,8 @@ class Rows:
     Parameters
     ----------
     x : ndarray of float, shape (r,)
-        Values of the feature; for times: days on the axis; for a categorical feature: codes of the levels.
+        Values of the feature; for times: days on the axis; for a categorical feature: the index of the level in
+        `levels.values` (the order of accumulation), NaN for a value that is no level.
     effect : ndarray of float, shape (r,) or (r, 2), optional
         The local effects from which the curve is accumulated: slopes, or differences across cells. For few values,
         integers and categories: the steps from the previous value and to the next one, NaN where there is none. None
@@ -309,8 +306,8 @@ class Curves:
     value : ndarray of float, shape (r, m)
         One curve per row, on the grid of the effect.
     x : ndarray of float, shape (r,)
-        The rows' own values of the feature; for times: days on the axis; for a categorical feature: codes of the
-        levels, NaN where the value is no level.
+        The rows' own values of the feature; for times: days on the axis; for a categorical feature: the index of the
+        level in `levels.values`, NaN for a value that is no level.
     row : ndarray of int, shape (r,)
         Indices of the rows in X.
     weight : ndarray of float, shape (r,), optional
@@ -622,7 +619,19 @@ class Effect(EffectDisplay):
         return self.at(np.asarray(x_new, dtype=float))
 
     def at(self, x_new: Floats) -> Floats:
-        """Evaluate the effect of a numeric feature at points of its axis: numbers, or days for times."""
+        """Evaluate the effect of a numeric feature at numbers; ``effect(x)`` also accepts times and levels.
+
+        Parameters
+        ----------
+        x_new : ndarray of float
+            Values of the feature; for a feature of times, days since the origin of its axis: ``effect.time.origin``, in
+            ticks of ``effect.time.unit``.
+
+        Returns
+        -------
+        ndarray of float, shape of `x_new`
+            NaN outside the curve.
+        """
         value = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
         if self.bins is not None and np.any(self.bins.slope_change):
             from skedasis.results.build.linear_form import quadratic_term
@@ -682,7 +691,7 @@ class Effect(EffectDisplay):
         Raises
         ------
         DataError
-            For a level outside (0, 1), fewer than two replicates, and other invalid arguments.
+            For a `confidence_level` outside (0, 1), fewer than two replicates, and other invalid arguments.
         UnsupportedError
             If the effect does not have the statistic, or was explained with ``heterogeneity=False``.
 
@@ -709,7 +718,11 @@ class Effect(EffectDisplay):
     def resampled(
         self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
-        """Return the effect for each of R vectors of row weights; see `results.intervals.analytic.resampled`."""
+        """Return the effect for each of R vectors of row weights.
+
+        See `skedasis.results.intervals.analytic.reweighted_effect`: counts replace frequency weights and multiply
+        sampling weights.
+        """
         from skedasis.results.intervals.analytic import reweighted_effect
 
         return reweighted_effect(self, counts, of)
@@ -723,9 +736,9 @@ class Effect(EffectDisplay):
         beside: Effect | None = None,
         random_state: RandomState = 0,
     ) -> Checks:
-        """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`.
+        """Run the reliability checks and return their findings, warnings and notes.
 
-        With X, the explained data, the artificial rows that the method evaluates are checked for extrapolation.
+        See `skedasis.results.checks.reliability`. With X, the explained data, the artificial rows that the method evaluates are checked for extrapolation.
         `beside` is an effect of the same feature by another method, for comparison.
         """
         from skedasis.results.checks.reliability import check_effect
@@ -760,7 +773,7 @@ class Effect(EffectDisplay):
         Raises
         ------
         DataError
-            For a level outside (0, 1), or a threshold that is negative or not a finite number.
+            For a `confidence_level` outside (0, 1), or a threshold that is negative or not a finite number.
         UnsupportedError
             For an effect without a heterogeneity score.
         """

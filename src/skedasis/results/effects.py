@@ -175,7 +175,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
 
         Parameters
         ----------
-        level, method, **options
+        confidence_level, method, **options
             As in `Effect.interval`.
 
         Returns

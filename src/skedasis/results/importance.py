@@ -259,8 +259,8 @@ class Importance(ImportanceDisplay):
             projection over rows as recipients and as donors). "repeats" is an interval for the importance on these
             rows with infinitely many repeats: it includes the randomness of the donors only.
         simultaneous : bool
-            Return intervals that cover all features simultaneously, each at level ** (1 / features): Šidák's
-            correction, which assumes independence.
+            Return intervals that cover all features simultaneously, each at confidence_level ** (1 / features):
+            Šidák's correction, which assumes independence.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class Importance(ImportanceDisplay):
         ------
         DataError
             For fewer than three repeats ("repeats": two), fewer than seven rows (twenty for a metric), frequency
-            weights with a sum of 1 or less, a level outside (0, 1), or another method.
+            weights with a sum of 1 or less, a `confidence_level` outside (0, 1), or another method.
 
         Notes
         -----
@@ -382,7 +382,7 @@ class Importance(ImportanceDisplay):
             Show only these features. By default all; for "local" the six most important ones.
         top : int, optional
             Show only this many features, the most important ones.
-        level : float
+        confidence_level : float
             Confidence level of the intervals.
         ax : matplotlib Axes, optional
             Axes to draw into; by default a new figure is created.

@@ -124,7 +124,7 @@ class MultiModelResult(RenamedAttributes):
         Raises
         ------
         DataError
-            For a level outside (0, 1), and another `of`.
+            For a `confidence_level` outside (0, 1), and another `of`.
         UnsupportedError
             If the correction, or the overlap, is unknown.
 
@@ -197,7 +197,7 @@ class MultiModelResult(RenamedAttributes):
         )
 
     def save(self, path: str | Path) -> None:
-        """Save the result to a file that `skedasis.load` reads."""
+        """Save the result to one npz file, which `skedasis.load` reads; no suffix is added to the name."""
         from skedasis.results.io import save
 
         save(self, path)
@@ -260,7 +260,7 @@ class MultiModelEffectDisplay(DisplayMixin):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        level, of
+        confidence_level, of
             As in `plot`.
         title : str, optional
             Title of the page; by default the feature name.
@@ -319,7 +319,7 @@ class MultiModelEffectsDisplay(DisplayMixin):
             A file to which the page is also written.
         by, top, columns
             As in `Effects.explore`.
-        level, of
+        confidence_level, of
             As in `plot`.
         title : str, optional
             Title of the page.
@@ -380,7 +380,7 @@ class MultiModelImportanceDisplay(DisplayMixin):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        features, top, level, of
+        features, top, confidence_level, of
             As in `plot`.
         title : str, optional
             Title of the page.

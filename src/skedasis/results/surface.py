@@ -203,7 +203,8 @@ class PairRows:
     Parameters
     ----------
     x0, x1 : ndarray of float, shape (r,)
-        Values of the features; for a categorical feature: codes of the levels, NaN for a value that is no level.
+        Values of the features; for a categorical feature: the index of the level in `sides[i].levels.values`, NaN for a
+        value that is no level.
     effect : ndarray of float, shape (r,), optional
         Mixed derivatives; None if local effects are differences across cells.
     weight : ndarray of float, shape (r,), optional
@@ -553,7 +554,7 @@ class Surface(SurfaceDisplay):
         simultaneous : bool
             Return intervals that hold simultaneously with this level: from the maximum deviation of draws from the
             covariance of the errors, or of the replicates. For cells, and for a PDP without the rows' surfaces, each
-            interval has level ** (1 / points), which is conservative.
+            interval has confidence_level ** (1 / points), which is conservative.
         of : {"value", "cells"}
             The surface at its nodes; or the mean double differences of the cells, `cells.effect`.
         replicates, random_state : int
@@ -566,7 +567,7 @@ class Surface(SurfaceDisplay):
         Raises
         ------
         DataError
-            For a level outside (0, 1) or fewer than two replicates.
+            For a `confidence_level` outside (0, 1) or fewer than two replicates.
         UnsupportedError
             With ``heterogeneity=False``, for a surface with main effects added, and for a file of an earlier version
             with a categorical feature.
@@ -704,7 +705,10 @@ class Surface(SurfaceDisplay):
 
     @refuse_old_keywords
     def checks(self, *, X: Any = None, random_state: RandomState = 0) -> Checks:
-        """Run the reliability checks and return their warnings; see `skedasis.results.checks.reliability`."""
+        """Run the reliability checks and return their findings, warnings and notes.
+
+        See `skedasis.results.checks.reliability`.
+        """
         from skedasis.results.checks.reliability import check_surface
 
         return check_surface(self, X=X, random_state=random_state)

@@ -65,11 +65,6 @@ class Criterion:
         return np.where((bins.weight >= self.least) & ~np.isnan(variance), cost, np.inf)
 
 
-def objective(edges: Floats, moments: Moments, kept: Ints, criterion: Criterion) -> float:
-    """Return the cost of the partition whose edges are ``edges[kept]``."""
-    return float(criterion.cost(moments.pool(kept[:-1]), np.diff(edges[kept])).sum())
-
-
 def optimal_partition(edges: Floats, moments: Moments, criterion: Criterion) -> Ints | None:
     """Return the indices of the edges that minimise the criterion, or None if every partition has too few rows.
 
@@ -226,9 +221,9 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
 
     Notes
     -----
-    An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
+    See docs/explanation/heterogeneity.md, step functions. An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
     mean difference, the squared distance is A - B². For a fixed offset c, A - 2 c B + c² is a sum over the bins, and
-    dynamic programming over (number of bins, cell) minimises it in O(bins K²) (DESIGN 4.5). As a function of c the
+    dynamic programming over (number of bins, cell) minimises it in O(bins K²). As a function of c the
     minimum over partitions is a lower envelope of lines, plus c². A search along the envelope finds the best c exactly.
 
     Examples

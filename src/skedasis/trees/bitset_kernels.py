@@ -335,7 +335,7 @@ def curves(
     nodes, shape, value, column, sets
         As in `changed`.
     runs : tuple of int32
-        The runs of points that lead to each leaf, as returned by `Shape.runs`.
+        The runs of points that lead to each leaf, as returned by `TreeLayout.runs`.
     out : float, (points + 1, n)
         The last row collects runs that end at the last point, and is not used.
     """

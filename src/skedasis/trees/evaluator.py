@@ -145,7 +145,7 @@ class TreeForest:
 
 
 class TreeQuery:
-    """Rows with columns replaced: the input of a `StandIn`, instead of an array.
+    """Rows with columns replaced: the input of a `TreeModelProxy`, instead of an array.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def visit(
     left, right : int32, (nodes,)
         Negative in leaves.
     parent, depth, size, is_left : int32, (nodes,)
-        As in `Shape`, but in the given order of nodes.
+        As in `TreeLayout`, but in the given order of nodes.
     position : int32, (nodes,)
         Positions in depth-first order; those of the roots are given.
     """
@@ -114,7 +114,7 @@ def pack(column: Array, test: Array, size: Array, bound: Array, left: Array, ste
     Parameters
     ----------
     column, test, size : int32, (nodes,)
-        As in `Shape`.
+        As in `TreeLayout`.
     bound : uint32, (tests,)
     left : uint8, (tests,)
         1 where missing numbers go left.

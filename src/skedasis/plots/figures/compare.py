@@ -411,7 +411,7 @@ def models_panel(
     Parameters
     ----------
     found : MultiModelEffect
-    level, of
+    confidence_level, of
         As in `MultiModelEffect.interval`.
 
     Examples

@@ -131,8 +131,8 @@ def draw(
     Raises
     ------
     DataError
-        For an unknown `ice`, a level outside (0, 1), colours or values without one entry per row, or a histogram
-        without colours.
+        For an unknown `ice`, a `confidence_level` outside (0, 1), colours or values without one entry per row, or a
+        histogram without colours.
     UnsupportedError
         For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
         numeric feature, and for a histogram if colours are not groups.
@@ -248,7 +248,7 @@ def draw_all(
     lower : bool
         Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because slopes
         per unit of different features are not comparable.
-    ice, curves, level, legend
+    ice, curves, confidence_level, legend
         As in `draw`.
     size : (float, float), optional
         Width and height of the figure in inches.
@@ -399,7 +399,7 @@ def compare(
     ------
     DataError
         For no effect or more than 8, for effects of different features, if the number of labels differs from the number
-        of effects, for an unknown `center`, or a level outside (0, 1).
+        of effects, for an unknown `center`, or a `confidence_level` outside (0, 1).
     UnsupportedError
         For surfaces, for derivatives with values, for categorical with numeric features, and for different units.
 

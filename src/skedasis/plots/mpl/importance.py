@@ -107,8 +107,8 @@ def draw_importance(
     Raises
     ------
     DataError
-        For an unknown `kind`, unknown features, a `top` below 1, a level outside (0, 1), or `ax` for the rows of
-        several features.
+        For an unknown `kind`, unknown features, a `top` below 1, a `confidence_level` outside (0, 1), or `ax` for the
+        rows of several features.
     UnsupportedError
         For "local" if no rows were kept.
 
@@ -346,7 +346,7 @@ def draw_diagnosis(
     Raises
     ------
     DataError
-        For a level outside (0, 1).
+        For a `confidence_level` outside (0, 1).
 
     Notes
     -----

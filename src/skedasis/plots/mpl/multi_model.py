@@ -58,7 +58,7 @@ def draw_models(
     found : MultiModelEffect
     ax : matplotlib Axes, optional
         Axes to draw on. By default a figure is created.
-    level, of
+    confidence_level, of
         As in `MultiModelEffect.interval`.
     legend : bool
         Whether to draw a legend.
@@ -132,7 +132,7 @@ def draw_all_models(
     by : {"importance", "heterogeneity_score"}
     top, columns : int, optional
         Largest number of features; number of columns of the grid.
-    level, of, legend, size
+    confidence_level, of, legend, size
         As in `draw_models`.
 
     Returns
@@ -201,7 +201,7 @@ def draw_importances(
     ax : matplotlib Axes, optional
     features, top
         As in `draw_importance`.
-    level, of, legend, size
+    confidence_level, of, legend, size
         As in `draw_models`.
 
     Returns

@@ -82,7 +82,7 @@ def diagnosis(
     Raises
     ------
     DataError
-        For a level outside (0, 1).
+        For a `confidence_level` outside (0, 1).
 
     Notes
     -----

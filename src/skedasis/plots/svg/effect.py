@@ -427,7 +427,7 @@ def models(
     found : MultiModelEffect
     ident : str
         Unique on the page.
-    level, of
+    confidence_level, of
         As in `MultiModelEffect.interval`.
 
     Returns
@@ -471,7 +471,7 @@ def small_models(
     by : {"importance", "heterogeneity_score"}
     top : int, optional
         Largest number of features.
-    level, of
+    confidence_level, of
         As in `models`.
 
     Returns
@@ -529,7 +529,7 @@ def importances(
         Unique on the page.
     features, top
         As in `skedasis.plots.figures.importance.bars`.
-    level, of
+    confidence_level, of
         As in `models`.
 
     Returns

@@ -163,7 +163,7 @@ def importance(
         Unique on the page.
     title, alt : str
         By default the method and the quantity, and a description of the figure.
-    features, top, level
+    features, top, confidence_level
         As in `skedasis.plots.figures.importance.bars`.
 
     Returns

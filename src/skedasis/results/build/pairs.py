@@ -1,9 +1,8 @@
 """Accumulated surfaces of two features (ALE, DALE): second-order effects from double differences (ale_vs_pdp 6.2.1.2).
 
 Numeric and categorical features use the same algebra. A side has nodes (edges or levels) with cells between them, and
-homes, the bins or levels that rows belong to. `PairAxis.averaging` and `PairAxis.sharing` are the two matrices in which
-the kinds of features differ: from nodes to homes, and from homes to cells. The surface is linear in the double
-differences.
+homes, the bins or levels that rows belong to. `PairAxis.node_to_home_matrix` and `PairAxis.home_to_cell_matrix` are the
+two matrices in which the kinds of features differ. The surface is linear in the double differences.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Accumulated effects of step functions: steps between observed values, and bins that summarise a curve (DESIGN 4.5).
+"""Accumulated effects of step functions: steps between observed values, and bins that summarise a curve.
+
+See docs/explanation/heterogeneity.md, step functions.
 
 If a model has no slopes, or must not be evaluated between two values, the curve is accumulated from differences: across
 the cells of an ALE, or between neighbouring values. Bins do not change this curve; they summarise it. They are the

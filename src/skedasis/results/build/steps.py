@@ -5,7 +5,8 @@ rows at both of its ends, and each row contributes to two steps. All standard er
 the pairs of steps at each value.
 
 For levels, a step pools the rows of both ends. For numbers, it is the mean of the means at its two ends, ½ mean over
-the rows at v + ½ mean over the rows at v', so that no direction is preferred, whatever the row counts (DESIGN 4.1).
+the rows at v + ½ mean over the rows at v', so that no direction is preferred, whatever the row counts
+(docs/explanation/heterogeneity.md, few values).
 """
 
 from __future__ import annotations

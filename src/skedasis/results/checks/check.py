@@ -40,7 +40,8 @@ class Check(RenamedAttributes):
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.
     rows : int or None
-        Number of rows that the finding is about; None if it is not about particular rows.
+        Number of rows that the finding is about; None if it is not about particular rows. For `extrapolation`: of the
+        artificial rows that were sampled.
     feature : str
     where : (left, right), str or None
         The interval of the axis, the level, or None for the whole effect.
@@ -89,7 +90,10 @@ class Checks(DisplayMixin, tuple[Check, ...]):
         return f"<Checks: {count(len(self), 'finding')}, {count(len(self.warnings), 'warning')}>\n{self}"
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row per finding: feature, code, severity, left, right, level, rows, message.
+        """Return a data frame with one row per finding.
+
+        Its columns are `feature`, `code`, `severity`, `left` and `right` (the interval of a numeric feature), `level`
+        (of a categorical feature; for a feature of times, the interval as text), `rows` and `message`.
 
         Parameters
         ----------

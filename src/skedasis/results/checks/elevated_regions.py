@@ -109,7 +109,7 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
     UnsupportedError
         For an effect without ICE curves, of a categorical feature, or of slopes.
     DataError
-        For a level outside (0, 1).
+        For a `confidence_level` outside (0, 1).
 
     Notes
     -----

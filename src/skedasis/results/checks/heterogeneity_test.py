@@ -64,8 +64,7 @@ class HeterogeneityTest(RenamedAttributes):
         if np.isnan(self.p_value):
             return (
                 f"The heterogeneity score, {self.score:.3g}, is computed from one pair of rows, too few to test "
-                "whether it is "
-                f"above {self.above:.3g}."
+                f"whether it is above {self.above:.3g}."
             )
         p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.2g}"
         if self.verdict == "unclear":
@@ -103,7 +102,7 @@ def heterogeneity_test(
     Raises
     ------
     DataError
-        For a level outside (0, 1), or a threshold that is no non-negative number.
+        For a `confidence_level` outside (0, 1), or a threshold that is no non-negative number.
     UnsupportedError
         For an effect without a heterogeneity score.
 

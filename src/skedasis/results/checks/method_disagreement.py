@@ -256,11 +256,9 @@ def _advice(pdp: str, ale: str, share: float | None, *, few: bool) -> str:
     if few:
         return (
             f"Use {pdp}: {ale} has bins with fewer than {TRUSTED_ROWS} rows there, and only {share:.0%} of the rows "
-            "at which "
-            f"{pdp} evaluates the model are extrapolations."
+            f"at which {pdp} evaluates the model are extrapolations."
         )
     return (
         f"Few rows of {pdp} ({share:.0%}) are extrapolations, so both effects should agree. Compute {ale} with more "
-        "bins: "
-        "the errors of wide bins add up along the axis."
+        "bins: the errors of wide bins add up along the axis."
     )

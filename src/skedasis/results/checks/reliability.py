@@ -1,9 +1,8 @@
 """Reliability checks of effects and surfaces.
 
 `check_effect` checks a curve (ale_uncertainty_draft sec. 3.2, RHALE Theorem 1), `check_surface` a surface. Each finding
-is a
-`Check`: its kind, severity, position on the axis, and a text with the numbers. `Checks` is the tuple of findings; an
-empty one means that all checks passed. The rules and their thresholds are listed in the notes of both functions.
+is a `Check`: its code, severity, position on the axis, and a text with the numbers. `Checks` is the tuple of findings;
+an empty one means that all checks passed. The rules and their thresholds are listed in the notes of both functions.
 
 Checks that need more than the result are in modules of their own: the dependence of local effects on x inside a bin in
 `variance_decomposition`, rows outside the data in `extrapolation`, differences between two methods in
@@ -92,14 +91,15 @@ def check_effect(
     Raises
     ------
     DataError
-        For a level outside (0, 1), an X other than the explained data, or an effect of another feature or quantity.
+        For a `confidence_level` outside (0, 1), an X other than the explained data, or an effect of another feature or
+        quantity.
 
     Notes
     -----
     Needs no model rows. The rules:
 
-    - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins with one row or a weight of 1, which have no
-      variance.
+    - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins without a variance of their own: a weight of
+      1 or less, or for sampling weights a single row.
     - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
       significant at `confidence_level` after Holm's correction for the number of bins. A warning if this is at least 10
       % of the bin's variance, and its standard deviation at least 5 % of the root mean square slope.
@@ -353,8 +353,7 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
         return
     text = (
         f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
-        "the "
-        f"axis, they differ by {found['distance']:.3g} (root mean square), more than the limit {found['limit']:.3g}. "
+        f"the axis, they differ by {found['distance']:.3g} (root mean square), more than the limit {found['limit']:.3g}. "
         "Use sd.ALE(), and check the slope function if you passed one."
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
@@ -482,8 +481,7 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
             f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
             f"{COLLINEAR:.0f} is high). Its heterogeneity score compares only values that are plausible given "
             "the other columns, and these are close to each other. A column that nearly repeats another lowers the "
-            "score even if "
-            "the model ignores it: remove such a column from X, or explain both as a group with groups=."
+            "score even if the model ignores it: remove such a column from X, or explain both as a group with groups=."
         )
         yield Check("collinear", "note", text, None, name, None, {"vif": score.vif})
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
@@ -535,7 +533,7 @@ def check_surface(surface: Surface, *, X: Any = None, random_state: RandomState 
     - `no_rows`: the fraction of the area without rows (for categorical features, of the steps or level combinations). A
       note from 10 %, a warning from 25 %. For a PDP, the fraction of the grid's points that are farther from all rows,
       in the plane of the two features, than 99 % of the rows are from their nearest neighbour.
-    - *few rows*: the fraction of the rows in cells with fewer than ten rows. A note from 10 %, a warning from 50 %.
+    - `few_rows`: the fraction of the rows in cells with fewer than ten rows. A note from 10 %, a warning from 50 %.
     - `extrapolation`: as for effects, for each row at each point of the grid.
 
     Examples
@@ -629,9 +627,8 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
     if share >= NOTE_FRACTION:
         name = _names(surface)
         text = (
-            f"{share:.0%} of the grid points of {name} have no row near them: they are farther from all rows than 99 "
-            "% of "
-            "the rows are from their nearest neighbour. The surface is an extrapolation there. Compare with sd.ALE()."
+            f"{share:.0%} of the grid points of {name} have no row near them: they are farther from all rows than "
+            "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. Compare with sd.ALE()."
         )
         yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
 
@@ -676,8 +673,7 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
         name = _names(surface)
         text = (
             f"{share:.0%} of the rows at which the surface of {name} evaluates the model are extrapolations: farther "
-            "from "
-            "the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
+            "from the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
         yield Check(

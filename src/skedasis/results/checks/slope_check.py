@@ -1,4 +1,7 @@
-"""Check accumulated slopes against differences of the quantity across bins (DESIGN 4.5)."""
+"""Check accumulated slopes against differences of the quantity across bins.
+
+See docs/explanation/heterogeneity.md, slopes are checked.
+"""
 
 from __future__ import annotations
 

@@ -221,8 +221,9 @@ def split_variance(x: Floats, d: Floats, weight: Floats | None = None) -> tuple[
     Returns
     -------
     total, within : float
-        Unbiased estimates of s*² and sigma² of RHALE Theorem 1. `total` is NaN with fewer than two rows, `within` with
-        fewer than three.
+        Estimates of s*² and sigma² of RHALE Theorem 1. `total` is unbiased. `within` is limited to `total`, so it is
+        somewhat too small on average where the mean of d does not depend on x. `total` is NaN with fewer than two rows,
+        `within` with fewer than three.
 
     Notes
     -----
@@ -388,10 +389,10 @@ def variance_decomposition(
     Notes
     -----
     RHALE Theorem 1: s*² = sigma² + E². The reported standard deviation, an estimate of s*, therefore includes the
-    change of the mean slope inside the bin. The parts are estimated from the kept rows (`split_variance`,
-    `dependence_p_value`). If no rows are kept, they are estimated from the moments of the fine cells, with Welch's test
-    between them. Inside one cell of an ALE, all rows are moved between the same edges, so x can matter there only
-    through correlated features. Needs no model rows.
+    change of the mean slope inside the bin. The parts are estimated from the kept rows, which are a sample if not all
+    rows were kept (`split_variance`, `dependence_p_value`). If no rows are kept, they are estimated from the moments of
+    the fine cells, with Welch's test between them. Inside one cell of an ALE, all rows are moved between the same
+    edges, so x can matter there only through correlated features. Needs no model rows.
 
     Examples
     --------

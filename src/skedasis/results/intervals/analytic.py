@@ -479,8 +479,7 @@ def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats |
     blocks = blocks_of(effect, of)
     if blocks is None:
         return at_most
-    # Student's quantile is a lower bound (perfectly correlation_factor points), which simulation noise must not
-    # undercut.
+    # Student's quantile is a lower bound (for perfectly correlated points), which simulation noise must not undercut.
     critical = np.maximum(sup_t(blocks, confidence_level), quantile_t(df, confidence_level))
     return np.minimum(critical, at_most) if effect.spec.local_effects == "none" else critical
 

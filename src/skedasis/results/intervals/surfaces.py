@@ -300,7 +300,7 @@ class SurfaceErrors:
     Parameters
     ----------
     slopes : SurfaceDerivatives
-    scatter : Scatter
+    scatter : SecondMoments
     fill : sparse matrix (C, C)
         From the means of cells with rows to the double differences that are accumulated (empty cells filled).
     borrow : sparse matrix (C, C), optional
@@ -451,7 +451,7 @@ class SurfaceOfWeights:
         return value, np.where(there, mean, np.nan).reshape(shaped.shape)
 
     def _nearest(self, delta: Floats, there: Bools) -> Floats:
-        """Return the values of the empty cells of one replicate: means of the nearest cells, as in `filled`."""
+        """Return the empty cells' values of one replicate: means of the nearest cells, as in `fill_empty_cells`."""
         distance = self._distances(there)
         nearest = distance <= distance.min(axis=1, keepdims=True) * (1 + 1e-9) ** 2
         return nearest @ delta[there] / nearest.sum(axis=1)
