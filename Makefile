@@ -63,7 +63,7 @@ docs: $(VENV)/.dev  ## build the documentation into site/index.html
 pages: $(VENV)/.torch  ## run the code of the documentation, and write what it prints and draws into it (ARGS="docs/start.md")
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.pages --write $(ARGS)
 
-bench: $(VENV)/.dev  ## measure speed and memory beside effector, PyALE and scikit-learn
+bench: $(VENV)/.dev  ## measure speed and memory in comparison with effector, PyALE and scikit-learn
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(ARGS)
 
 # ---------------------------------------------------------------------------- whether it is right
@@ -75,7 +75,7 @@ lint: $(VENV)/.dev  ## style, the import rule, types, retired words
 	$(BIN)/pyright
 	$(BIN)/python -m tools.words
 
-test: lint  ## lint, then all tests that need neither torch and its like nor patience, with coverage
+test: lint  ## lint, then all fast tests that need no torch or other optional library, with coverage
 	$(PYTEST) -m 'not slow and not torch and not optional' --cov --cov-report=term
 
 # One after the other, even under `make -j`: the first must not see torch.
@@ -105,10 +105,10 @@ browser:
 bench-smoke: $(VENV)/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks --smoke
 
-format: $(VENV)/.dev  ## put the code into the house's form
+format: $(VENV)/.dev  ## format the code
 	$(BIN)/ruff check --fix $(CODE)
 	$(BIN)/ruff format $(CODE)
 
-clean:  ## remove what was made, the environment too
+clean:  ## remove everything that was built, and the environment
 	rm -rf $(VENV) .venv-lowest dist site skedasis-demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage*
 	find src tests tools benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,7 +6,7 @@ first used, and for `__all__`.
 
 from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
-from skedasis.analysis.random_features import null_distribution as null_distribution
+from skedasis.analysis.null_distribution import null_distribution as null_distribution
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
 from skedasis.binning import Greedy as Greedy

@@ -61,13 +61,13 @@ class Binning(ABC):
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells of a column; a single edge if the feature is constant."""
 
-    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
         """Return the indices of the cells' edges that bound the bins; by default all of them."""
         return np.arange(len(cells.edges))
 
-    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
         """Return the bins, and in which of them slopes change linearly (by default in none)."""
-        return Segments(self.choose(cells, moments, spread))
+        return Segments(self.choose(cells, moments, options))
 
     def describe(self) -> Json:
         """Return the scheme and its settings for the provenance."""
@@ -320,25 +320,25 @@ class AutomaticBinning(Binning):
         """Return the fine cells."""
         return _snapped_cells(column, uniform_edges(column.low, column.high, self.max_bins), "left")
 
-    def criterion_for(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Criterion:
+    def criterion_for(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Criterion:
         """Return Eq. 13 with these settings, for the range and the total weight of the cells."""
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
         extent = float(cells.edges[-1] - cells.edges[0])
-        tie = extent * (spread.noise * spread.largest) ** 2
-        return Criterion(self.alpha, least, total, spread.ddof, spread.kind, tie)
+        tie = extent * (options.noise * options.largest) ** 2
+        return Criterion(self.alpha, least, total, options.ddof, options.kind, tie)
 
     def partition(
-        self, how: Partitioner, cells: Cells, moments: Moments, spread: VarianceOptions
+        self, how: Partitioner, cells: Cells, moments: Moments, options: VarianceOptions
     ) -> Ints:
         """Return the edges that `how` chooses; those of a single bin if no partition has enough rows."""
-        criterion = self.criterion_for(cells, moments, spread)
+        criterion = self.criterion_for(cells, moments, options)
         kept = how(cells.edges, moments, criterion)
-        return self.one_bin(cells, criterion, spread) if kept is None else kept
+        return self.one_bin(cells, criterion, options) if kept is None else kept
 
-    def one_bin(self, cells: Cells, criterion: Criterion, spread: VarianceOptions) -> Ints:
+    def one_bin(self, cells: Cells, criterion: Criterion, options: VarianceOptions) -> Ints:
         """Return the edges of a single bin, and warn that no partition has enough rows."""
-        of = f" of {spread.feature!r}" if spread.feature else ""
+        of = f" of {options.feature!r}" if options.feature else ""
         warn_caller(
             f"{type(self).__name__}{of}: got {criterion.total:g} rows, expected at least {criterion.least:g} rows in "
             "each bin. A single bin is used. Lower min_points, or use fixed bins such as Uniform(5).",
@@ -367,9 +367,9 @@ class Greedy(AutomaticBinning):
     Greedy(max_bins=100, alpha=0.2, min_points=None)
     """
 
-    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
         """Return which edges stay."""
-        return self.partition(merge_greedily, cells, moments, spread)
+        return self.partition(merge_greedily, cells, moments, options)
 
 
 @dataclass(frozen=True)
@@ -402,22 +402,22 @@ class AutoUniform(AutomaticBinning):
         edges = [uniform_edges(column.low, column.high, k) for k in range(1, self.max_bins + 1)]
         return _snapped_cells(column, distinct(np.concatenate(edges)), "left")
 
-    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
         """Return which edges stay."""
-        criterion = self.criterion_for(cells, moments, spread)
+        criterion = self.criterion_for(cells, moments, options)
         low, high = float(cells.edges[0]), float(cells.edges[-1])
-        tie = spread.noise * (high - low) * spread.largest
+        tie = options.noise * (high - low) * options.largest
         best, cheapest = None, math.inf
         for k in range(1, self.max_bins + 1):
             kept = _nearest_edges(cells.edges, uniform_edges(low, high, k))
             bins = moments.pool(kept[:-1])
             if (bins.weight < criterion.least).any():
                 continue
-            std = np.sqrt(bins.variance(spread.ddof, spread.kind))
+            std = np.sqrt(bins.variance(options.ddof, options.kind))
             cost = (high - low) / k * float(np.sum(std * criterion.discount(bins.weight)))
             if cost < cheapest - tie:
                 best, cheapest = kept, cost
-        return self.one_bin(cells, criterion, spread) if best is None else best
+        return self.one_bin(cells, criterion, options) if best is None else best
 
 
 def _nearest_edges(edges: Floats, wanted: Floats) -> Ints:
@@ -569,24 +569,24 @@ class Optimal(AutomaticBinning):
         k = min(max(int(column.weight) // _ROWS_PER_CELL, 2), max(self.max_bins, _MAX_QUANTILES))
         return Cells(distinct(column.order_statistics(k)), "right")
 
-    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
         """Return which edges stay."""
-        return self.segments(cells, moments, spread).edge_index
+        return self.segments(cells, moments, options).edge_index
 
-    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
         """Return which edges stay, and in which bins slopes change linearly."""
         if not self.uses_likelihood:
-            return Segments(self.partition(optimal_partition, cells, moments, spread))
+            return Segments(self.partition(optimal_partition, cells, moments, options))
         some = np.flatnonzero(moments.weight > 0)
         # Sampling weights have no unit: only the sum of frequency weights is a number of rows.
-        size = moments.weight if spread.kind == "frequency" else moments.count
+        size = moments.weight if options.kind == "frequency" else moments.count
         total, least = float(size.sum()), float(self.min_points or 2)
         if total < least:
-            few = Criterion(self.alpha, least, total, spread.ddof, spread.kind)
-            return Segments(self.one_bin(cells, few, spread))
+            few = Criterion(self.alpha, least, total, options.ddof, options.kind)
+            return Segments(self.one_bin(cells, few, options))
         sizes = np.abs(moments.mean[some]) + np.sqrt(moments.m2[some] / moments.weight[some])
-        points = to_cell_moments(moments, spread.axis, spread.kind)
-        likelihood = self._likelihood(spread, sizes)
+        points = to_cell_moments(moments, options.axis, options.kind)
+        likelihood = self._likelihood(options, sizes)
         noise = Noise.of(points, likelihood.floor)
         found = likelihood_partition(noise.clip(points), noise, likelihood)
         # Empty cells belong to the bin on their left.
@@ -594,7 +594,7 @@ class Optimal(AutomaticBinning):
         return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
     def refine_edges(
-        self, cells: Cells, kept: Ints, rows: Any, spread: VarianceOptions
+        self, cells: Cells, kept: Ints, rows: Any, options: VarianceOptions
     ) -> RefinedBins | None:
         """Return the bins with their edges moved to the best position between two rows.
 
@@ -605,7 +605,7 @@ class Optimal(AutomaticBinning):
             Indices of the chosen edges.
         rows : tuple of three ndarray
             Values, local effects and weights (or None) of all rows.
-        spread : VarianceOptions
+        options : VarianceOptions
 
         Returns
         -------
@@ -614,18 +614,18 @@ class Optimal(AutomaticBinning):
         """
         if not self.uses_likelihood or self.grid != "data" or len(kept) <= 2:
             return None
-        likelihood = self._likelihood(spread, np.abs(rows[1]))
-        return refine_edges(cells, kept, rows, likelihood, spread.kind)
+        likelihood = self._likelihood(options, np.abs(rows[1]))
+        return refine_edges(cells, kept, rows, likelihood, options.kind)
 
-    def _likelihood(self, spread: VarianceOptions, sizes: Floats) -> PenalizedLikelihood:
+    def _likelihood(self, options: VarianceOptions, sizes: Floats) -> PenalizedLikelihood:
         """Return the settings of the penalized likelihood; `sizes` are absolute local effects of cells or rows.
 
         Rounding is proportional to the largest local effect. A single extreme outlier is not used as the scale.
         """
         usual = _OUTLIER * float(np.quantile(sizes, 0.9)) if len(sizes) else 0.0
-        largest = min(spread.largest, usual) if usual > 0 else spread.largest
-        floor = (spread.noise * largest) ** 2
-        linear = self.slopes == "linear" and spread.axis is not None
+        largest = min(options.largest, usual) if usual > 0 else options.largest
+        floor = (options.noise * largest) ** 2
+        linear = self.slopes == "linear" and options.axis is not None
         return PenalizedLikelihood(float(self.min_points or MIN_ROWS), linear, floor)
 
 
@@ -688,7 +688,8 @@ def cells_for_column(
     Notes
     -----
     For step functions the cells are those of ALE, and bins are unions of them (docs/explanation/heterogeneity.md, step
-    functions). For a feature with few values, the values are the edges. For integers with more values, cells start and end at integers.
+    functions). For a feature with few values, the values are the edges. For integers with more values, cells start and
+    end at integers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
         return scheme.between(jumps, column)

@@ -292,7 +292,7 @@ def tolerance(way):
 
 
 def has_few_values(case):
-    """Return whether the first feature has few values (DESIGN 4.1)."""
+    """Return whether the first feature has few values (docs/explanation/heterogeneity.md, few values)."""
     values = len(np.unique(case.X[:, 0]))
     return values <= 13 or (values <= 64 and len(case.X) >= 10 * values)
 

@@ -282,7 +282,7 @@ def rounding_of(case, way, j):
 @ACCUMULATED_WAYS
 @law(case=cases(smooth=False))
 def test_a_linear_model_is_exact_and_homogeneous(way, case):
-    """Bins without rows are interpolated without error, too (DESIGN 4.5 and 6)."""
+    """Bins without rows are interpolated without error, too."""
     steepest = np.abs(case.model.linear).max()
     for j in range(case.X.shape[1]):
         e = effects_of(case, way, features=[j])[j]
@@ -532,7 +532,7 @@ def test_rebinning_is_explaining_anew_in_narrow_types(case, kind):
 
 @law(case=cases(weights=("none", "whole", "fractional"), kinds=CONTINUOUS))
 def test_edges_may_be_rebinned_to_unions_of_cells(case):
-    """The curve of differences is determined by its cells, so it is unchanged at the edges that stay (DESIGN 4.5)."""
+    """The curve of differences is determined by its cells, so it is unchanged at the edges that stay."""
     for method in (
         sd.ALE(bins=12, center="start"),
         sd.RHALE(bins=sd.Uniform(9), local_effects="steps", center="start"),

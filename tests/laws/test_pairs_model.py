@@ -108,7 +108,7 @@ def main_effects_again(s, case, way):
     """Return both accumulated main effects of a surface, and its mean, by loops over rows, cells and nodes.
 
     Values at a row in a bin average both edges; those at a row at a level are the level's. The weight of a step between
-    two levels is the mean of theirs (DESIGN 4.6).
+    two levels is the mean of theirs.
     """
     left = not isinstance(way.method(), sd.ALE) or way.columns != (A, B)
     sides = []

@@ -13,7 +13,7 @@ from matplotlib.text import Annotation, Text
 import skedasis as sd
 from skedasis.plots.figures.diagnosis import predictable, where
 from skedasis.plots.mpl.importance import LOOKS, draw_diagnosis
-from skedasis.plots.scales import MARK, placed
+from skedasis.plots.scales import MARK, place_labels
 from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
 from skedasis.results.importance import Importance
 from tests.helpers import refused
@@ -224,7 +224,7 @@ class TestTags:
             points = rng.uniform(10, 290, size=(n, 2))
             sizes = np.column_stack([rng.uniform(10, 60, n), np.full(n, 9.0)])
             taken = np.array([[0.0, 280, 80, 300]])
-            tags = placed(points, sizes, (300.0, 300.0), taken, np.zeros((0, 4)))
+            tags = place_labels(points, sizes, (300.0, 300.0), taken, np.zeros((0, 4)))
             boxes = [
                 (t.x, t.y, t.x + w, t.y + h)
                 for t, (w, h) in zip(tags, sizes, strict=True)
@@ -241,13 +241,15 @@ class TestTags:
 
     def test_no_room_no_name(self):
         none = np.zeros((0, 4))
-        wide = placed(np.array([[50.0, 50]]), np.array([[120.0, 9]]), (100.0, 100.0), none, none)
+        wide = place_labels(
+            np.array([[50.0, 50]]), np.array([[120.0, 9]]), (100.0, 100.0), none, none
+        )
         assert wide == (None,)
 
     def test_lines_are_avoided_where_that_is_near(self):
         point, size, none = np.array([[100.0, 100]]), np.array([[30.0, 9]]), np.zeros((0, 4))
         cross = np.array([[80.0, 100, 120, 100], [100, 80, 100, 120]])
-        (tag,) = placed(point, size, (200.0, 200.0), none, cross)
+        (tag,) = place_labels(point, size, (200.0, 200.0), none, cross)
         assert not (tag.x < 100 < tag.x + 30)
         assert not (tag.y < 100 < tag.y + 9)
         assert not tag.led

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from skedasis.plots.scales import Axis, fitting, join_notes_in_pixels, lines_of, thinned, width_of
+from skedasis.plots.scales import (
+    Axis,
+    fitting,
+    join_notes_in_pixels,
+    lines_of,
+    select_points,
+    width_of,
+)
 from skedasis.plots.svg.elements import FAR, Drawing, dashes, path, plain, px, tag, texts, way
 from skedasis.plots.svg.frame import (
     WIDE,
@@ -192,7 +199,7 @@ def test_dashes_begin_where_they_shall(at, wide):
 @given(arrays(float, (4, 33), elements=st.floats(-200, 200)), st.sampled_from([0.1, 3.0, 50.0]))
 def test_points_that_are_left_out_lie_on_the_lines(y, tolerance):
     x = np.cumsum(np.linspace(1, 5, 33))
-    kept = thinned(x, y, tolerance)
+    kept = select_points(x, y, tolerance)
     assert kept[:, [0, -1]].all()
     for row, some in zip(y, kept, strict=True):
         assert np.abs(np.interp(x, x[some], row[some]) - row).max() <= tolerance + 1e-9
@@ -200,12 +207,12 @@ def test_points_that_are_left_out_lie_on_the_lines(y, tolerance):
 
 def test_straight_curves_are_two_points():
     x = np.linspace(0, 400, 65)
-    assert thinned(x, np.stack([2 * x + 1, 0 * x]), 0.1).sum() == 4
+    assert select_points(x, np.stack([2 * x + 1, 0 * x]), 0.1).sum() == 4
 
 
 def test_gaps_and_infinities_are_never_joined():
     y = np.array([[0.0, 1.0, np.nan, 3.0, np.inf, 5.0, 6.0, 7.0, 8.0]])
-    kept = thinned(np.arange(9.0), y, 0.1)
+    kept = select_points(np.arange(9.0), y, 0.1)
     assert kept[0, [1, 2, 3, 4, 5]].all()
 
 

@@ -19,7 +19,7 @@ from skedasis.plots.figures.surface import (
     heat,
     isolines,
     numbered,
-    thinned,
+    simplify_line,
 )
 from skedasis.plots.svg.marks import HEAT_SHADES, bounds, heat_shades, patches, trace_outlines
 from skedasis.plots.svg.surface import surface
@@ -147,7 +147,7 @@ class TestIsolines:
     def test_thinned_lines_stay_near(self):
         t = np.linspace(0, 2 * np.pi, 400)
         circle = 50 * np.column_stack([np.cos(t), np.sin(t)])
-        few = thinned(circle, 0.15)
+        few = simplify_line(circle, 0.15)
         assert len(few) < 80
         middles = np.array([np.hypot(*((a + b) / 2)) for a, b in itertools.pairwise(few)])
         assert np.all(middles > 50 - 0.16)

@@ -1,8 +1,8 @@
 """Apley & Zhu's ALE implemented from its rules alone, for one feature, pairs and categories: slow and simple.
 
 This file does not use the library. It computes what the R package ALEPlot computes: second-order effects of pairs
-(ale_vs_pdp.txt, Eq. 6.4 to 6.7; DESIGN.md 4.6) and effects of categories, whose rows are moved to the adjacent levels
-(DESIGN.md 4.7). Where the rules leave a choice, it is made here and described in a docstring:
+(ale_vs_pdp, Eq. 6.4 to 6.7) and effects of categories, whose rows are moved to the adjacent levels. Where the rules
+leave a choice, it is made here and described in a docstring:
 
 - Weights are frequencies. A row of weight 0 is absent: it does not even change an edge.
 - Cases that the rules do not cover raise a ValueError: missing values, values outside the edges, codes that are not in

@@ -1,4 +1,4 @@
-"""Bins chosen by exhaustive search, from DESIGN 4.4 and the papers' equations alone: slow and simple.
+"""Bins chosen by exhaustive search, from the papers' equations alone: slow and simple.
 
 This file does not use the library. Sums are exact (`math.fsum`), rows are found by comparison, all partitions are
 listed.
@@ -13,7 +13,7 @@ import numpy as np
 
 
 def variance(d, w, ddof, kind):
-    """Return the variance of one bin's local effects, or None where it is undefined (DESIGN 4.3)."""
+    """Return the variance of one bin's local effects, or None where it is undefined."""
     n = math.fsum(w)
     effective_one = 1.0 if kind == "frequency" else math.fsum(v * v for v in w) / n if n else 1.0
     if kind == "sampling" and len(w) < 2:
@@ -37,7 +37,7 @@ def default_least(total):
 
 
 SLOPES, DIFFERENCES = 1e-9, 1e-6
-"""Rounding errors relative to the largest local effect: DESIGN 4.4's 1e-12 is the square of the second. Given slopes
+"""Rounding errors relative to the largest local effect: the library's 1e-12 is the square of the second. Given slopes
 have smaller errors, so that fewer differences count as ties.
 """
 

@@ -1,4 +1,4 @@
-"""DESIGN 4.1 to 4.3 by plain loops and exact sums. The library is not used."""
+"""The definitions of cells, effects and errors by plain loops and exact sums. The library is not used."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Accumulated:
         ]
 
     def coefficient(self, k, j):
-        """Return a_kj of DESIGN 4.3."""
+        """Return a_kj, the contribution of bin j's mean slope to the centred effect at edge k."""
         passed = 1.0 if j < k else 0.0
         if self.center != "mean":
             return self.width[j] * passed

@@ -27,7 +27,7 @@ def same_steps(e, want, size):
     near(e.levels.weight, want.count, 1e-12 * want.count.max(), "weight")
 
 
-# ------------------------------------------------------------------------------ ALE: DESIGN 4.7
+# ------------------------------------------------------------------------------ ALE
 
 
 @law(**CASES)
@@ -141,7 +141,7 @@ METHODS = {
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
-    """DESIGN 4.7: effects do not depend on how levels are encoded."""
+    """Effects do not depend on how levels are encoded."""
     (of_text, plain), (of_block, wide) = coloured(seed)
     weights = np.random.default_rng(seed).integers(1, 4, len(plain)) / 2 if weighted else None
     want = sd.explain(of_text, plain, "colour", method=method, sample_weight=weights)
@@ -220,9 +220,9 @@ def test_whole_numbers_as_levels_are_pyales(seed):
 def test_pyale_orders_whole_numbers_by_their_shares():
     """Without a given order, PyALE's order may differ.
 
-    PyALE treats columns of whole numbers with at most ten values as categories, and compares frequencies; ALEPlot and
-    DESIGN 4.7 compare the distributions of numbers. If they are declared nominal, the library compares them as PyALE
-    does. (PyALE's quantiles of numbers are at 0, 0.01, …, 0.99 instead of 100 points from 0 to 1.)
+    PyALE treats columns of whole numbers with at most ten values as categories, and compares frequencies; ALEPlot
+    compares the distributions of numbers. If they are declared nominal, the library compares them as PyALE does.
+    (PyALE's quantiles of numbers are at 0, 0.01, …, 0.99 instead of 100 points from 0 to 1.)
     """
     lib = pytest.importorskip("PyALE._src.lib", reason="PyALE is the reference")
     # q lies between p and r, but has no value in common with either.

@@ -21,7 +21,7 @@ KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 @law(**CASES, k=st.integers(1, 45))
 def test_ale_of_a_number(seed, k):
-    """DESIGN 4.2 (RHALE Eq. 3, 9, 10): accumulated mean differences over quantile bins, centred by mid-values."""
+    """RHALE Eq. 3, 9, 10: accumulated mean differences over quantile bins, centred by mid-values."""
     c = case(seed)
     for j in (0, 1):
         want = reference.ale_1d(c.f, c.plain, j, k, c.weights_of_plain)
@@ -34,7 +34,7 @@ def test_ale_of_a_number(seed, k):
         near(e.bins.weight, want.count, 1e-12 * want.count.max(), "weight")
 
 
-# ---------------------------------------------------------------------------- M-plots: DESIGN 4.2
+# ---------------------------------------------------------------------------- M-plots
 
 
 def grouped_means(by, columns, weights):
@@ -87,7 +87,7 @@ def test_an_m_plot_shows_what_an_ale_does_not():
     assert (sd.explain(lambda X: X[:, 1], X, 0, method=sd.ALE(bins=10)).value == 0).all()
 
 
-# ------------------------------------------------------- curves: entropy_importance Eq. 3, DESIGN 4.2
+# ------------------------------------------------------- curves: entropy_importance Eq. 3
 
 
 def bowl(X):
@@ -166,7 +166,7 @@ def test_d_ice_is_the_derivative_of_the_curves(given):
     assert calls["rows"] == p["model_rows"] + p["check_rows"] + p["score_rows"]
 
 
-# ------------------------------------------------------------------- missing values: DESIGN 4.7
+# ------------------------------------------------------------------- missing values
 
 
 def holey(X):

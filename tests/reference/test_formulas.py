@@ -1,4 +1,4 @@
-"""Every number of a result, recomputed by plain loops from DESIGN 4.1 to 4.3."""
+"""Every number of a result, recomputed by plain loops from the definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.laws.strategies import cases, law, near
 from tests.long.figures import long_case
 from tests.reference.formulas import Accumulated, cell_of, inverse_ecdf, spread_of, weighted_mean
 
-# ------------------------------------------------------------------------------ cells: DESIGN 4.1
+# ------------------------------------------------------------------------------ cells
 
 WEIGHTS = {
     "none": lambda rng, n: (None, np.ones(n)),
@@ -113,7 +113,7 @@ def test_rows_beyond_given_edges_are_counted_and_left_out():
         assert e.missing == 1
 
 
-# --------------------------------------------------------------------------- effects: DESIGN 4.2, 4.3
+# --------------------------------------------------------------------------- effects
 
 
 def plain_differences(case, edges, closed):

@@ -1,4 +1,4 @@
-"""The heterogeneity score compared with true values that do not depend on its computation (DESIGN 4.9).
+"""The heterogeneity score compared with true values that do not depend on its computation.
 
 Coverage of nominal 95 % intervals over 500 data sets, in per cent, at N = 500 / 2,000 / 10,000, and the percentage of
 data sets with fewer than 50 effective pairs (`few_pairs`), for products of two independent features.
@@ -52,7 +52,7 @@ EPS = np.finfo(float).eps
 
 
 def _within_reach(vif):
-    """Return v of DESIGN 4.9."""
+    """Return v of docs/explanation/heterogeneity.md, dependent features."""
     return 2 / (1 + np.sqrt(12 * vif - 11))
 
 

@@ -1,4 +1,4 @@
-"""Scores of categories, pairs and M-plots: against double loops and closed forms (DESIGN 4.3, 4.7)."""
+"""Scores of categories, pairs and M-plots: against double loops and closed forms."""
 
 from __future__ import annotations
 

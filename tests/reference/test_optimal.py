@@ -74,7 +74,7 @@ def places(points, edges):
 def assert_optimal(table, chosen):
     """Assert that no partition costs less, and that none of equal cost has fewer bins.
 
-    DESIGN 4.4: costs that differ by less than `tie` are equal. The library adds the tie for every bin, so the cost that
+    Costs that differ by less than `tie` are equal. The library adds the tie for every bin, so the cost that
     it accepts may exceed the minimum by up to one tie per bin.
     """
     everything = table.all()
@@ -121,7 +121,7 @@ def test_optimal_is_the_best_of_all_partitions(data, k, alpha, least, ddof):
     ddof=st.sampled_from([0, 1]),
 )
 def test_optimal_with_sampling_weights(data, k, alpha, least, ddof):
-    """A single row of large weight has no variance and is no bin (DESIGN 4: sum w - sum w²/sum w replaces n - 1)."""
+    """A single row of large weight has no variance and is no bin (sum w - sum w²/sum w replaces n - 1)."""
     x, d, w = data
     w = w * 3
     if np.ptp(x) == 0:

@@ -50,7 +50,7 @@ def explained(c: Case, pair: tuple[str, str], method: Any) -> Any:
     return sd.explain(c.f, c.X, pair, method=method, sample_weight=c.weights, schema=kinds)
 
 
-# ------------------------------------------------------------------- the second-order ALE: DESIGN 4.6
+# ------------------------------------------------- the second-order ALE (ale_vs_pdp Eq. 6.4 to 6.7)
 
 
 @law(**CASES)
@@ -68,7 +68,7 @@ def test_two_numbers(seed):
 
 @law(**CASES)
 def test_a_category_and_a_number(seed):
-    """DESIGN 4.6: rows are moved to the level above and below, in cells of level pairs and bins; in both orders."""
+    """Rows are moved to the level above and below, in cells of level pairs and bins; in both orders."""
     c, (k, _) = case(seed), bins_of(seed)
     orders = c.orders
     want = reference.ale_cat_num(c.f, c.plain, 2, 1, orders["x2"], k, c.weights_of_plain)
@@ -89,7 +89,7 @@ def transposed(want: Any) -> Any:
 
 @law(**CASES)
 def test_two_categories(seed):
-    """DESIGN 4.6: level pairs on both axes; a row is in up to four cells."""
+    """Level pairs are on both axes; a row is in up to four cells."""
     c = case(seed)
     args = (c.orders["x2"], c.orders["x3"], c.weights_of_plain)
     want = reference.ale_cat_cat(c.f, c.plain, 2, 3, *args)
@@ -119,7 +119,7 @@ def test_data_frames_with_text(seed):
 
 @law(**CASES)
 def test_empty_cells_may_stay_empty(seed):
-    """DESIGN 4.6: with `empty=None` cells without rows add nothing and have no value."""
+    """With `empty=None` cells without rows add nothing and have no value."""
     c, (k0, k1) = case(seed), bins_of(seed)
     s = explained(c, ("x0", "x1"), sd.ALE(bins={"x0": k0, "x1": k1}, empty=None))
     want = reference.ale_2d(c.f, c.plain, 0, 1, k0, k1, c.weights_of_plain)
@@ -223,7 +223,7 @@ def test_interaction_strength_of_two_values():
     assert s.interaction_strength() == pytest.approx(at.std(), rel=1e-12)
 
 
-# ----------------------------------------------------------------------------------- PDP: DESIGN 4.2
+# ----------------------------------------------------------------------------------- PDP
 
 
 @law(**CASES)
@@ -246,7 +246,7 @@ def test_pdp_of_a_pair(seed):
     near(s.value, want.value, 1e-12 * np.abs(want.value).max() + 1e-13 * c.size, "PDP")
 
 
-# ------------------------------------------------------- equidistant cells: DESIGN 4.6
+# ------------------------------------------------------- equidistant cells
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -268,7 +268,7 @@ def uneven(X: Any) -> np.ndarray:
     return x**2 * z + 10 * np.sin(x * z)
 
 
-# ------------------------------------------------------------------ DALE of a pair: RHALE Eq. 4, DESIGN 4.6
+# ------------------------------------------------------------------ DALE of a pair: RHALE Eq. 4
 
 
 def curved(X: Any) -> np.ndarray:

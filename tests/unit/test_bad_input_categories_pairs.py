@@ -196,7 +196,9 @@ def test_what_is_no_pair_is_refused():
         with refused(sd.DataError, "with itself"):
             sd.explain(model, X, twice, method="ale")
     for wanted in (("a",), ("a", "b", "c"), ()):
-        with refused(sd.UnsupportedError, f"a tuple of {len(wanted)}", "tuple of two"):
+        with refused(
+            sd.UnsupportedError, f"a tuple of {len(wanted)}", "a list of names or of pairs"
+        ):
             sd.explain(model, X, wanted, method="pdp")
     for mixed in (["a", ("a", "b")], [("a", "b"), "c"]):
         with refused(sd.DataError, "single features and pairs", "once with the pairs"):

@@ -225,7 +225,7 @@ def test_a_part_of_the_rows_is_refused(method):
 
 
 def by_hand(X: np.ndarray, weight: np.ndarray, center: str) -> np.ndarray:
-    """Return the ALE of the levels directly from its definition (DESIGN 4.7)."""
+    """Return the ALE of the levels directly from its definition."""
     level = X[:, 0].astype(int)
     value = np.zeros(4)
     for k in range(3):

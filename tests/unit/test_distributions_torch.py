@@ -244,10 +244,14 @@ def test_modules_are_refused_with_what_helps():
 
 
 def test_outputs_of_another_shape_are_refused():
-    with refused(sd.ModelOutputError, "(60, 3)", "output="):
+    with refused(
+        sd.ModelOutputError,
+        "(60, 3)",
+        "Set output= of sd.ensemble to what the module returns: 'values', 'logits' or 'probabilities'",
+    ):
         sd.entropy(sd.ensemble(network(), samples=3, output="values", noise=1.0)).at(X)
     deep = nn.Sequential(nn.Dropout(0.5), nn.Unflatten(1, (3, 1)))
-    with refused(sd.ModelOutputError, "(60, 3, 1)"):
+    with refused(sd.ModelOutputError, "(60, 3, 1)", "one number for each row and class"):
         sd.entropy(sd.ensemble(deep, samples=3, output="logits")).at(X)
     with refused(sd.ModelOutputError, "negative probabilities", "softmax"):
         sd.entropy(sd.ensemble(network(), samples=3, output="probabilities")).at(X)

@@ -108,7 +108,7 @@ def test_a_straight_line_is_one_bin():
 
 
 def _tolerance_terms(e):
-    """Return the terms of DESIGN 4.5 from a result's public attributes, and the weight fractions of its cells."""
+    """Return the terms of the tolerance from a result's public attributes, and the weight fractions of its cells."""
     score, weight = e.swap_score, e.moments["local"].weight
     error2 = (e.std_error[:-1] ** 2 + e.std_error[1:] ** 2) / 2
     return {

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from skedasis.analysis.random_features import added, replaced
+from skedasis.analysis.null_distribution import added, replaced
 from skedasis.data.dataset import as_dataset
 from tests.helpers import frame, refused
 

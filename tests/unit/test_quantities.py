@@ -607,6 +607,17 @@ def test_models_that_are_not_fitted_are_told_to_be(what):
         sd.explain(Ridge(), X, 0)
 
 
+def test_mixed_derivatives_are_given_as_a_function():
+    with refused(sd.UnsupportedError, "mixed=f), where f(X, j, k) returns one number per row"):
+        sd.prediction(lambda X: X[:, 0] * X[:, 1]).mixed(X, 0, 1)
+
+    def f(X, j, k):
+        return np.full(len(X), float({j, k} == {0, 1}))
+
+    q = sd.prediction(lambda X: X[:, 0] * X[:, 1], mixed=f)
+    np.testing.assert_array_equal(q.mixed(X, 0, 1), np.ones(len(X)))
+
+
 def test_a_poisson_regression_is_explained_on_its_own_scale():
     standard = (X - X.mean(axis=0)) / X.std(axis=0)
     model = fit(PoissonRegressor(), np.exp(TARGET / 10), standard)

@@ -109,6 +109,20 @@ def test_help_shows_its_examples_whole(command):
             assert common in shown.stdout
 
 
+@pytest.mark.parametrize("command", ["", *HELP])
+def test_help_shows_options_whole_and_no_type_of_flags(command):
+    for width in ("80", "120"):
+        line = [command, "--help"] if command else ["--help"]
+        shown = CliRunner().invoke(app, line, env={"COLUMNS": width}).stdout
+        assert "<bool>" not in shown
+        for panel in re.findall(r"╭─ (?:Options|Page|Model|Data|Output) .*?╰", shown, re.DOTALL):
+            names = re.findall(r"^│ (--\S+)", panel, re.MULTILINE)
+            assert names
+            assert not any("…" in name for name in names)
+    if command in ("report", "effect"):
+        assert "--heterogeneity-rows" in shown
+
+
 @pytest.mark.parametrize("line", TOLD)
 def test_the_docs_are_true(folder, line):
     done = run(line)
@@ -379,7 +393,7 @@ def test_quantities(folder):
         ("--loss zero_one --quantity entropy", ["--loss"]),
         ("--class yes --quantity entropy", ["--class"]),
         ("--loss magic --target sold", ["magic"]),
-        ("--features age,,size", ["--features", "COLUMN,COLUMN"]),
+        ("--features age,,size", ["COLUMN,COLUMN", "Write for example --features age,town"]),
         ("--features ''", ["--features"]),
         ("size --with town", ["--with: got 2 features"]),
     ):

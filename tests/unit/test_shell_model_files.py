@@ -336,8 +336,58 @@ def test_rows_before_the_model(folder):
     assert "Name the model first" in refusal("rows.csv")
 
 
+@pytest.mark.parametrize(
+    ("spec", "fix"),
+    [
+        (".my:x", "without a leading dot: my:x."),
+        ("./my:x", "without a leading dot: my:x."),
+        ("./my.py:x", "without a leading dot: my:x."),
+        ("./sub/my:x.y", "without a leading dot: sub.my:x.y."),
+        (".:x", "without a leading dot: my_module:x."),
+        ("../my:x", "Run the command in the folder of ../my.py."),
+    ],
+)
+def test_modules_with_a_leading_dot(folder, spec, fix):
+    line = refusal(spec)
+    assert line.startswith(f"--model: got {spec!r}, expected MODULE:OBJECT.")
+    assert line.endswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "kind"),
+    [
+        ("typed", "len(3)", "TypeError: object of type 'int'"),
+        ("valued", "raise ValueError('two\\nlines')", "ValueError: two lines"),
+        ("imports", "from math import no_such_name", "ImportError: cannot import name"),
+        ("relative", "from .other import x", "ImportError: attempted relative import"),
+        ("syntax", "x = (", "SyntaxError: "),
+    ],
+)
+def test_modules_that_fail(folder, name, code, kind):
+    (folder / f"{name}.py").write_text(code)
+    line = refusal(f"{name}:model")
+    assert f"--model {name}:model: got a module that cannot be imported ({kind}" in line
+    assert line.endswith("Correct the module; --debug shows the traceback.")
+    done = effect(f"{name}:model", "--debug")
+    assert "Traceback" in done.stderr
+    assert f"{name}.py" in done.stderr
+
+
+def test_modules_whose_error_says_what_to_do(folder):
+    (folder / "reads.py").write_text("open('gone.txt')")
+    (folder / "explains.py").write_text(
+        "import numpy as np, skedasis as sd\nsd.explain(len, np.eye(3), (0, 1, 2))"
+    )
+    done = effect("reads:model")
+    assert done.exit_code == 2
+    assert done.stderr.startswith("gone.txt: No such file or directory. Check the path")
+    assert refusal("explains:model").startswith("features: got a tuple of 3")
+
+
 def test_models_that_are_scripts(folder):
     (folder / "script.py").write_text("import sys\nmodel = 1\nsys.exit(0)\n")
-    assert "SystemExit" in refusal("script:model")
+    line = refusal("script:model")
+    assert "SystemExit: 0" in line
+    assert 'Move the code that runs into: if __name__ == "__main__"' in line
     assert "expected MODULE:OBJECT" in refusal(":model")
     assert "expected MODULE:OBJECT" in refusal("script:")

@@ -66,7 +66,9 @@ def listed(names: str | None, option: str) -> list[str]:
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
     if not found or not all(found):
         raise DataError(
-            format_error(option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town")
+            format_error(
+                option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town"
+            )
         )
     return found
 
@@ -221,14 +223,36 @@ def _import(spec: str) -> Any:
             format_error("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
         )
     if module_name.startswith("."):  # importlib would look for a package
+        raise _leading_dot(spec, module_name, path)
+    found, where = _import_module(spec, module_name), module_name
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise _missing_name(name, found, where)
+        found, where = getattr(found, name), f"{where}.{name}"
+    return found
+
+
+def _leading_dot(spec: str, module_name: str, path: str) -> DataError:
+    """Return the error for a module's name that starts with a dot."""
+    if module_name.startswith("../"):
+        fix = f"Run the command in the folder of {module_name.removesuffix('.py')}.py"
+    else:
         plain = module_name.lstrip("./").removesuffix(".py").replace("/", ".") or "my_module"
         fix = f"Write the module's name without a leading dot: {plain}:{path}"
-        if module_name.startswith("../"):
-            fix = f"Run the command in the folder of {module_name.removesuffix('.py')}.py"
-        raise DataError(format_error("--model", repr(spec), "MODULE:OBJECT", fix))
+    return DataError(format_error("--model", repr(spec), "MODULE:OBJECT", fix))
+
+
+def _import_module(spec: str, module_name: str) -> Any:
+    """Import the module of a model, which may be the user's own file.
+
+    Raises
+    ------
+    DataError
+        If there is no such module, a module that it needs is not installed, or its code fails.
+    """
     _add_working_directory()
     try:
-        found: Any = importlib.import_module(module_name)
+        return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise DataError(
@@ -243,18 +267,12 @@ def _import(spec: str) -> Any:
         raise DataError(format_error("--model", got, "a module", fix)) from error
     except (DataError, ModelOutputError, UnsupportedError, OSError):
         raise  # their messages say what to do
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the code of the module may raise anything
+    except (Exception, SystemExit) as error:
         got = f"a module that cannot be imported ({type(error).__name__}: {error})"
         fix = "Correct the module; --debug shows the traceback"
         if isinstance(error, SystemExit):  # a script that calls sys.exit
             fix = 'Move the code that runs into: if __name__ == "__main__"'
         raise DataError(format_error(f"--model {spec}", got, "a module", fix)) from error
-    where = module_name
-    for name in path.split("."):
-        if not hasattr(found, name):
-            raise _missing_name(name, found, where)
-        found, where = getattr(found, name), f"{where}.{name}"
-    return found
 
 
 def _missing_name(name: str, holder: Any, where: str) -> DataError:

@@ -7,7 +7,6 @@ a hook to each dropout layer that applies the mask of the current sample. The st
 from __future__ import annotations
 
 import copy
-import importlib
 import itertools
 import threading
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from skedasis.distributions.categorical import Classes, as_classes
 from skedasis.distributions.mixture_models import Members, Response
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models.introspection import title, with_article
+from skedasis.models.torch import import_torch, to_numpy
 
 _ROWS = 8192
 """Rows per forward pass."""
@@ -31,11 +31,6 @@ _OUTPUTS = ("values", "logits", "probabilities")
 
 _ALPHA = -1.7580993408473766
 """Value of a dropped unit in self-normalising networks (Klambauer et al., 2017)."""
-
-
-def _torch() -> Any:
-    """Import torch lazily."""
-    return importlib.import_module("torch")
 
 
 class ModuleMember:
@@ -86,7 +81,7 @@ class ModuleMember:
         raw = self._forward(X, sample)
         n, what = len(X), self.title
         if self.output == "values":
-            response = tuple(map(_array, raw)) if isinstance(raw, tuple) else _array(raw)
+            response = tuple(map(to_numpy, raw)) if isinstance(raw, tuple) else to_numpy(raw)
             if (
                 not isinstance(response, tuple)
                 and np.ndim(response) == 2
@@ -99,11 +94,11 @@ class ModuleMember:
                     "Set output= of sd.ensemble to what the module returns: 'values', 'logits' or 'probabilities'",
                 )
             return as_response(response, n, what)
-        return _as_probabilities(_array(raw), n, what, self.output == "logits")
+        return _as_probabilities(to_numpy(raw), n, what, self.output == "logits")
 
     def _forward(self, X: Any, sample: int | None) -> Any:
         """Return the module's output tensors for all rows, computed in parts."""
-        torch = _torch()
+        torch = import_torch()
         module, state = self._copied()
         like = next(itertools.chain(self.model.parameters(), self.model.buffers()), None)
         like = torch.zeros(0) if like is None else like
@@ -203,18 +198,18 @@ class _DropoutState(threading.local):
 
 def _layers(module: Any) -> list[Any]:
     """Return a module's dropout layers with p > 0."""
-    nn = _torch().nn
+    nn = import_torch().nn
     kinds = (*_standard_layers(), nn.AlphaDropout, nn.FeatureAlphaDropout)
     return [layer for layer in module.modules() if isinstance(layer, kinds) and layer.p > 0]
 
 
 def _standard_layers() -> tuple[Any, ...]:
-    nn = _torch().nn
+    nn = import_torch().nn
     return nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d
 
 
 def _check_layers(module: Any) -> None:
-    nn = _torch().nn
+    nn = import_torch().nn
     layers = _layers(module)
     unsupported = [layer for layer in layers if isinstance(layer, nn.FeatureAlphaDropout)]
     # In evaluation mode these layers drop nothing, and in training mode they choose their masks themselves.
@@ -247,7 +242,7 @@ def _copy_with_dropout(module: Any, seed: int | None) -> tuple[Any, _DropoutStat
 
 def _apply_mask(state: _DropoutState, k: int, layer: Any, _: Any, x: Any) -> Any:
     """Return the output of the k-th dropout layer, which equals its input in evaluation mode, with the mask applied."""
-    torch = _torch()
+    torch = import_torch()
     if state.sample is None:
         return x
     if x.shape[0] != state.rows:
@@ -269,12 +264,6 @@ def _apply_mask(state: _DropoutState, k: int, layer: Any, _: Any, x: Any) -> Any
         return torch.where(keep, x / (1 - p) if p < 1 else x, torch.zeros_like(x))
     scale = ((1 - p) * (1 + p * _ALPHA**2)) ** -0.5 if p < 1 else 0.0
     return torch.where(keep, x, torch.full_like(x, _ALPHA)) * scale - scale * p * _ALPHA
-
-
-def _array(tensor: Any) -> Any:
-    tensor = tensor.detach().cpu()
-    # NumPy has no bfloat16: such tensors become float32.
-    return tensor.float().numpy() if tensor.element_size() < 4 else tensor.numpy()
 
 
 def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:

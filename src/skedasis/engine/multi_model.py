@@ -33,7 +33,7 @@ from skedasis.engine.assemble import (
     warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
-from skedasis.engine.heterogeneity_score import Scores, compute_scores
+from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
 from skedasis.engine.plan import Job, Key, Plans, Settings, prepare_job
 from skedasis.engine.run import Gathered, run
 from skedasis.engine.second_round import (
@@ -335,11 +335,11 @@ class _ChosenBins(Binning):
         """Return the scheme's fine cells."""
         return self.scheme.candidates(column)
 
-    def choose(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Ints:
+    def choose(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Ints:
         """Return the indices of the edges of the bins."""
         return self.segments_.edge_index
 
-    def segments(self, cells: Cells, moments: Moments, spread: VarianceOptions) -> Segments:
+    def segments(self, cells: Cells, moments: Moments, options: VarianceOptions) -> Segments:
         """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
@@ -473,7 +473,7 @@ def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     pooled = reduce(
         BatchStats.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )
-    ids = [_ids(model_run.job.source) for model_run in found]
+    ids = [identifiers(model_run.job.source) for model_run in found]
     fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
     moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]
@@ -520,10 +520,6 @@ def _record_binning(found: Sequence[ModelRun], key: Any, said: Any) -> None:
         plan = model_run.job.plans[key]
         if said is not None and isinstance(plan, Plan):
             model_run.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
-
-
-def _ids(source: Dataset) -> Ints:
-    return np.arange(len(source)) if source.row_id is None else source.row_id
 
 
 # ------------------------------------------------------------------------------------------

@@ -332,9 +332,9 @@ class Accumulated(Parameters):
         scheme = self.binning()
         if spec.parameters.get("bins") == "auto" and spec.pointwise:
             spec = replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
-        spread = variance_options(spec, local.largest, plan.column.feature.name)
+        options = variance_options(spec, local.largest, plan.column.feature.name)
         whole = plan.derivative_info.kind == "integer_steps"
-        found = select_bins(scheme, cells, moments, spec, spread, rows, plan.coarse, whole=whole)
+        found = select_bins(scheme, cells, moments, spec, options, rows, plan.coarse, whole=whole)
         gathered = found.moments if plan.values is None else {**moments, **found.moments}
         return accumulated_effect(
             found.cells, gathered, found.kept, spec, about, rows, found.trend, plan.values
@@ -674,8 +674,8 @@ class RHALE(Accumulated):
             curve = self._on_cells(plan, local, centred, about, None)
             kept = select_summary_bins(curve, score)
         else:
-            spread = variance_options(spec, local.largest, plan.column.feature.name)
-            kept = scheme.choose(plan.bins, local.moments[LOCAL], spread)
+            options = variance_options(spec, local.largest, plan.column.feature.name)
+            kept = scheme.choose(plan.bins, local.moments[LOCAL], options)
         # If every cell is a bin, the differences are known from the first round.
         return (
             None

@@ -175,10 +175,10 @@ class MPlot(Parameters):
     ) -> Effect:
         """Choose the bins as unions of cells, and average."""
         spec = self.spec(kind, plan.bins.closed)
-        spread = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
+        options = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
         kept = np.zeros(1, dtype=np.int64)
         if len(plan.bins):
-            kept = self.binning().choose(plan.bins, stats.moments[LOCAL], spread)
+            kept = self.binning().choose(plan.bins, stats.moments[LOCAL], options)
         r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
         effect = m_plot(plan.bins, stats.moments, kept, spec, self.about(about), rows)

@@ -68,12 +68,12 @@ class TorchModel(Differentiable):
     @property
     def dtype(self) -> Any:
         """Return the NumPy dtype of rows before they become a tensor: float64 only if the module computes in it."""
-        return np.float64 if self._like.dtype == _torch().float64 else np.float32
+        return np.float64 if self._like.dtype == import_torch().float64 else np.float32
 
     @property
     def eps(self) -> float:
         """Return the unit round-off of the module's dtype, which NumPy may not have."""
-        return float(_torch().finfo(self._like.dtype).eps)
+        return float(import_torch().finfo(self._like.dtype).eps)
 
     @property
     def _like(self) -> Any:
@@ -82,12 +82,12 @@ class TorchModel(Differentiable):
             if tensor.is_floating_point() and tensor.element_size() > 1:
                 return tensor
         first = next(_tensors(self.model), None)
-        return _torch().empty(0, device="cpu" if first is None else first.device)
+        return import_torch().empty(0, device="cpu" if first is None else first.device)
 
     def _forward(self, module: Any, x: Any) -> Any:
         """Call the module and return its output; raise if that is not one tensor."""
         response = module(x)
-        if not isinstance(response, _torch().Tensor):
+        if not isinstance(response, import_torch().Tensor):
             raise ModelOutputError(
                 format_error(
                     self.__name__,
@@ -100,15 +100,15 @@ class TorchModel(Differentiable):
 
     def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
         def compute(part: NDArray[Any]) -> NDArray[Any]:
-            with _torch().no_grad():
-                return _array(self._forward(self._in_eval_mode(), self._tensor(part)))
+            with import_torch().no_grad():
+                return to_numpy(self._forward(self._in_eval_mode(), self._tensor(part)))
 
         return self._within_memory(compute, part)
 
     def _gradients(
         self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
     ) -> list[NDArray[Any]]:
-        torch = _torch()
+        torch = import_torch()
 
         def compute(part: NDArray[Any]) -> NDArray[Any]:
             with _recording():
@@ -126,7 +126,7 @@ class TorchModel(Differentiable):
                             response, x, weight, retain_graph=more, materialize_grads=True
                         )
                     )
-            return np.stack([_array(slopes) for (slopes,) in gradients], axis=1)
+            return np.stack([to_numpy(slopes) for (slopes,) in gradients], axis=1)
 
         slopes = compute(part) if row is not None else self._within_memory(compute, part)
         return [slopes[:, k] for k in range(len(columns))]
@@ -134,7 +134,7 @@ class TorchModel(Differentiable):
     def _mixed_derivative(
         self, part: NDArray[Any], j: int, k: int, column: int | None
     ) -> NDArray[Any]:
-        torch = _torch()
+        torch = import_torch()
 
         def compute(part: NDArray[Any]) -> NDArray[Any]:
             with _recording():
@@ -149,14 +149,14 @@ class TorchModel(Differentiable):
                 if not slope.requires_grad:  # linear
                     return np.zeros(len(part))
                 (mixed,) = torch.autograd.grad(slope.sum(), x, materialize_grads=True)
-            return _array(mixed[:, k])
+            return to_numpy(mixed[:, k])
 
         return self._within_memory(compute, part)
 
     def _tensor(self, part: NDArray[Any]) -> Any:
         like = self._like
         # A copy: a module may write to its input, and the rows are used again.
-        return _torch().tensor(part, device=like.device, dtype=like.dtype)
+        return import_torch().tensor(part, device=like.device, dtype=like.dtype)
 
     def _within_memory(
         self, compute: Callable[[NDArray[Any]], NDArray[Any]], part: NDArray[Any]
@@ -164,7 +164,7 @@ class TorchModel(Differentiable):
         """Compute on all rows, or on halves if the device runs out of memory; later parts are smaller then."""
         try:
             return compute(part)
-        except _torch().OutOfMemoryError:
+        except import_torch().OutOfMemoryError:
             if len(part) < 4:
                 raise
         self._max_rows = len(part) // 2
@@ -200,7 +200,7 @@ class TorchModel(Differentiable):
         return module.eval()
 
 
-def _torch() -> Any:
+def import_torch() -> Any:
     """Import torch lazily."""
     return importlib.import_module("torch")
 
@@ -208,7 +208,7 @@ def _torch() -> Any:
 @contextlib.contextmanager
 def _recording() -> Any:
     """Record the graph for gradients, also inside the caller's `no_grad` or `inference_mode`."""
-    torch = _torch()
+    torch = import_torch()
     with torch.inference_mode(False), torch.enable_grad():
         yield
 
@@ -229,7 +229,7 @@ def _tensors(module: Any) -> Iterator[Any]:
 
 def _weight(response: Any, column: int | None, row: int | None) -> Any:
     """Return the weights of outputs in the sum that is differentiated: 1 for the chosen output and row, else 0."""
-    torch = _torch()
+    torch = import_torch()
     if column is None and row is None:
         return torch.ones_like(response)
     weight = torch.zeros_like(response)
@@ -241,7 +241,8 @@ def _weight(response: Any, column: int | None, row: int | None) -> Any:
     return weight
 
 
-def _array(tensor: Any) -> NDArray[Any]:
+def to_numpy(tensor: Any) -> NDArray[Any]:
+    """Return a tensor as an array."""
     tensor = tensor.detach().cpu()
     # NumPy has no bfloat16: such tensors become float32.
     small = tensor.is_floating_point() and tensor.element_size() < 4

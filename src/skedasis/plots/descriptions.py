@@ -2,8 +2,8 @@
 
 Alternative text (`effect_alt_text`, `overlay_alt_text`) summarises a figure of effects in one or two sentences computed
 from its numbers, for screen readers. `lead` is the sentence below a page's heading. A `Tooltip` is an interval of the
-horizontal axis with the lines of text shown when a reader points at it; `placed` turns tooltips into transparent
-rectangles that carry the text in `data-tip`, where `assets/figure.js` reads it. Tooltips of surfaces are in
+horizontal axis with the lines of text shown when a reader points at it; `tooltip_rectangles` turns tooltips into
+transparent rectangles that carry the text in `data-tip`, where `assets/figure.js` reads it. Tooltips of surfaces are in
 `plots.figures.surface`, those of importances and diagnoses next to their figures.
 """
 
@@ -158,7 +158,7 @@ class Tooltip:
     text: str
 
 
-def placed(hits: Iterable[Tooltip], frame: Frame, top: float, bottom: float) -> Markup:
+def tooltip_rectangles(hits: Iterable[Tooltip], frame: Frame, top: float, bottom: float) -> Markup:
     """Return transparent rectangles that carry the tooltips, between the pixels `top` and `bottom`."""
     parts: list[Markup] = []
     low, high = frame.across.limits

@@ -615,7 +615,7 @@ class LabelPosition:
     led: bool
 
 
-def placed(
+def place_labels(
     points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
 ) -> tuple[LabelPosition | None, ...]:
     """Return positions of names that do not overlap; None for names without free space.
@@ -645,7 +645,7 @@ def placed(
     Examples
     --------
     >>> none = np.zeros((0, 4))
-    >>> placed(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
+    >>> place_labels(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
     (LabelPosition(x=55.0, y=51.5, led=False),)
     """
     marks = np.column_stack([points - MARK, points + MARK])
@@ -705,7 +705,7 @@ def _touching(boxes: Floats, others: Floats) -> Floats:
 # --- simplification of lines ---------------------------------------------------------------------
 
 
-def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
+def select_points(x: Floats, y: Floats, tolerance: float) -> Bools:
     """Select points of curves such that the polyline through them passes all others within a tolerance.
 
     Parameters
@@ -728,7 +728,7 @@ def thinned(x: Floats, y: Floats, tolerance: float) -> Bools:
     --------
     >>> import numpy as np
     >>> y = np.array([[0.0, 1.0, 2.0, 3.0, 9.0]])
-    >>> thinned(np.arange(5.0), y, 0.1).tolist()
+    >>> select_points(np.arange(5.0), y, 0.1).tolist()
     [[True, False, True, True, True]]
     """
     x = np.broadcast_to(x, y.shape)

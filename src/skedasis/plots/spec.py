@@ -10,8 +10,9 @@ diagnoses are in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, format_error
@@ -486,3 +487,21 @@ class EffectPlotOptions:
     def most(self) -> int:
         """Return how many levels fit across the panel."""
         return most_levels(self.across)
+
+
+Entry = TypeVar("Entry")
+
+
+def merge_legends(above: Mapping[str, Entry], below: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Join the legends of two panels; "group (n rows)" of the lower one replaces "group" of the upper one.
+
+    Examples
+    --------
+    >>> merge_legends({"a": 1, "mean": 2}, {"a (5 rows)": 3})
+    {'a (5 rows)': 3, 'mean': 2}
+    """
+    entries: dict[str, Entry] = {}
+    for label, drawn in above.items():
+        longer = next((k for k in below if k.startswith(f"{label} (")), label)
+        entries[longer] = below.get(longer, drawn)
+    return entries | dict(below)

@@ -564,9 +564,7 @@ def gather(
     )
     size = len(source), len(source.features)
     order = _by_importance(sections, [f.name for f in chosen])
-    return ReportContent(
-        sections, *size, order, tuple(left_out), tuple(remarks)
-    )
+    return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
 
 
 def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:

@@ -33,7 +33,7 @@ from skedasis.results.effect import Effect
 from skedasis.results.intervals.analytic import IntervalOptions
 from skedasis.results.intervals.bootstrap import FromMoments
 from skedasis.stats.random import RandomState, as_seed
-from skedasis.stats.resampling import BootstrapDraws, replicate
+from skedasis.stats.resampling import group_by_draws, replicate
 
 # ------------------------------------------------------------------------------------------
 # Results: the statistics of features, and null distributions.
@@ -425,21 +425,18 @@ def _replicates(
     sources: Mapping[str, ReplicatedStatistics], options: IntervalOptions
 ) -> dict[str, Replicates]:
     """Return the replicates of each feature. Features with the same rows share the draws."""
-    found: dict[str, Floats] = {}
-    groups: list[tuple[BootstrapDraws, list[str]]] = []
-    for name, repeated in sources.items():
-        source = repeated.source
-        if isinstance(source, FromMoments):
-            found[name] = repeated.drawn(options.replicates, options.seed)
-            continue
-        for draws, names in groups:
-            if draws.same_as(source.draws):
-                names.append(name)
-                break
-        else:
-            groups.append((source.draws, [name]))
-    for draws, names in groups:
-        together = [sources[name] for name in names]
+    found = {
+        name: repeated.drawn(options.replicates, options.seed)
+        for name, repeated in sources.items()
+        if isinstance(repeated.source, FromMoments)
+    }
+    rows = {
+        name: repeated.source.draws
+        for name, repeated in sources.items()
+        if not isinstance(repeated.source, FromMoments)
+    }
+    for names in group_by_draws(rows):
+        draws, together = rows[names[0]], [sources[name] for name in names]
         made = replicate(
             draws, together, int(options.replicates), int(options.seed), options.n_jobs
         )

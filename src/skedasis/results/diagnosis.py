@@ -231,9 +231,9 @@ class Diagnosis(DiagnosisDisplay):
             f"means over {repeats} repeats, in nats, with {100 * self.confidence_level:g} % intervals"
         )
         texts = [f"{f.feature}: {f.verdict.text} {f.verdict.next}" for f in self.ranking()]
-        return "\n".join(
-            [head, "", *align_columns(self.lines(), left=(0, 5)), "", *texts, *self.notes]
-        )
+        lines = self.lines()
+        table = align_columns(lines, left=(0, len(lines[0]) - 1))
+        return "\n".join([head, "", *table, "", *texts, *self.notes])
 
     def lines(self) -> list[tuple[str, ...]]:
         """Return the printed table: a header, then one row of formatted cells per feature, by Likelihood-PFI."""

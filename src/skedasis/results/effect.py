@@ -738,8 +738,9 @@ class Effect(EffectDisplay):
     ) -> Checks:
         """Run the reliability checks and return their findings, warnings and notes.
 
-        See `skedasis.results.checks.reliability`. With X, the explained data, the artificial rows that the method evaluates are checked for extrapolation.
-        `beside` is an effect of the same feature by another method, for comparison.
+        See `skedasis.results.checks.reliability`. With X, the explained data, the artificial rows that the method
+        evaluates are checked for extrapolation. `beside` is an effect of the same feature by another method, for
+        comparison.
         """
         from skedasis.results.checks.reliability import check_effect
 

@@ -173,8 +173,8 @@ class Moments:
     def variance(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
         """Return the variance of each cell; NaN where a cell has too little weight (docs/explanation/errors.md).
 
-        For frequency weights a cell with a weight of 1 or less has NaN, for sampling weights a cell with one row, for any
-        `ddof`.
+        For frequency weights a cell with a weight of 1 or less has NaN, for sampling weights a cell with one row, for
+        any `ddof`.
         """
         enough = (self.df(1, kind) > 0) & (self.count > 0)
         if kind == "sampling":

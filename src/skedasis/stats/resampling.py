@@ -8,7 +8,7 @@ standard errors of permutation importances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
@@ -312,6 +312,26 @@ class BootstrapDraws:
         if self.weight is None or other.weight is None:
             return self.weight is other.weight
         return self.weight is other.weight or bool(np.array_equal(self.weight, other.weight))
+
+
+def group_by_draws(draws: Mapping[str, BootstrapDraws]) -> list[list[str]]:
+    """Return groups of names whose draws are the same, so that each group can be replicated together.
+
+    Examples
+    --------
+    >>> a, b = (BootstrapDraws(rows, None, "frequency") for rows in (5, 6))
+    >>> group_by_draws({"age": a, "size": b, "town": a})
+    [['age', 'town'], ['size']]
+    """
+    groups: list[list[str]] = []
+    for name, own in draws.items():
+        for group in groups:
+            if draws[group[0]].same_as(own):
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
 
 
 def _draw_counts(

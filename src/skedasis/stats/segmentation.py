@@ -221,10 +221,11 @@ def fewest_bins(edges: Floats, curve: Floats, weight: Floats, tolerance2: float)
 
     Notes
     -----
-    See docs/explanation/heterogeneity.md, step functions. An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
+    An effect is defined up to a constant, so the functions are centred: with A the mean squared difference and B the
     mean difference, the squared distance is A - B². For a fixed offset c, A - 2 c B + c² is a sum over the bins, and
-    dynamic programming over (number of bins, cell) minimises it in O(bins K²). As a function of c the
-    minimum over partitions is a lower envelope of lines, plus c². A search along the envelope finds the best c exactly.
+    dynamic programming over (number of bins, cell) minimises it in O(bins K²). As a function of c the minimum over
+    partitions is a lower envelope of lines, plus c². A search along the envelope finds the best c exactly
+    (docs/explanation/heterogeneity.md, step functions).
 
     Examples
     --------

@@ -295,7 +295,7 @@ def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
     return cast("list[Floats]", found.lines(level / 4))
 
 
-def thinned(points: Floats, tolerance: float) -> Floats:
+def simplify_line(points: Floats, tolerance: float) -> Floats:
     """Simplify a line by the algorithm of Douglas and Peucker.
 
     Parameters
@@ -306,7 +306,7 @@ def thinned(points: Floats, tolerance: float) -> Floats:
 
     Examples
     --------
-    >>> thinned(np.array([[0.0, 0.0], [1.0, 0.01], [2.0, 0.0], [2.0, 5.0]]), 0.1).tolist()
+    >>> simplify_line(np.array([[0.0, 0.0], [1.0, 0.01], [2.0, 0.0], [2.0, 5.0]]), 0.1).tolist()
     [[0.0, 0.0], [2.0, 0.0], [2.0, 5.0]]
     """
     keep = np.zeros(len(points), dtype=bool)

@@ -45,7 +45,7 @@ from skedasis.plots.mpl.marks import (
     scaled,
 )
 from skedasis.plots.scales import Axis
-from skedasis.plots.spec import ACROSS, EffectPlotOptions, FigureSpec, Ice
+from skedasis.plots.spec import ACROSS, EffectPlotOptions, FigureSpec, Ice, merge_legends
 from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
 from skedasis.results.effect import Effect
 
@@ -193,7 +193,7 @@ def _stacked(shown: FigureSpec, size: tuple[float, float | None], *, legend: boo
     entries: Legend = {}
     for place, (at, (panel, _)) in enumerate(zip(axes, there, strict=True)):
         clear_frame(at)
-        entries = _merged(entries, draw_panel(at, panel))
+        entries = merge_legends(entries, draw_panel(at, panel))
         at.tick_params(labelbottom=at is axes[-1])
         if place == 0 or panel.notes:
             head(at, panel, round(100 * size[0] / _WIDTH))
@@ -203,15 +203,6 @@ def _stacked(shown: FigureSpec, size: tuple[float, float | None], *, legend: boo
         legend_below(figure, entries)
     figure.align_ylabels(axes)
     return figure
-
-
-def _merged(above: Legend, below: Legend) -> Legend:
-    """Join two legends; "group (n rows)" of the lower panel replaces "group" of the upper one."""
-    entries: Legend = {}
-    for said, drawn in above.items():
-        more = next((k for k in below if k.startswith(f"{said} (")), said)
-        entries[more] = below.get(more, drawn)
-    return entries | below
 
 
 def depth(axis: Axis) -> float:

@@ -48,7 +48,7 @@ from skedasis.plots.mpl.marks import (
     label_beside,
     write,
 )
-from skedasis.plots.scales import MARK, Axis, counted, placed, touches
+from skedasis.plots.scales import MARK, Axis, counted, place_labels, touches
 from skedasis.plots.theme import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
@@ -449,7 +449,7 @@ def _named(ax: Axes, shown: ImportanceMap) -> None:
             _cross(points(np.zeros(2)), room),
         ]
     )
-    found = placed(at, sizes, room, taken, lines)
+    found = place_labels(at, sizes, room, taken, lines)
     for text, tag, point in zip(names, found, at, strict=True):
         if tag is None:
             text.remove()

@@ -335,7 +335,7 @@ def compare(
     frame = Frame(shown.x, shown.y, left, top, width, OVERLAY_HEIGHT, _EDGE)
     drawn, keys = _inside(frame, shown, f"{ident}-clip")
     panel = frame.panel(frame.ground(zero=shown.zero), drawn, frame.axes())
-    hits = descriptions.placed(
+    hits = descriptions.tooltip_rectangles(
         descriptions.of_overlay(shown, first.feature, _names(first)), frame, frame.top, frame.bottom
     )
     foot = frame.bottom + below(shown.x, width) + 6
@@ -573,7 +573,9 @@ def _sheet(
     mean, _ = marks.line(frame, panel.lines[0], "average", small=small)
     over = frame.panel(tag("g", curves, mean, clip_path=stack.defs.clip(frame)))
     stack.keys |= keys
-    touched = descriptions.placed(_tooltips(found, shown, panel), frame, frame.top, frame.bottom)
+    touched = descriptions.tooltip_rectangles(
+        _tooltips(found, shown, panel), frame, frame.top, frame.bottom
+    )
     # The script's tooltip names a curve by this word and its number.
     each = tag("g", *stack.parts, over, touched, data_each="model")
     parts = [stack.defs.written(), each]

@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.plots.descriptions import Tooltip, placed
+from skedasis.plots.descriptions import Tooltip, tooltip_rectangles
 from skedasis.plots.figures.importance import (
     EACH_REPEAT,
     MEAN_OF_REPEATS,
@@ -371,7 +371,7 @@ def _panel(
     body = frame.panel(frame.ground(), drawn, frame.axes(names=last))
     # All panels share both axes: the vertical one is labelled in each, the horizontal one below the last.
     label = Markup("") if last else _label(frame)
-    hits = placed(_hits(shift, name), frame, frame.top, frame.bottom)
+    hits = tooltip_rectangles(_hits(shift, name), frame, frame.top, frame.bottom)
     end = frame.bottom + below(shift.x, frame.width, names=last) + (4 if last else 8)
     return joined([head, label, body, hits]), keys, end
 

@@ -16,7 +16,14 @@ from markupsafe import Markup
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.plots.figures.ice import ends, group_name
-from skedasis.plots.scales import SMALL, placed, position_texts, shorten, thinned, width_of
+from skedasis.plots.scales import (
+    SMALL,
+    place_labels,
+    position_texts,
+    select_points,
+    shorten,
+    width_of,
+)
 from skedasis.plots.spec import (
     Band,
     Bars,
@@ -145,7 +152,7 @@ def band(frame: Frame, band: Band) -> tuple[Markup, Keys]:
     if len(x) == 1:  # a single point has no area: draw a bar
         return bars_of(x, lower, upper, f"bar-{look}"), keys
     if len(x) > BENDS:
-        kept = thinned(x, np.stack([lower, upper]), 0.1).any(axis=0)
+        kept = select_points(x, np.stack([lower, upper]), 0.1).any(axis=0)
         x, lower, upper = x[kept], lower[kept], upper[kept]
     area = tag("path", class_=f"band {look}", d=between(x, lower, upper))
     edges = tag("path", class_=f"edge {look}", d=trace(x, lower) + trace(x, upper))
@@ -284,12 +291,12 @@ def _outlines(frame: Frame, panel: Panel) -> list[str]:
     y = np.stack([frame.y(v.y) for v in panel.violins])
     scale = frame.width / (frame.across.limits[1] - frame.across.limits[0])
     half = np.stack([scale * v.half_width for v in panel.violins])
-    kept = thinned(y, half, 0.15)
+    kept = select_points(y, half, 0.15)
     for tolerance in (0.3, 0.6, 1.2):
         many = kept.sum(axis=1) > SEEN
         if not many.any():
             break
-        kept[many] = thinned(y[many], half[many], tolerance)
+        kept[many] = select_points(y[many], half[many], tolerance)
     out: list[str] = []
     for v, at, wide, some in zip(panel.violins, y, half, kept, strict=True):
         middle = float(frame.x(v.middle))
@@ -530,7 +537,7 @@ def _path(frame: Frame, strands: IceCurves, rows: Ints, look: str, label: str) -
     if len(x) == 1:  # a single point has no line: draw a dash
         x, y = x + np.array([-_DASH, _DASH]), np.repeat(y, 2, axis=1)
     known = np.isfinite(y).any(axis=1)
-    kept = thinned(x, y, _FINE)
+    kept = select_points(x, y, _FINE)
     kept &= np.isfinite(y)
     # Gaps in a curve are bridged, so that each row corresponds to one part of the path.
     d = "".join(way(x[some], down[some]) for down, some in zip(y[known], kept[known], strict=True))
@@ -786,7 +793,7 @@ def label_points(
         [_upwards(frame, np.array(taken, dtype=float)), np.column_stack([silent - 5, silent + 5])]
     )
     crossed = _upwards(frame, np.zeros((0, 4)) if lines is None else lines)
-    found = placed(points[: len(names)], sizes, room, blocked, crossed)
+    found = place_labels(points[: len(names)], sizes, room, blocked, crossed)
     texts: list[Markup | None] = []
     for name, place, at in zip(names, found, points.tolist(), strict=False):
         if place is None:

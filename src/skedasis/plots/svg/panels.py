@@ -25,7 +25,7 @@ from skedasis.plots.scales import (
     join_notes_in_pixels,
     lines_of,
 )
-from skedasis.plots.spec import EffectPlotOptions, FigureSpec, Panel
+from skedasis.plots.spec import EffectPlotOptions, FigureSpec, Panel, merge_legends
 from skedasis.plots.svg import marks
 from skedasis.plots.svg.elements import joined, px, tag
 from skedasis.plots.svg.frame import (
@@ -206,7 +206,7 @@ class Stack:
             head(frame, self.start, title=title, notes=notes),
             frame.panel(under, drawn, axes, words(frame, panel), **look),
         ]
-        self.keys = _merged(self.keys, more)
+        self.keys = merge_legends(self.keys, more)
         self.frames.append(frame)
         under_it = below(panel.x, self.width, dense=dense) if last else 10.0
         self.start = frame.bottom + under_it
@@ -239,23 +239,18 @@ def hits(
     main, lower, both = descriptions.of_effect(effect, shown, view)
     count = len(frames) - (shown.groups is not None)
     foot = frames[count - 1].bottom if both else frames[0].bottom
-    parts = [descriptions.placed(main, frames[0], frames[0].top, foot)]
+    parts = [descriptions.tooltip_rectangles(main, frames[0], frames[0].top, foot)]
     if lower:
-        parts.append(descriptions.placed(lower, frames[1], frames[1].top, frames[1].bottom))
+        parts.append(
+            descriptions.tooltip_rectangles(lower, frames[1], frames[1].top, frames[1].bottom)
+        )
     if shown.groups is not None:
         unit = effect.about.feature.unit
         bars = descriptions.of_groups(shown.groups, effect.feature, unit)
-        parts.append(descriptions.placed(bars, frames[-1], frames[-1].top, frames[-1].bottom))
+        parts.append(
+            descriptions.tooltip_rectangles(bars, frames[-1], frames[-1].top, frames[-1].bottom)
+        )
     return joined(parts)
-
-
-def _merged(above: Keys, under: Keys) -> Keys:
-    """Join two legends; "group (n rows)" of the lower panel replaces "group" of the upper one."""
-    keys: Keys = {}
-    for said, drawn in above.items():
-        more = next((k for k in under if k.startswith(f"{said} (")), said)
-        keys[more] = under.get(more, drawn)
-    return keys | under
 
 
 # --- one panel -----------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from skedasis.plots.figures.surface import (
     heat,
     isolines,
     numbered,
-    thinned,
+    simplify_line,
 )
 from skedasis.plots.scales import SMALL, Axis, number, shorten, width_of
 from skedasis.plots.svg.elements import Drawing, px, sheet, tag, way
@@ -207,7 +207,7 @@ def _contours(
     numbers: list[Markup] = []
     taken: list[Floats] = [np.array([x, y]) for _, x, y in signs]
     for level, text in zip(shown.levels, texts, strict=True):
-        found = [thinned(line, 0.15) for line in isolines(x, y, shown.value, level)]
+        found = [simplify_line(line, 0.15) for line in isolines(x, y, shown.value, level)]
         if not found:
             continue
         d = "".join(way(*line.T) for line in found)

@@ -66,7 +66,7 @@ def select_bins(
     cells: Cells,
     moments: Mapping[str, Moments],
     spec: Spec,
-    spread: VarianceOptions,
+    options: VarianceOptions,
     rows: Rows | None = None,
     planned: Ints | None = None,
     *,
@@ -81,7 +81,7 @@ def select_bins(
     moments : mapping of str to Moments
         ``"local"`` and ``"axis"``.
     spec : Spec
-    spread : VarianceOptions
+    options : VarianceOptions
     rows : Rows, optional
         If these are all rows, edges of `Optimal` bins may lie between the edges of the cells.
     planned : ndarray of int, optional
@@ -101,11 +101,11 @@ def select_bins(
     if planned is not None:
         coarse = {k: m.pool(candidates[:-1]) for k, m in coarse.items()}
     if spec.local_effects in ("slopes", "differences", "integer_steps", "edges"):
-        spread = replace(spread, axis=coarse[AXIS])
-    segments = scheme.segments(cells.merge(candidates), coarse[LOCAL], spread)
+        options = replace(options, axis=coarse[AXIS])
+    segments = scheme.segments(cells.merge(candidates), coarse[LOCAL], options)
     kept = candidates[segments.edge_index]
     if isinstance(scheme, Optimal) and spec.pointwise and rows is not None and rows.exact:
-        sharp = scheme.refine_edges(cells, kept, (rows.x, rows.local, rows.weight), spread)
+        sharp = scheme.refine_edges(cells, kept, (rows.x, rows.local, rows.weight), options)
         if sharp is not None:
             bin_edges = np.ceil(sharp.edges) if whole else sharp.edges
             # The largest integer uses the difference from the one before; a separate bin would have no width.

@@ -102,8 +102,8 @@ def group_steps(scheme: Binning, pooled: Moments, spec: Spec, largest: float, ab
     ndarray of int, shape (K + 1,)
     """
     cells = Cells(np.arange(len(pooled.weight) + 1.0))
-    spread = VarianceOptions(spec.ddof, spec.weight_kind, largest, feature=about.feature.name)
-    return scheme.choose(cells, pooled, spread)
+    options = VarianceOptions(spec.ddof, spec.weight_kind, largest, feature=about.feature.name)
+    return scheme.choose(cells, pooled, options)
 
 
 def _bin_stats(levels: LevelStats, steps: Steps, kept: Ints, start: Floats, spec: Spec) -> BinStats:

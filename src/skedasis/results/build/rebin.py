@@ -171,8 +171,8 @@ def _from_rows(
     spec = replace(spec, closed=cells.closed)
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
     whole = spec.local_effects == "integer_steps"
-    spread = variance_options(spec, largest)
-    selected = select_bins(scheme, cells, moments, spec, spread, rows, whole=whole)
+    options = variance_options(spec, largest)
+    selected = select_bins(scheme, cells, moments, spec, options, rows, whole=whole)
     result = _build(effect, selected, spec)
     # Rows outside the original edges were not kept: they remain outside.
     outside = effect.provenance.get("rows_outside", 0) + len(rows) - int(inside.sum())
@@ -253,8 +253,8 @@ def _from_cells(
     cells, candidates = Cells(cells.edges[first : last + 1], cells.closed), candidates - first
     moments = {name: effect.moments[name].take(slice(first, last)) for name in (LOCAL, AXIS)}
     fine = moments[LOCAL].pool(candidates[:-1])
-    spread = variance_options(spec, _typical_largest(fine))
-    selected = select_bins(scheme, cells, moments, spec, spread, None, candidates)
+    options = variance_options(spec, _typical_largest(fine))
+    selected = select_bins(scheme, cells, moments, spec, options, None, candidates)
     result = _build(effect, selected, spec)
     if not moved.any():
         return result

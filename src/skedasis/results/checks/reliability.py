@@ -353,7 +353,8 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
         return
     text = (
         f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
-        f"the axis, they differ by {found['distance']:.3g} (root mean square), more than the limit {found['limit']:.3g}. "
+        f"the axis, they differ by {found['distance']:.3g} (root mean square), more than the limit "
+        f"{found['limit']:.3g}. "
         "Use sd.ALE(), and check the slope function if you passed one."
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
@@ -628,7 +629,8 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
         name = _names(surface)
         text = (
             f"{share:.0%} of the grid points of {name} have no row near them: they are farther from all rows than "
-            "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. Compare with sd.ALE()."
+            "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. "
+            "Compare with sd.ALE()."
         )
         yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
 

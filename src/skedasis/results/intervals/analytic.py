@@ -81,6 +81,7 @@ from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     ErrorBlocks,
     bonferroni,
+    group_by_draws,
     percentiles,
     quantile_t,
     replicate,
@@ -498,7 +499,7 @@ def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[
     rows = {
         k: s for k, s in sources.items() if isinstance(s, (FromRows, MeanOfCurves, ConstantEffect))
     }
-    for names in _groups_with_same_draws(rows):
+    for names in group_by_draws({name: source.draws for name, source in rows.items()}):
         repeated = [rows[name].repeated(options.drawn) for name in names]
         draws = rows[names[0]].draws
         drawn = replicate(
@@ -506,21 +507,6 @@ def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[
         )
         found |= dict(zip(names, drawn, strict=True))
     return {name: _from_draws(e, options, found[name]) for name, e in effects.items()}
-
-
-def _groups_with_same_draws(
-    rows: Mapping[str, FromRows | MeanOfCurves | ConstantEffect],
-) -> list[list[str]]:
-    """Return groups of effects whose rows have the same draws."""
-    groups: list[list[str]] = []
-    for name, source in rows.items():
-        for group in groups:
-            if rows[group[0]].draws.same_as(source.draws):
-                group.append(name)
-                break
-        else:
-            groups.append([name])
-    return groups
 
 
 def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> Ends:

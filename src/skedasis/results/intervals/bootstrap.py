@@ -1210,8 +1210,8 @@ class _RebinnedEffect:
         return np.stack(columns, axis=1)
 
     def _one(self, moments: dict[str, Moments]) -> Floats:
-        e, spread = self.effect, variance_options(self.effect.spec, self.largest)
-        found = select_bins(self.scheme, self.cells, moments, e.spec, spread, planned=self.places)
+        e, options = self.effect, variance_options(self.effect.spec, self.largest)
+        found = select_bins(self.scheme, self.cells, moments, e.spec, options, planned=self.places)
         if e.spec.local_effects == "values":
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.merge(found.kept))

@@ -330,7 +330,9 @@ def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
     if how == "added" and not any(np.any(d) for d in draws.values()):
         fix = "Use how='replaced', because a pipeline that selects columns by name drops added ones"
         expected = "models that use them"
-        raise DataError(format_error("null_distribution", "models that use no added column", expected, fix))
+        raise DataError(
+            format_error("null_distribution", "models that use no added column", expected, fix)
+        )
 
 
 def _learner(fit: Any, weights: Any) -> Fit:
@@ -388,7 +390,9 @@ def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError(format_error("null_distribution", got, expected, f"Remove {name}"))
+            raise UnsupportedError(
+                format_error("null_distribution", got, expected, f"Remove {name}")
+            )
     if "features" in options or "y" in options:
         name = "features" if "features" in options else "y"
         fix = "Select columns by columns=" if name == "features" else "Pass y only once"
