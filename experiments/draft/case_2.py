@@ -39,7 +39,7 @@ def run(_quick: bool) -> Outcome:
         _as_well(
             fifths,
             judged.LIKELIHOOD,
-            "as_well_risk",
+            "as_well_likelihood",
             "as well as the best equal size where pieces are equal",
         ),
         _discount(line),
