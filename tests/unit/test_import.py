@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 import skedasis as sd
@@ -68,3 +70,25 @@ def test_every_public_name_is_there_and_listed():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="nothing"):
         sd.nothing  # noqa: B018
+
+
+def test_explaining_one_feature_of_a_function_touches_few_files():
+    """A new maintainer who follows ``sd.explain(f, X, "a")`` to the number reads at most these."""
+    package = Path(sd.__file__).parent
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    files: set[str] = set()
+
+    def profile(frame, event, arg):
+        if frame.f_code.co_filename.startswith(str(package)):
+            files.add(frame.f_code.co_filename)
+
+    def explained():
+        return sd.explain(lambda X: X[:, 0] * X[:, 1], X, "x0", progress=False).value
+
+    explained()  # imports are over
+    sys.setprofile(profile)
+    try:
+        explained()
+    finally:
+        sys.setprofile(None)
+    assert len(files) < 36, sorted(files)

@@ -1,4 +1,4 @@
-"""Keyed hashes: uniform, independent between purposes, and equal for equal row identifiers of any type."""
+"""Random states, and keyed hashes: uniform, independent between purposes, equal for equal identifiers of any type."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare, kstest
 
-from skedasis.stats.random import row_hashes, uniform_from_hash
+import skedasis as sd
+from skedasis.stats.random import as_seed, row_hashes, uniform_from_hash
 
 N = 100_000
 IDS = {
@@ -95,3 +96,43 @@ def test_large_numbers_stay_apart():
     near = np.array([2**62, 2**62 + 1])
     assert row_hashes(near, 0, "x")[0] != row_hashes(near, 0, "x")[1]
     assert row_hashes(near.astype(object), 0, "x").tolist() == row_hashes(near, 0, "x").tolist()
+
+
+def product(X):
+    return X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+
+
+def test_a_generator_gives_one_integer_which_the_provenance_records():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    drawn = int(np.random.default_rng(5).integers(2**32))
+    rng = np.random.default_rng(5)
+    first = sd.explain(product, X, 0, method=sd.PFI(), random_state=rng, progress=False)
+    again = sd.explain(product, X, 0, method=sd.PFI(), random_state=drawn, progress=False)
+    other = sd.explain(product, X, 0, method=sd.PFI(), random_state=rng, progress=False)
+    assert first.provenance["random_state"] == drawn
+    np.testing.assert_array_equal(first.values, again.values)
+    assert other.provenance["random_state"] != drawn
+    assert not np.array_equal(first.values, other.values)
+
+
+def test_none_draws_another_integer_each_time_and_the_recorded_one_repeats_the_result():
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    found = [
+        sd.explain(product, X, 0, method=sd.PFI(), random_state=None, progress=False)
+        for _ in range(2)
+    ]
+    states = [f.provenance["random_state"] for f in found]
+    assert states[0] != states[1]
+    again = sd.explain(product, X, 0, method=sd.PFI(), random_state=states[0], progress=False)
+    np.testing.assert_array_equal(found[0].values, again.values)
+
+
+@pytest.mark.parametrize("bad", [-1, True, np.True_, 1.5, "7", [7], np.random.RandomState(0)])
+def test_other_random_states_are_refused(bad):
+    with pytest.raises(sd.DataError, match=r"explain\(random_state\): got .*, expected an integer"):
+        sd.explain(product, np.zeros((5, 3)), 0, random_state=bad)
+
+
+def test_integers_of_numpy_are_integers():
+    assert as_seed("here", np.int8(7)) == 7
+    assert as_seed("here", 2**70) == 2**70
