@@ -202,7 +202,6 @@ def test_a_story_without_rows_holds_none(X, coin):
         progress=False,
         rows=False,
     )
-    assert not content.with_rows
     for section in content.sections:
         some = [section.rhale, section.ale, section.pdp, section.mplot]
         some += [section.uncertainty.rhale, section.uncertainty.pdp] if section.uncertainty else []

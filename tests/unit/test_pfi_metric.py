@@ -167,7 +167,7 @@ def test_unknown_names_are_told_what_they_may_mean(name, fix):
 
 def test_a_function_that_takes_no_weights():
     w = np.linspace(1, 2, N)
-    with refused(sd.DataError, "takes no sample_weight, and weights", "leave weights out"):
+    with refused(sd.DataError, "takes no sample_weight, and weights", "leave sample_weight out"):
         important(LINE, NUMBER, lambda y, v: float(np.mean(y * v)), sample_weight=w)
 
     def moment(y, values, sample_weight):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -170,6 +169,8 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
             )
         )
     names = [f.name for f in features]
+    import difflib  # for the message of an error only
+
     near = difflib.get_close_matches(str(wanted), names, n=1, cutoff=0.4)
     fix = f"Did you mean {near[0]!r}?" if near else "Use a name from X's columns"
     listed = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")

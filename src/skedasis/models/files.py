@@ -16,7 +16,6 @@ import json
 import os
 import pickle
 import re
-import zipfile
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,6 @@ import numpy as np
 
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError, format_error
-from skedasis.models import torch_export
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
 from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
@@ -213,6 +211,8 @@ def _read_skops(file: Path, trust: Sequence[str] = ()) -> Any:
     """
     io = library("skops.io", file, "skops")
     _check_version(file)
+    import zipfile  # with its compressors it costs as much as a third of NumPy
+
     if not zipfile.is_zipfile(file):
         raise broken(file, "skops")
     try:
@@ -391,6 +391,8 @@ def load_model(
     if suffix == ".skops":
         return _read_skops(file, trust)
     if suffix == ".pt2":
+        from skedasis.models import torch_export
+
         return torch_export.program(file, pickle=pickle)
     return _READERS_OF_DATA[suffix](file)
 

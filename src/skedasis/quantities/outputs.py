@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from skedasis._types import Ints
 from skedasis.data.dataset import Dataset, as_arrays, as_frames
 from skedasis.data.features import Feature
-from skedasis.derivatives import chain_rule, sklearn_models
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
@@ -38,6 +37,9 @@ from skedasis.models.introspection import (
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import Quantity
+
+if TYPE_CHECKING:
+    from skedasis.derivatives import chain_rule
 
 # --- base class -----------------------------------------------------------------------------------
 
@@ -189,6 +191,10 @@ class Prediction(FromModel):
     def _closed_form(self) -> chain_rule.Derivative | None:
         if not is_sklearn_or_pipeline(self.model):
             return None
+        from skedasis.derivatives import (
+            sklearn_models,  # with all closed forms, which few models need
+        )
+
         return sklearn_models.prediction_derivative(self.model, self.output)
 
     def slopes(self, X: Any, y: Any = None) -> Any:
@@ -267,6 +273,8 @@ class Probability(FromModel):
         return self.column
 
     def _closed_form(self) -> chain_rule.Derivative | None:
+        from skedasis.derivatives import sklearn_models
+
         return sklearn_models.probability_derivative(self.model, self.column)
 
 
@@ -331,6 +339,8 @@ class Logit(Probability):
         return False
 
     def _closed_form(self) -> chain_rule.Derivative | None:
+        from skedasis.derivatives import sklearn_models
+
         return sklearn_models.logit_derivative(self.model, self.column)
 
 

@@ -40,8 +40,6 @@ from skedasis.quantities.evaluator import (
     sets_of,
 )
 from skedasis.quantities.outputs import Prediction, Probability
-from skedasis.trees.ensemble import method_response
-from skedasis.trees.readers import RESPONSE_METHODS
 
 if TYPE_CHECKING:
     from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
@@ -68,6 +66,8 @@ class TreeModelProxy:
     piecewise_constant = True
 
     def __init__(self, model: Any, forest: TreeForest) -> None:
+        from skedasis.trees.readers import RESPONSE_METHODS  # imported where there are trees
+
         self.forest = forest
         self.__name__ = title(model)
         owner = getattr(model, "__self__", None)
@@ -108,6 +108,8 @@ class TreeModelProxy:
 
     def ask(self, name: str, question: TreeQuery) -> Any:
         """Return the response of the model's method of this name."""
+        from skedasis.trees.ensemble import method_response
+
         raw, ensemble = question.rows.raw(question), self.forest.ensemble
         if name == "predict" and self.classes is not None:
             probabilities = method_response(ensemble, raw, "predict_proba")

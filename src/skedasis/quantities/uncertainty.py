@@ -7,13 +7,12 @@ The response of these quantities is a `Predicted`, the predictive distributions 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from skedasis._types import Floats
 from skedasis.data.features import Feature
-from skedasis.derivatives import chain_rule, sklearn_models
 from skedasis.distributions.base import Part, Predicted, Predictor
 from skedasis.distributions.categorical import Classes
 from skedasis.distributions.continuous import check_probability
@@ -26,6 +25,9 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.introspection import is_classifier, with_article
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel
+
+if TYPE_CHECKING:
+    from skedasis.derivatives import chain_rule
 
 # --- quantities -----------------------------------------------------------------------------------
 
@@ -81,8 +83,13 @@ class Uncertainty(FromModel):
 
     def _closed_form(self) -> chain_rule.Derivative | None:
         """Return the derivative of the first class's log odds; if it exists, those of all classes do."""
-        plain = isinstance(self.predictor, Classifier) and self.of_probabilities
-        return sklearn_models.logit_derivative(self.model, 0) if plain else None
+        if not (isinstance(self.predictor, Classifier) and self.of_probabilities):
+            return None
+        from skedasis.derivatives import (
+            sklearn_models,  # with all closed forms, which few models need
+        )
+
+        return sklearn_models.logit_derivative(self.model, 0)
 
     @property
     def of_probabilities(self) -> bool:
@@ -91,6 +98,8 @@ class Uncertainty(FromModel):
 
     def _log_odds(self, X: Any) -> tuple[Floats, list[Floats]]:
         """Return the probabilities, (k, n), and the slopes of the log odds of each class, k times (n, d)."""
+        from skedasis.derivatives import sklearn_models
+
         p = cast("Classes", self.raw(X)).p
         if len(p) == 2:
             second = sklearn_models.logit_derivative(self.model, 1)(X)  # type: ignore[misc]
