@@ -98,3 +98,16 @@ def test_the_variance_within_cells_divides_by_their_degrees_of_freedom(rows_in_e
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=edges))
     pooled = np.average(e.bins.std**2, weights=e.bins.count)
     assert np.sqrt(pooled) == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize(("rows", "share"), [(20, 0.12), (200, 0.04)])
+def test_the_share_of_a_changing_slope_is_slightly_positive_where_there_is_none(rows, share):
+    """The percentages in docs/guides/reliability.md: slopes are independent of x, so the true share is zero."""
+    rng = np.random.default_rng(0)
+    draws = ((rng.uniform(size=rows), rng.normal(size=rows)) for _ in range(3000))
+    found = np.array([split_variance(x, d) for x, d in draws])
+    excess = found[:, 0] - found[:, 1]
+    assert excess.min() >= 0
+    error = excess.std() / np.sqrt(len(excess))
+    assert abs(excess.mean() - share) < 4 * error + 0.003
+    assert abs(found[:, 0].mean() - 1) < 4 * found[:, 0].std() / np.sqrt(len(found))

@@ -315,7 +315,7 @@ class ArrayBuffer:
     def _write(self, j: int, values: Replacement, sets: int) -> None:
         column = self._column(j)[:sets]
         if isinstance(values, DonorRows):
-            self._borrow(j, values, column)
+            self._write_donors(j, values, column)
             return
         if not isinstance(values, LevelReplacement):
             times = self.table.time(j)
@@ -326,7 +326,7 @@ class ArrayBuffer:
         for part, codes in zip(column, values.codes, strict=True):
             part[:] = level_values.take(codes)
 
-    def _borrow(self, j: int, values: DonorRows, column: NDArray[Any]) -> None:
+    def _write_donors(self, j: int, values: DonorRows, column: NDArray[Any]) -> None:
         """Write the donors' values. If X is contiguous, they are taken from the flat array, which is twice as fast."""
         (n, d), X, rows = self.X.shape, self.X, values.rows
         same_layout = column.dtype == X.dtype and rows.shape == column.shape

@@ -314,8 +314,8 @@ def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:
     if not all_rows:
         evaluator, donors = evaluator.subset(moved), donors[moved]
     # The columns of a group have the same donors, so that their combinations stay observed ones.
-    borrowed = DonorRows(donors[None])
-    swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, borrowed), 1)[:, 0]
+    donor_rows = DonorRows(donors[None])
+    swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, donor_rows), 1)[:, 0]
     difference = swapped - evaluator.values()
     change[moved] = difference[moved] if all_rows else difference
     return change

@@ -303,7 +303,7 @@ class SurfaceErrors:
     scatter : SecondMoments
     fill : sparse matrix (C, C)
         From the means of cells with rows to the double differences that are accumulated (empty cells filled).
-    borrow : sparse matrix (C, C), optional
+    neighbors : sparse matrix (C, C), optional
         From the variances of cells that have one to those of cells that have rows but no variance. None if no cell has
         a variance.
     """
@@ -311,7 +311,7 @@ class SurfaceErrors:
     slopes: SurfaceDerivatives
     scatter: SecondMoments
     fill: Any
-    borrow: Any
+    neighbors: Any
 
     @classmethod
     def of(cls, shown: Surface) -> SurfaceErrors:
@@ -327,12 +327,12 @@ class SurfaceErrors:
             fill = filling_matrix(empty, *centres)
         delta = (fill @ np.where(empty, 0.0, cell.mean).ravel()).reshape(empty.shape)
         none = np.isnan(scatter.error2).reshape(empty.shape)
-        borrow = csr_array((empty.size, empty.size)) if not (none & ~empty).any() else None
-        if borrow is None and not none.all():
+        neighbors = csr_array((empty.size, empty.size)) if not (none & ~empty).any() else None
+        if neighbors is None and not none.all():
             lacking = diags_array((none & ~empty).ravel().astype(float), format="csr")
-            borrow = lacking @ filling_matrix(none, *centres)
+            neighbors = lacking @ filling_matrix(none, *centres)
         return cls(
-            SurfaceDerivatives(sides, delta, shown.moments[HOME].weight), scatter, fill, borrow
+            SurfaceDerivatives(sides, delta, shown.moments[HOME].weight), scatter, fill, neighbors
         )
 
     def blocks(self) -> list[slice]:
@@ -343,19 +343,19 @@ class SurfaceErrors:
         return [slice(a, min(a + step, m0)) for a in range(0, m0, step)]
 
     @cached_property
-    def borrowed_errors(self) -> Any:
+    def neighbor_errors(self) -> Any:
         """The squared errors of cells without a variance, as a sparse matrix (cell, cell whose variance it uses)."""
         from scipy.sparse import diags_array
 
         size = self.scatter.size
         variance = np.nan_to_num(self.scatter.error2) * size
-        return diags_array(1 / size) @ self.borrow @ diags_array(variance)
+        return diags_array(1 / size) @ self.neighbors @ diags_array(variance)
 
     def variances(self) -> tuple[Floats, Floats, Floats]:
         """Return variance, degrees of freedom, and sums of squared slopes by cells, each of shape (m0, m1)."""
         shape = self.slopes.sides[0].n_nodes, self.slopes.sides[1].n_nodes
         out = np.zeros((3, *shape))
-        if self.borrow is None:
+        if self.neighbors is None:
             out[:2] = np.nan
             return out[0], out[1], out[2]
         for nodes in self.blocks():
@@ -381,23 +381,23 @@ class SurfaceErrors:
         drift = np.einsum("nhq,hq->nh", part, s.off)
         shared = ((2 * drift + by_home) * by_home) @ (s.weight * s.ratio)
         squares = np.square(by_cell)
-        borrowed_errors = (
-            squares @ self.borrowed_errors if self.borrowed_errors.nnz else np.zeros((len(own), 1))
+        neighbor_errors = (
+            squares @ self.neighbor_errors if self.neighbor_errors.nnz else np.zeros((len(own), 1))
         )
-        variance = np.maximum(own.sum(axis=1) + shared + borrowed_errors.sum(axis=1), 0.0)
-        df = self._df(variance, own, shared, borrowed_errors)
+        variance = np.maximum(own.sum(axis=1) + shared + neighbor_errors.sum(axis=1), 0.0)
+        df = self._df(variance, own, shared, neighbor_errors)
         return np.stack([variance, df, squares.sum(axis=1)]).reshape(3, *shape)
 
-    def _df(self, variance: Floats, own: Floats, shared: Floats, borrowed_errors: Floats) -> Floats:
+    def _df(self, variance: Floats, own: Floats, shared: Floats, neighbor_errors: Floats) -> Floats:
         """Return Satterthwaite's degrees of freedom."""
         s = self.scatter
         degrees = np.maximum(s.effective - 1.0, 1.0)
         rows = s.weight.sum() if s.kind == "frequency" else s.weight.sum() ** 2 / s.weight2.sum()
         # If homes are cells, a variance used for other cells is fully correlated with the cell's own part.
-        if len(s.cells) == 1 and borrowed_errors.shape == own.shape:
-            squares = ((own + borrowed_errors) ** 2 / degrees).sum(axis=1)
+        if len(s.cells) == 1 and neighbor_errors.shape == own.shape:
+            squares = ((own + neighbor_errors) ** 2 / degrees).sum(axis=1)
         else:
-            squares = (own**2 / degrees).sum(axis=1) + borrowed_errors.sum(axis=1) ** 2
+            squares = (own**2 / degrees).sum(axis=1) + neighbor_errors.sum(axis=1) ** 2
         squares += shared**2 / max(rows - 1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = variance**2 / squares
@@ -762,8 +762,8 @@ def deviations(found: SurfaceErrors, draws: int, rng: np.random.Generator) -> Fl
         there = np.flatnonzero(cells >= 0)
         _add(cell, cells[there], sums[:, there, i])
     cell *= s.scale
-    borrowed = np.sqrt(np.asarray(found.borrowed_errors.sum(axis=1)).ravel())
-    cell += borrowed * rng.standard_normal(cell.shape)
+    neighbor_std = np.sqrt(np.asarray(found.neighbor_errors.sum(axis=1)).ravel())
+    cell += neighbor_std * rng.standard_normal(cell.shape)
     delta = (cell @ found.fill.T).reshape(draws, *slopes.delta.shape)
     first, second, level = slopes.by_homes
     moved = second_order(delta, slopes.weight, slopes.sides)
