@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Bools: TypeAlias = NDArray[np.bool_]
+Values: TypeAlias = NDArray[np.generic]
+"""Values of a column in the user's own type: numbers, text, times or objects."""
+TableLike: TypeAlias = "NDArray[np.generic] | IntoDataFrame"
+"""X: an array, or a data frame of any library that narwhals reads."""
+Level: TypeAlias = Hashable
+"""A level of a categorical feature as it stands in X; None for missing values."""
+OutputLabel: TypeAlias = Hashable
+"""The label of one of a quantity's outputs, such as a class; None if the quantity has one output."""
+ResultKey: TypeAlias = str | tuple[str, str]
+"""The name of a feature, or the names of a pair."""
 Center: TypeAlias = Literal["mean", "start"] | None
 Side: TypeAlias = Literal["left", "right"]
+JsonValue: TypeAlias = (
+    "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"
+)
+"""A value that `json` can write."""
 Json: TypeAlias = dict[str, Any]
 """A dictionary that `json` can write. File headers and provenances store such dictionaries."""

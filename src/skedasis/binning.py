@@ -30,7 +30,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json, Side
 from skedasis.data.column_stats import Column
 from skedasis.data.times import given_times
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error, warn_caller
+from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.segmentation import (
@@ -129,7 +129,7 @@ class VarianceOptions:
 def check_positive(what: str, k: Any) -> None:
     """Raise if a number of bins is not a positive integer."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise DataError(format_error(what, repr(k), "an integer of at least 1", "Use 20"))
+        raise DataError(what, repr(k), "an integer of at least 1", "Use 20")
 
 
 def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
@@ -241,23 +241,19 @@ class Edges(Binning):
         steps = np.diff(edges)
         if len(edges) < 2 or not np.isfinite(edges).all() or not (steps > 0).all():
             raise DataError(
-                format_error(
-                    "Edges",
-                    f"{self.edges!r}"[:80],
-                    "two or more increasing, finite numbers",
-                    "Sort the edges and remove duplicates",
-                )
+                "Edges",
+                f"{self.edges!r}"[:80],
+                "two or more increasing, finite numbers",
+                "Sort the edges and remove duplicates",
             )
 
     def _check_side(self) -> None:
         if self.closed not in ("left", "right", None):
             raise DataError(
-                format_error(
-                    "Edges(closed=)",
-                    repr(self.closed),
-                    "'left' or 'right'",
-                    "Use one of these, or leave closed out for the method's default",
-                )
+                "Edges(closed=)",
+                repr(self.closed),
+                "'left' or 'right'",
+                "Use one of these, or leave closed out for the method's default",
             )
 
     def describe(self) -> Json:
@@ -274,12 +270,10 @@ class Edges(Binning):
             return _snapped_cells(column, edges, self.closed or "left")
         if not all(isinstance(z, float) for z in self.edges):
             raise DataError(
-                format_error(
-                    what,
-                    repr(self.edges[0]),
-                    "numbers, because the feature is numeric",
-                    "Give the edges as numbers",
-                )
+                what,
+                repr(self.edges[0]),
+                "numbers, because the feature is numeric",
+                "Give the edges as numbers",
             )
         return _snapped_cells(column, np.array(self.edges), self.closed or "left")
 
@@ -302,18 +296,14 @@ class AutomaticBinning(Binning):
         check_positive(f"{name}(max_bins)", self.max_bins)
         if not 0 <= self.alpha <= 1:
             raise DataError(
-                format_error(
-                    f"{name}(alpha)", repr(self.alpha), "a discount between 0 and 1", "Use 0.2"
-                )
+                f"{name}(alpha)", repr(self.alpha), "a discount between 0 and 1", "Use 0.2"
             )
         if self.min_points is not None and not self.min_points >= 1:
             raise DataError(
-                format_error(
-                    f"{name}(min_points)",
-                    repr(self.min_points),
-                    "a number of at least 1",
-                    "Use None for the default of a twentieth of the rows",
-                )
+                f"{name}(min_points)",
+                repr(self.min_points),
+                "a number of at least 1",
+                "Use None for the default of a twentieth of the rows",
             )
 
     def candidates(self, column: Column) -> Cells:
@@ -510,12 +500,10 @@ class Optimal(AutomaticBinning):
         ):
             if value not in known:
                 raise DataError(
-                    format_error(
-                        f"Optimal({name})",
-                        repr(value),
-                        " | ".join(map(repr, known)),
-                        "Use one of these values",
-                    )
+                    f"Optimal({name})",
+                    repr(value),
+                    " | ".join(map(repr, known)),
+                    "Use one of these values",
                 )
 
     @property
@@ -631,12 +619,10 @@ class Optimal(AutomaticBinning):
 
 def _unknown_jumps(column: Column) -> UnsupportedError:
     return UnsupportedError(
-        format_error(
-            f"Optimal(grid='jumps') of {column.feature.name!r}",
-            "a quantity whose jumps are not known",
-            "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost)",
-            "Use grid='uniform'",
-        )
+        f"Optimal(grid='jumps') of {column.feature.name!r}",
+        "a quantity whose jumps are not known",
+        "RHALE of a tree model that is evaluated from its structure (scikit-learn, LightGBM, XGBoost)",
+        "Use grid='uniform'",
     )
 
 
@@ -652,12 +638,10 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
     if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
         return whole(int(bins))
     raise DataError(
-        format_error(
-            "bins",
-            repr(bins)[:60],
-            "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
-            "Use for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
-        )
+        "bins",
+        repr(bins)[:60],
+        "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
+        "Use for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
     )
 
 

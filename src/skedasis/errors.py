@@ -8,17 +8,32 @@ from __future__ import annotations
 
 import sys
 import warnings
+from typing import overload
 
 
-class DataError(ValueError):
+class _DescribedError(Exception):
+    """Base of the errors. Arguments: a finished message, or the four parts of one (see `format_error`)."""
+
+    @overload
+    def __init__(self, message: str, /) -> None: ...
+
+    @overload
+    def __init__(self, what: str, got: str, expected: str, fix: str, /) -> None: ...
+
+    def __init__(self, what: str, *rest: str) -> None:
+        # The message is the only argument that is kept, so that errors can be pickled.
+        super().__init__(format_error(what, *rest) if rest else what)
+
+
+class DataError(_DescribedError, ValueError):
     """The data or an argument is invalid."""
 
 
-class ModelOutputError(ValueError):
+class ModelOutputError(_DescribedError, ValueError):
     """The model or its slope function returned an invalid response, such as a wrong shape, dtype or NaN."""
 
 
-class UnsupportedError(TypeError):
+class UnsupportedError(_DescribedError, TypeError):
     """The request is not supported for this kind of model, feature or result."""
 
 

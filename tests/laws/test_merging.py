@@ -58,7 +58,7 @@ class Parts:
     def read(self, local):
         """Return the values and scores that are computed from moments, without any row."""
         task = self.job.tasks[0]
-        abouts = tuple(_about(self.job.quantity, self.job.source, c) for c in task.columns)
+        abouts = tuple(_about(self.job.quantity, self.job.dataset, c) for c in task.columns)
         about = abouts[0] if len(abouts) == 1 else abouts
         local.kept = {}
         plan = self.job.plans[None, task.key]

@@ -20,7 +20,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import argsort_values, coded_objects, dense_codes
 from skedasis.data.features import Feature
 from skedasis.engine import run
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 # --- encoding of columns for random forests -------------------------------------------------------
 
@@ -59,12 +59,12 @@ class Coded:
     total: int
 
 
-def coded(source: Dataset, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
+def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed: int) -> Coded:
     """Encode the rows of a data set for random forests.
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
         With labels.
     features : sequence of Feature
         From `skedasis.data.categories.apply_groups`.
@@ -77,20 +77,22 @@ def coded(source: Dataset, features: Sequence[Feature], rows: int | None, seed: 
     DataError
         For a declared order of levels that lacks a level, and for labels whose equality cannot be decided.
     """
-    sample = source.order[_sample(len(source), rows, seed)]  # independent of the order of the rows
-    table_rows = sample if source.row_id is None else source.row_id[sample]
-    columns = [_column(source, f, table_rows) for f in source.features]
+    sample = dataset.order[
+        _sample(len(dataset), rows, seed)
+    ]  # independent of the order of the rows
+    table_rows = sample if dataset.row_id is None else dataset.row_id[sample]
+    columns = [_column(dataset, f, table_rows) for f in dataset.features]
     owner = np.zeros(len(columns), dtype=np.int64)
     for k, feature in enumerate(features):
         owner[list(feature.columns)] = k
-    weights = np.ones(len(sample)) if source.weights is None else source.weights[sample]
+    weights = np.ones(len(sample)) if dataset.weights is None else dataset.weights[sample]
     targets = tuple(_target([columns[j] for j in f.columns], weights) for f in features)
     inputs = np.stack([c.codes for c in columns], axis=1).astype(float)
     # So far below all codes that the midpoint of a split separates missing values only.
     inputs[inputs < 0] = -len(sample)
-    codes, values = coded_objects(np.asarray(source.y)[sample].tolist(), "y")
+    codes, values = coded_objects(np.asarray(dataset.y)[sample].tolist(), "y")
     label = _ranks(codes, values).astype(float)
-    return Coded(tuple(features), inputs, owner, targets, label, weights, len(source))
+    return Coded(tuple(features), inputs, owner, targets, label, weights, len(dataset))
 
 
 def _sample(n: int, rows: int | None, seed: int) -> Ints:
@@ -119,19 +121,19 @@ class _Column:
     binary: bool
 
 
-def _column(source: Dataset, feature: Feature, rows: Ints) -> _Column:
+def _column(dataset: Dataset, feature: Feature, rows: Ints) -> _Column:
     """Read one column."""
     j = feature.position
     x = None
     if not feature.categorical:
         try:
-            x = source.table.column(j, rows)
+            x = dataset.table.column(j, rows)
         except (ValueError, TypeError):  # declared as numeric, but not convertible to numbers
             x = None
     if x is not None:
         codes, _ = dense_codes(x, ~np.isnan(x))
         return _Column(codes, np.where(np.isfinite(x), x, np.nan), bool(np.isin(x, (0, 1)).all()))
-    codes, values = source.table.coded(j, rows)
+    codes, values = dataset.table.coded(j, rows)
     ordered = ordered_levels(feature, codes, values)
     binary = set(values) <= {0, 1} and not (codes < 0).any()
     if feature.kind == "nominal" and not binary:
@@ -438,10 +440,8 @@ def check_rows(rows: Any) -> None:
     whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
     if rows is not None and (not whole or rows < LEAST_ROWS):
         raise DataError(
-            format_error(
-                "diagnose(dependence_rows)",
-                repr(rows),
-                f"an integer of at least {LEAST_ROWS}, or None for all rows",
-                "Pass for example 2000",
-            )
+            "diagnose(dependence_rows)",
+            repr(rows),
+            f"an integer of at least {LEAST_ROWS}, or None for all rows",
+            "Pass for example 2000",
         )

@@ -19,7 +19,7 @@ from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.explain import explain
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.permutation import LEAST_ROWS, PFI
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
@@ -177,10 +177,10 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     _check(n_repeats, confidence_level, y)
     quantity = _both(model)
     seed = as_seed("diagnose(random_state)", random_state)
-    source = as_dataset(X, y, sample_weight, schema, row_id)
-    features = source.features if groups is None else apply_groups(source, groups)
+    dataset = as_dataset(X, y, sample_weight, schema, row_id)
+    features = dataset.features if groups is None else apply_groups(dataset, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
-    data = coded(source, features, dependence_rows, seed) if dependence else None
+    data = coded(dataset, features, dependence_rows, seed) if dependence else None
     options: Json = {"y": y, "sample_weight": sample_weight, "weight_kind": weight_kind}
     options |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
     options |= {"memory": memory, "keep": keep, "n_jobs": n_jobs, "progress": progress}
@@ -193,7 +193,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     )
     _check_intervals(importances["likelihood"])
     links = _dependence(data, len(features), seed, n_jobs, progress)
-    record: Json = {"source_rows": len(source), "seconds": time.perf_counter() - started}
+    record: Json = {"source_rows": len(dataset), "seconds": time.perf_counter() - started}
     return _diagnosis(importances, links, confidence_level, record)
 
 
@@ -210,12 +210,10 @@ def _both(model: Any) -> MultiOutput:
     """Return both quantities of a model, computed from the same predictions."""
     if isinstance(model, Quantity):
         raise DataError(
-            format_error(
-                "diagnose(model)",
-                f"a quantity ({model.name})",
-                "the model itself",
-                "Pass the model: diagnose derives its entropy and its likelihood",
-            )
+            "diagnose(model)",
+            f"a quantity ({model.name})",
+            "the model itself",
+            "Pass the model: diagnose derives its entropy and its likelihood",
         )
     likelihood = nll(model)
     both: dict[Any, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
@@ -227,18 +225,14 @@ def _check(n_repeats: Any, confidence_level: Any, y: Any) -> None:
     whole = isinstance(n_repeats, (int, np.integer)) and not isinstance(n_repeats, bool)
     if not whole or n_repeats < LEAST_REPEATS:
         raise DataError(
-            format_error(
-                "diagnose(n_repeats)",
-                repr(n_repeats),
-                f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
-                "Pass for example n_repeats=10",
-            )
+            "diagnose(n_repeats)",
+            repr(n_repeats),
+            f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
+            "Pass for example n_repeats=10",
         )
     check_confidence_level("diagnose(confidence_level)", confidence_level)
     if y is None:
-        raise DataError(
-            format_error("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
-        )
+        raise DataError("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
 
 
 def _check_intervals(likelihood: Importance) -> None:
@@ -251,7 +245,7 @@ def _check_intervals(likelihood: Importance) -> None:
         repeats = likelihood.values.shape[1]
         got = f"{repeats} repeats of {likelihood.rows:,} rows that are too similar for an interval"
         expected, fix = "rows and repeats with a standard error", "Use more repeats or rows"
-    raise DataError(format_error("diagnose", got, expected, fix))
+    raise DataError("diagnose", got, expected, fix)
 
 
 def _diagnosis(

@@ -24,7 +24,7 @@ from skedasis.data.features import Feature, find_feature
 from skedasis.engine.explain import explain
 from skedasis.engine.run import Progress
 from skedasis.engine.select import as_method
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
@@ -229,9 +229,9 @@ def null_distribution(
     started = time.perf_counter()
     seed = as_seed("null_distribution(random_state)", random_state)
     _check(n_repeats, how, options)
-    source = as_dataset(X, None, options.get("sample_weight"), options.get("schema"))
+    dataset = as_dataset(X, None, options.get("sample_weight"), options.get("schema"))
     _check_labels(y, len(X))
-    selected = _columns(source.features, columns)
+    selected = _columns(dataset.features, columns)
     learn = _learner(fit, options.get("sample_weight"))
     requested = as_method(method)
     methods = {f.name: _method_for(requested, f) for f in selected}
@@ -287,7 +287,7 @@ def _fitted(learn: Fit, X: Any, y: Any) -> Any:
     model = learn(X, y)
     if model is None:
         fix = "Return the fitted model from fit(X, y)"
-        raise DataError(format_error("null_distribution(fit)", "None", "a fitted model", fix))
+        raise DataError("null_distribution(fit)", "None", "a fitted model", fix)
     return model
 
 
@@ -297,7 +297,7 @@ def _effects(model: Any, X: Any, features: list[Any], keywords: Mapping[str, Any
     if not isinstance(effects, Effects):
         got = f"a result of type {type(effects).__name__}"
         fix = "Return one quantity, such as sd.probability(model, class_=...), and use an ALE"
-        raise UnsupportedError(format_error("null_distribution", got, "effects of one output", fix))
+        raise UnsupportedError("null_distribution", got, "effects of one output", fix)
     return effects
 
 
@@ -330,9 +330,7 @@ def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
     if how == "added" and not any(np.any(d) for d in draws.values()):
         fix = "Use how='replaced', because a pipeline that selects columns by name drops added ones"
         expected = "models that use them"
-        raise DataError(
-            format_error("null_distribution", "models that use no added column", expected, fix)
-        )
+        raise DataError("null_distribution", "models that use no added column", expected, fix)
 
 
 def _learner(fit: Any, weights: Any) -> Fit:
@@ -342,7 +340,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
         if isinstance(fit, type):
             got, fix = f"the class {fit.__name__}", f"Pass an instance: {fit.__name__}()"
         expected = "an estimator, or a callable fit(X, y) that returns a model"
-        raise DataError(format_error("null_distribution(fit)", got, expected, fix))
+        raise DataError("null_distribution(fit)", got, expected, fix)
     if not hasattr(fit, "fit"):
         return fit
     estimator: Any = fit
@@ -352,7 +350,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
             got = f"{type(estimator).__name__}, whose fit has no parameter sample_weight"
             fix = "Pass a callable fit(X, y) that applies the weights"
             expected = "an estimator with sample_weight"
-            raise DataError(format_error("null_distribution(sample_weight)", got, expected, fix))
+            raise DataError("null_distribution(sample_weight)", got, expected, fix)
         extra["sample_weight"] = np.asarray(weights, dtype=float)
 
     def learn(X: Any, y: Any) -> Any:
@@ -379,25 +377,19 @@ def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
     whole = isinstance(n_repeats, Integral) and not isinstance(n_repeats, (bool, np.bool_))
     if not whole or n_repeats < 1:
         got, fix = repr(n_repeats), "Pass for example 100"
-        raise DataError(
-            format_error("null_distribution(n_repeats)", got, "an integer of at least 1", fix)
-        )
+        raise DataError("null_distribution(n_repeats)", got, "an integer of at least 1", fix)
     if how not in ("replaced", "added"):
         known = "'replaced' or 'added'"
-        raise DataError(
-            format_error("null_distribution(how)", repr(how), known, "Pass one of these")
-        )
+        raise DataError("null_distribution(how)", repr(how), known, "Pass one of these")
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
-            raise UnsupportedError(
-                format_error("null_distribution", got, expected, f"Remove {name}")
-            )
+            raise UnsupportedError("null_distribution", got, expected, f"Remove {name}")
     if "features" in options or "y" in options:
         name = "features" if "features" in options else "y"
         fix = "Select columns by columns=" if name == "features" else "Pass y only once"
         expected = "options of explain except features and y"
-        raise DataError(format_error("null_distribution", f"the option {name}", expected, fix))
+        raise DataError("null_distribution", f"the option {name}", expected, fix)
 
 
 def _check_labels(y: Any, rows: int) -> None:
@@ -405,9 +397,7 @@ def _check_labels(y: Any, rows: int) -> None:
     if length != rows:
         got = f"an object of type {type(y).__name__}" if length is None else f"length {length}"
         fix = "Pass the labels of the same rows as X"
-        raise DataError(
-            format_error("null_distribution(y)", got, f"length {rows} (one per row)", fix)
-        )
+        raise DataError("null_distribution(y)", got, f"length {rows} (one per row)", fix)
 
 
 def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
@@ -417,7 +407,5 @@ def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
     positions = [find_feature(features, c) for c in (columns if several else [columns])]
     if not positions:
         fix = "Pass None for all columns"
-        raise DataError(
-            format_error("null_distribution(columns)", "an empty list", "at least one column", fix)
-        )
+        raise DataError("null_distribution(columns)", "an empty list", "at least one column", fix)
     return [features[k] for k in dict.fromkeys(positions)]

@@ -19,7 +19,7 @@ from rich.table import Table as Lines
 from skedasis.cli import completion, explain, options, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Screen, check_out
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.cli.output import Terminal
@@ -177,7 +177,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
     if opts.name is None:
         if opts.out is not None:
             fix = "Run skedasis datasets NAME -o FILE"
-            raise DataError(format_error("NAME", "none", "the name of a data set", fix))
+            raise DataError("NAME", "none", "the name of a data set", fix)
         return _listed(terminal)
     check_out(opts.out, (), (".csv",))
     found = _loaded(opts.name, opts.sample, opts.random_state)
@@ -221,7 +221,7 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
     if name not in known:
         near = difflib.get_close_matches(name, known, 1, 0.4)
         fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
-        raise DataError(format_error("NAME", repr(name), f"one of {', '.join(known)}", fix))
+        raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
     if name in datasets.SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
     found: Any = real.load_diabetes() if name == "diabetes" else real.load(name)

@@ -26,7 +26,7 @@ from skedasis.cli.options import (
     TrustOptions,
 )
 from skedasis.cli.output import Out
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 if TYPE_CHECKING:
     from skedasis.cli.inputs import Columns
@@ -154,10 +154,10 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
     """
     if not named:
         fix = "Run skedasis effect MODEL DATA FEATURE"
-        raise DataError(format_error("FEATURE", "none", "a column to explain", fix))
+        raise DataError("FEATURE", "none", "a column to explain", fix)
     if opts.with_ is not None and len(named) > 1:
         got = f"{len(named)} features"
-        raise DataError(format_error("--with", got, "1 feature", "Explain one pair at a time"))
+        raise DataError("--with", got, "1 feature", "Explain one pair at a time")
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
 
 
@@ -294,9 +294,7 @@ class ImportanceSettings:
         if self.quantity is not None and self.quantity not in IMPORTANCES:
             known = ", ".join(IMPORTANCES)
             raise DataError(
-                format_error(
-                    "--quantity", repr(self.quantity), f"one of {known}", "Choose one of these"
-                )
+                "--quantity", repr(self.quantity), f"one of {known}", "Choose one of these"
             )
         if self.class_ is not None and self.quantity != "prediction":
             self._refuse("--class", "prediction", "Add --quantity prediction, or leave --class out")
@@ -313,7 +311,7 @@ class ImportanceSettings:
 
     def _refuse(self, option: str, expected: str, fix: str) -> None:
         got = "no --quantity" if self.quantity is None else f"--quantity {self.quantity}"
-        raise DataError(format_error(option, got, f"--quantity {expected}", fix))
+        raise DataError(option, got, f"--quantity {expected}", fix)
 
     @property
     def method(self) -> Any:
@@ -389,12 +387,10 @@ def _resolve(
         settings = replace(settings, loss=_usual_loss(model, labels))
     if settings.quantity in _NEEDS_LABELS and labels is None:
         raise DataError(
-            format_error(
-                "--target",
-                f"none, for --quantity {settings.quantity}",
-                "the column of the labels",
-                "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
-            )
+            "--target",
+            f"none, for --quantity {settings.quantity}",
+            "the column of the labels",
+            "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
         )
     return settings
 

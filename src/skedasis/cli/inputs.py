@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
 from skedasis.data.readers import read_table
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 if TYPE_CHECKING:
     from skedasis.cli.output import Terminal
@@ -66,9 +66,7 @@ def listed(names: str | None, option: str) -> list[str]:
     found = [n.strip() for n in next(csv.reader([names], skipinitialspace=True), [])]
     if not found or not all(found):
         raise DataError(
-            format_error(
-                option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town"
-            )
+            option, repr(names), "COLUMN,COLUMN", f"Write for example {option} age,town"
         )
     return found
 
@@ -88,7 +86,7 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
             table.place(name, option)
     if opts.target is not None and opts.target == opts.sample_weight:
         got, fix = f"{opts.sample_weight!r}, which is also the --target", "Choose another column"
-        raise DataError(format_error("--sample-weight", got, "another column than --target", fix))
+        raise DataError("--sample-weight", got, "another column than --target", fix)
     return table
 
 
@@ -170,12 +168,10 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
     if ":" not in spec:
         rows = path.suffix.lower() in DATA
         raise DataError(
-            format_error(
-                "--model",
-                f"{spec!r}, a data file" if rows else repr(spec),
-                f"MODULE:OBJECT, or a model file ({', '.join(SUFFIXES)})",
-                "Name the model first, then the data" if rows else "Write my_module:model",
-            )
+            "--model",
+            f"{spec!r}, a data file" if rows else repr(spec),
+            f"MODULE:OBJECT, or a model file ({', '.join(SUFFIXES)})",
+            "Name the model first, then the data" if rows else "Write my_module:model",
         )
     return _import(spec)
 
@@ -204,9 +200,7 @@ def named(specs: Sequence[str]) -> list[str]:
         names = list(specs)
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise DataError(
-            format_error("--model", f"{twice!r} twice", "different models", "Name each model once")
-        )
+        raise DataError("--model", f"{twice!r} twice", "different models", "Name each model once")
     return names
 
 
@@ -219,9 +213,7 @@ def _add_working_directory() -> None:
 def _import(spec: str) -> Any:
     module_name, _, path = spec.partition(":")
     if not (module_name and path):
-        raise DataError(
-            format_error("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
-        )
+        raise DataError("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
     if module_name.startswith("."):  # importlib would look for a package
         raise _leading_dot(spec, module_name, path)
     found, where = _import_module(spec, module_name), module_name
@@ -239,7 +231,7 @@ def _leading_dot(spec: str, module_name: str, path: str) -> DataError:
     else:
         plain = module_name.lstrip("./").removesuffix(".py").replace("/", ".") or "my_module"
         fix = f"Write the module's name without a leading dot: {plain}:{path}"
-    return DataError(format_error("--model", repr(spec), "MODULE:OBJECT", fix))
+    return DataError("--model", repr(spec), "MODULE:OBJECT", fix)
 
 
 def _import_module(spec: str, module_name: str) -> Any:
@@ -256,15 +248,13 @@ def _import_module(spec: str, module_name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise DataError(
-                format_error(
-                    f"--model {spec}",
-                    f"a module that needs {error.name!r}, which is not installed",
-                    "a module that can be imported",
-                    f"Install it: pip install {error.name}",
-                )
+                f"--model {spec}",
+                f"a module that needs {error.name!r}, which is not installed",
+                "a module that can be imported",
+                f"Install it: pip install {error.name}",
             ) from error
         got, fix = f"no module {error.name!r}", f"Run the command in the folder of {error.name}.py"
-        raise DataError(format_error("--model", got, "a module", fix)) from error
+        raise DataError("--model", got, "a module", fix) from error
     except (DataError, ModelOutputError, UnsupportedError, OSError):
         raise  # their messages say what to do
     except (Exception, SystemExit) as error:
@@ -272,7 +262,7 @@ def _import_module(spec: str, module_name: str) -> Any:
         fix = "Correct the module; --debug shows the traceback"
         if isinstance(error, SystemExit):  # a script that calls sys.exit
             fix = 'Move the code that runs into: if __name__ == "__main__"'
-        raise DataError(format_error(f"--model {spec}", got, "a module", fix)) from error
+        raise DataError(f"--model {spec}", got, "a module", fix) from error
 
 
 def _missing_name(name: str, holder: Any, where: str) -> DataError:
@@ -284,7 +274,7 @@ def _missing_name(name: str, holder: Any, where: str) -> DataError:
     near = difflib.get_close_matches(name, public, 1)
     fix = f"Did you mean {near[0]!r}?" if near else "Check the name"
     expected = f"one of {_first_names(public)}" if public else "an object with this attribute"
-    return DataError(format_error("--model", f"no {name!r} in {where}", expected, fix))
+    return DataError("--model", f"no {name!r} in {where}", expected, fix)
 
 
 def features_of(table: FileTable, model: Any, excluded: Sequence[str] = ()) -> FileTable:
@@ -317,12 +307,10 @@ def features_of(table: FileTable, model: Any, excluded: Sequence[str] = ()) -> F
     wanted = _width(model)
     if wanted is not None and wanted != len(left.names):
         raise DataError(
-            format_error(
-                "the columns",
-                f"{len(left.names)} without target, weights and ignored columns ({_first_names(left.names)})",
-                f"{wanted}, as many as the model takes",
-                "Exclude columns that are not features with --ignore COLUMN, or save the model with column names",
-            )
+            "the columns",
+            f"{len(left.names)} without target, weights and ignored columns ({_first_names(left.names)})",
+            f"{wanted}, as many as the model takes",
+            "Exclude columns that are not features with --ignore COLUMN, or save the model with column names",
         )
     return left
 
@@ -375,9 +363,7 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
     left = int(missing.sum())
     if left == len(table):
         raise DataError(
-            format_error(
-                "--target", f"{target!r} without any value", "labels", "Choose another column"
-            )
+            "--target", f"{target!r} without any value", "labels", "Choose another column"
         )
     return (table.take(np.flatnonzero(~missing)) if left else table), left
 
@@ -400,9 +386,7 @@ def output_of(class_: str) -> int | str:
         return class_
     if not class_.isdecimal():
         got = f"{class_!r}, for a model without class names"
-        raise DataError(
-            format_error("--class", got, "the number of an output, or all", "Count from 0")
-        )
+        raise DataError("--class", got, "the number of an output, or all", "Count from 0")
     return int(class_)
 
 
@@ -462,19 +446,15 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
         kind = "loss" if loss is not None else None if class_ is None else "probability"
     elif kind not in QUANTITIES:
         got, fix = repr(kind), "Choose one of these"
-        raise DataError(format_error("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix))
+        raise DataError("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix)
     if loss is not None and kind != "loss":
-        raise DataError(
-            format_error("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
-        )
+        raise DataError("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
     if class_ is not None and kind not in ("probability", "logit"):
         raise DataError(
-            format_error(
-                "--class",
-                f"--quantity {kind}",
-                "--quantity probability or logit",
-                "Leave one of them out",
-            )
+            "--class",
+            f"--quantity {kind}",
+            "--quantity probability or logit",
+            "Leave one of them out",
         )
     return kind
 
@@ -501,7 +481,7 @@ def check_labels(
         return False
     if target is None:
         got, fix = f"none, for --quantity {kind}", "Add --target COLUMN, or choose another quantity"
-        raise DataError(format_error("--target", got, "the column of the labels", fix))
+        raise DataError("--target", got, "the column of the labels", fix)
     return True
 
 
@@ -541,8 +521,8 @@ class Columns:
         from skedasis.data.dataset import as_dataset
         from skedasis.engine.select import FeatureSelection
 
-        source = as_dataset(self.table.data, None, None, self.schema)
-        return FeatureSelection(source, wanted, self.groups).asked[0]
+        dataset = as_dataset(self.table.data, None, None, self.schema)
+        return FeatureSelection(dataset, wanted, self.groups).asked[0]
 
 
 def parse_columns(
@@ -564,7 +544,7 @@ def parse_columns(
         name, columns = _group(text)
         if name in groups:
             fix = "Give each group a name of its own"
-            raise DataError(format_error("--group", f"{name!r} twice", "different names", fix))
+            raise DataError("--group", f"{name!r} twice", "different names", fix)
         groups[name] = [table.place(column, "--group") for column in columns]
     return Columns(table, schema or None, groups or None)
 
@@ -581,7 +561,7 @@ def _group(text: str) -> tuple[str, list[str]]:
     columns = [c.strip() for c in next(csv.reader([rest], skipinitialspace=True), [])]
     if not (name.strip() and sign and columns and all(columns)):
         fix = "Write --group district=district_a,district_b"
-        raise DataError(format_error("--group", repr(text), "NAME=COLUMN,COLUMN", fix))
+        raise DataError("--group", repr(text), "NAME=COLUMN,COLUMN", fix)
     return name.strip(), columns
 
 

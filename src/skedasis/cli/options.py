@@ -21,7 +21,7 @@ import typer
 from skedasis.cli import completion
 from skedasis.cli.output import Terminal
 from skedasis.cli.runtime import Command
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -329,11 +329,9 @@ def needed(specs: list[str], data: str | None, command: str) -> str:
     """
     form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
     if not specs:
-        raise DataError(
-            format_error("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
-        )
+        raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
     if data is None:
-        raise DataError(format_error("DATA", "none", "a data file", f"Run {form}"))
+        raise DataError("DATA", "none", "a data file", f"Run {form}")
     return data
 
 

@@ -27,7 +27,7 @@ from rich.measure import Measurement
 from rich.table import Table as Lines
 from rich.text import Text
 
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance, ImportanceRank
@@ -430,17 +430,17 @@ def check_out(
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
         got, expected = repr(str(out)), f"a name that ends in {known}"
-        raise DataError(format_error("--out", got, expected, "Choose another name"))
+        raise DataError("--out", got, expected, "Choose another name")
     if out.is_dir():
         got = f"the folder {str(out)!r}"
-        raise DataError(format_error("--out", got, "a file", "Choose a file in this folder"))
+        raise DataError("--out", got, "a file", "Choose a file in this folder")
     there = next((p for p in out.parents if p.exists()), Path())
     if not there.is_dir():
         got = f"{str(out)!r}, but {str(there)!r} is a file"
-        raise DataError(format_error("--out", got, "a file in a folder", "Choose another folder"))
+        raise DataError("--out", got, "a file in a folder", "Choose another folder")
     if not os.access(there, os.W_OK):
         got = f"{str(out)!r}, in a folder without write permission"
-        raise DataError(format_error("--out", got, "a writable folder", "Choose another folder"))
+        raise DataError("--out", got, "a writable folder", "Choose another folder")
     _check_not_input(out, inputs)
 
 
@@ -454,7 +454,7 @@ def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
     for name in inputs:
         if out.exists() and Path(name).exists() and out.samefile(name):
             got = f"{str(out)!r}, which is an input file"
-            raise DataError(format_error("--out", got, "another file", "Choose another name"))
+            raise DataError("--out", got, "another file", "Choose another name")
 
 
 def paths_of(out: Path, labels: list[Any]) -> list[Path]:

@@ -32,7 +32,7 @@ from skedasis.data.factorize import (
     to_python,
 )
 from skedasis.data.features import Feature, find_feature
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.data.dataset import Dataset
@@ -174,7 +174,7 @@ class LevelColumn:
     levels : Levels
         In the declared order, else ascending; the level of missing values is last.
     codes : ndarray of int, shape (n,)
-        Index into `levels` for each row of the source; -1 for excluded rows.
+        Index into `levels` for each row of the dataset; -1 for excluded rows.
     weights : ndarray of float, shape (n,), optional
         None for 1 each.
     count : ndarray of int, shape (L,)
@@ -186,7 +186,7 @@ class LevelColumn:
         one.
     n_other : int
         Number of rows whose level is not among the `top` ones.
-    source : Dataset
+    dataset : Dataset
         The data set of the rows.
     """
 
@@ -198,7 +198,7 @@ class LevelColumn:
     weight: Floats
     missing: int
     n_other: int
-    source: Dataset = field(repr=False)
+    dataset: Dataset = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -229,41 +229,41 @@ class LevelColumn:
         -----
         No model rows; see `skedasis.data.category_order.level_distances` for the time.
         """
-        chosen = self.source.features if others is None else others
+        chosen = self.dataset.features if others is None else others
         own = set(self.feature.columns)
         features = [f for f in chosen if not own & set(f.columns)]
-        parts = _others(self.source, features)
+        parts = _others(self.dataset, features)
         return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
 
 
-def _others(source: Dataset, features: Sequence[Feature]) -> Iterator[OtherFeature]:
+def _others(dataset: Dataset, features: Sequence[Feature]) -> Iterator[OtherFeature]:
     """Yield the features one at a time: as numbers if they have distances, else as codes."""
     for feature in features:
-        x = source.numbers(feature)
+        x = dataset.numbers(feature)
         if x is not None:
             if np.isfinite(x).any() and not np.isinf(x).any():
                 yield OtherFeature(x, None)
             continue
         if feature.members:
-            column = source.levels(feature, most=len(source) + 1)
+            column = dataset.levels(feature, most=len(dataset) + 1)
             yield OtherFeature(None, column.codes, len(column.levels))
             continue
         # Neither order nor labels are needed, and for an identifier they would take seconds.
-        codes = _unordered_codes(source, feature)
+        codes = _unordered_codes(dataset, feature)
         if codes is not None:
             yield OtherFeature(None, codes, int(codes.max()) + 1)
 
 
-def _unordered_codes(source: Dataset, feature: Feature) -> Ints | None:
+def _unordered_codes(dataset: Dataset, feature: Feature) -> Ints | None:
     """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
-    if feature.position not in source.code_cache:
-        codes, values = source.table.coded(feature.position, source.row_id)
+    if feature.position not in dataset.code_cache:
+        codes, values = dataset.table.coded(feature.position, dataset.row_id)
         if feature.kind == "nominal":
             codes = np.where(codes < 0, len(values), codes)
-        if not source.fits_cache(codes.nbytes):
+        if not dataset.fits_cache(codes.nbytes):
             return codes if values else None
-        source.code_cache[feature.position] = codes if values else None
-    return source.code_cache[feature.position]
+        dataset.code_cache[feature.position] = codes if values else None
+    return dataset.code_cache[feature.position]
 
 
 def ordered_levels(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
@@ -315,12 +315,10 @@ def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> No
     infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
     if infinite:
         raise DataError(
-            format_error(
-                f"feature {feature.name!r}",
-                f"{np.isin(codes, infinite).sum():,} infinite values",
-                "finite numbers (NaN where a value is missing)",
-                "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
-            )
+            f"feature {feature.name!r}",
+            f"{np.isin(codes, infinite).sum():,} infinite values",
+            "finite numbers (NaN where a value is missing)",
+            "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
         )
 
 
@@ -333,12 +331,10 @@ def _declared(feature: Feature, distinct: dict[Any, Any]) -> dict[Any, Any]:
     if duplicates or undeclared:
         some = ", ".join(repr(v) for v in undeclared[:5]) + (", …" if len(undeclared) > 5 else "")
         raise DataError(
-            format_error(
-                f"levels of feature {feature.name!r}",
-                f"{duplicates[0]!r} more than once" if duplicates else f"an order without {some}",
-                "each observed level once",
-                "List each level once" if duplicates else "Add the observed levels to the order",
-            )
+            f"levels of feature {feature.name!r}",
+            f"{duplicates[0]!r} more than once" if duplicates else f"an order without {some}",
+            "each observed level once",
+            "List each level once" if duplicates else "Add the observed levels to the order",
         )
     return {key: v for key, v in zip(keys, declared, strict=True) if key in distinct}
 
@@ -347,25 +343,25 @@ def check_level_count(feature: Feature, levels: int, most: int) -> None:
     """Raise if a feature has more than `most` levels, as identifiers have."""
     if levels > most:
         raise TooManyLevels(
-            format_error(
-                f"feature {feature.name!r}",
-                f"{levels:,} levels",
-                f"at most {most:,}",
-                "It may be an identifier. Leave it out, or keep only its most frequent levels: "
-                "sd.ALE(top_levels=50)",
-            )
+            f"feature {feature.name!r}",
+            f"{levels:,} levels",
+            f"at most {most:,}",
+            "It may be an identifier. Leave it out, or keep only its most frequent levels: "
+            "sd.ALE(top_levels=50)",
         )
 
 
-def level_column(source: Dataset, feature: Feature, seen: Observed, top: int | None) -> LevelColumn:
-    """Return the levels of a source's rows with their counts and weights.
+def level_column(
+    dataset: Dataset, feature: Feature, seen: Observed, top: int | None
+) -> LevelColumn:
+    """Return the levels of a dataset's rows with their counts and weights.
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     feature : Feature
     seen : Observed
-        Codes and values of the source's rows.
+        Codes and values of the dataset's rows.
     top : int, optional
         Keep only this many levels, those with the largest weight.
 
@@ -379,21 +375,19 @@ def level_column(source: Dataset, feature: Feature, seen: Observed, top: int | N
     missing = int(is_missing.sum())
     if missing == len(codes):
         raise DataError(
-            format_error(
-                f"feature {feature.name!r}",
-                "only missing values",
-                "at least one value that is not missing",
-                "Leave the feature out, or check how the column was read",
-            )
+            f"feature {feature.name!r}",
+            "only missing values",
+            "at least one value that is not missing",
+            "Leave the feature out, or check how the column was read",
         )
     if missing and feature.kind == "nominal":
         codes = np.where(is_missing, len(values), codes)
         values, labels = (*values, None), (*labels, _unused("missing", labels))
     rows = first_rows(codes, len(values))
-    rows = rows if source.row_id is None else source.row_id[rows]
+    rows = rows if dataset.row_id is None else dataset.row_id[rows]
     levels = Levels(values, labels, rows, seen.group)
-    count, weight = _sizes(codes, len(levels), source.weights)
-    whole = LevelColumn(feature, levels, codes, source.weights, count, weight, missing, 0, source)
+    count, weight = _sizes(codes, len(levels), dataset.weights)
+    whole = LevelColumn(feature, levels, codes, dataset.weights, count, weight, missing, 0, dataset)
     return whole if top is None or top >= len(levels) else _keep_top(whole, top)
 
 
@@ -430,12 +424,12 @@ _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def apply_groups(source: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, ...]:
+def apply_groups(dataset: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     groups : mapping of str to sequence
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
 
@@ -453,32 +447,30 @@ def apply_groups(source: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, .
     """
     if not isinstance(groups, Mapping):
         raise DataError(
-            format_error(
-                "groups",
-                f"{type(groups).__name__}",
-                "a mapping of names to columns",
-                'For example groups={"district": ["district_a", "district_b"]}',
-            )
+            "groups",
+            f"{type(groups).__name__}",
+            "a mapping of names to columns",
+            'For example groups={"district": ["district_a", "district_b"]}',
         )
     owner: dict[int, str] = {}
     group_at: dict[int, Feature] = {}
     for name, columns in groups.items():
-        positions = _positions(source.features, name, columns)
+        positions = _positions(dataset.features, name, columns)
         for j in positions:
-            _claim(owner, j, name, source.features[j].name)
-        group_at[min(positions)] = _group_feature(source.features, name, sorted(positions))
-    for j, feature in enumerate(source.features):
+            _claim(owner, j, name, dataset.features[j].name)
+        group_at[min(positions)] = _group_feature(dataset.features, name, sorted(positions))
+    for j, feature in enumerate(dataset.features):
         if feature.name in groups and owner.get(j) != feature.name:
             raise DataError(
-                format_error(
-                    f"groups[{feature.name!r}]",
-                    "the name of a column outside the group",
-                    "a name that no other column has",
-                    "Rename the group",
-                )
+                f"groups[{feature.name!r}]",
+                "the name of a column outside the group",
+                "a name that no other column has",
+                "Rename the group",
             )
     return tuple(
-        group_at.get(j, f) for j, f in enumerate(source.features) if j in group_at or j not in owner
+        group_at.get(j, f)
+        for j, f in enumerate(dataset.features)
+        if j in group_at or j not in owner
     )
 
 
@@ -486,9 +478,7 @@ def _positions(features: tuple[Feature, ...], name: Any, columns: Any) -> list[i
     """Return the positions of a group's columns."""
     if not isinstance(name, str):
         raise DataError(
-            format_error(
-                "groups", f"the name {name!r}", "names that are text", "Use strings as group names"
-            )
+            "groups", f"the name {name!r}", "names that are text", "Use strings as group names"
         )
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         got = repr(columns)
@@ -498,7 +488,7 @@ def _positions(features: tuple[Feature, ...], name: Any, columns: Any) -> list[i
             return positions
         got = "no column"
     fix = "List its columns by name or position"
-    raise DataError(format_error(f"groups[{name!r}]", got, "a list of columns", fix))
+    raise DataError(f"groups[{name!r}]", got, "a list of columns", fix)
 
 
 def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
@@ -508,14 +498,12 @@ def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
         return
     again = owner[j] == group
     raise DataError(
-        format_error(
-            f"groups[{group!r}]",
-            f"the column {column!r} twice"
-            if again
-            else f"the column {column!r}, which is also in {owner[j]!r}",
-            "each column once, and in one group only",
-            "List the column once" if again else "Remove the column from one of the groups",
-        )
+        f"groups[{group!r}]",
+        f"the column {column!r} twice"
+        if again
+        else f"the column {column!r}, which is also in {owner[j]!r}",
+        "each column once, and in one group only",
+        "List the column once" if again else "Remove the column from one of the groups",
     )
 
 
@@ -532,7 +520,7 @@ def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int
     )
 
 
-def observed_group(source: Dataset, feature: Feature) -> Observed:
+def observed_group(dataset: Dataset, feature: Feature) -> Observed:
     """Return the levels of a group, and the code of each row.
 
     If all columns contain zeros and ones only, the group is a one-hot block, and its levels are its columns. Otherwise
@@ -543,8 +531,8 @@ def observed_group(source: Dataset, feature: Feature) -> Observed:
     DataError
         For a one-hot block in which a row has more than one 1, and for combinations that rarely occur twice.
     """
-    columns = [source.features[j] for j in feature.members]
-    coded = [source.table.coded(f.position, source.row_id) for f in columns]
+    columns = [dataset.features[j] for j in feature.members]
+    coded = [dataset.table.coded(f.position, dataset.row_id) for f in columns]
     if all(set(values) <= {0, 1} for _, values in coded):
         return _one_hot(feature, columns, coded)
     parts = [ordered_levels(f, *c) for f, c in zip(columns, coded, strict=True)]
@@ -566,12 +554,10 @@ def _one_hot(
     several = int(((ones > 1) & ~is_missing).sum())
     if several:
         raise DataError(
-            format_error(
-                f"groups[{feature.name!r}]",
-                f"{several:,} rows with more than one 1",
-                "a one-hot block (one 1 per row)",
-                "Remove the columns that do not belong to the block",
-            )
+            f"groups[{feature.name!r}]",
+            f"{several:,} rows with more than one 1",
+            "a one-hot block (one 1 per row)",
+            "Remove the columns that do not belong to the block",
         )
     names = [f.name for f in columns]
     labels = _shortened(names)
@@ -606,12 +592,10 @@ def _combined(feature: Feature, columns: list[Feature], parts: list[Observed]) -
     rows = int((~is_missing).sum())
     if 2 * len(first) > rows > 0:
         raise DataError(
-            format_error(
-                f"groups[{feature.name!r}]",
-                f"{len(first):,} different combinations in {rows:,} rows",
-                f"a one-hot block, or columns with at most {rows // 2:,} combinations",
-                "Remove the columns with many values",
-            )
+            f"groups[{feature.name!r}]",
+            f"{len(first):,} different combinations in {rows:,} rows",
+            f"a one-hot block, or columns with at most {rows // 2:,} combinations",
+            "Remove the columns with many values",
         )
     combinations = [[int(part.codes[row]) for part in parts] for row in first]
     values = tuple(tuple(p.values[k] for p, k in zip(parts, c, strict=True)) for c in combinations)

@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.stats.grid import bucket, locate, order_statistics
 
 _STEPS = 99
@@ -209,12 +209,10 @@ def _distances(
             return part(values, other.levels, codes, levels, weights)
     else:
         raise DataError(
-            format_error(
-                "other feature",
-                "neither numbers nor codes",
-                "numbers or codes",
-                "Pass x for a numeric feature, codes and levels for a categorical one",
-            )
+            "other feature",
+            "neither numbers nor codes",
+            "numbers or codes",
+            "Pass x for a numeric feature, codes and levels for a categorical one",
         )
     return np.zeros(levels * (levels - 1) // 2)
 

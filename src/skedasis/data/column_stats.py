@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature, check_range
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.stats.grid import order_statistics
 
 _FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
@@ -104,22 +104,18 @@ class Column:
         name = self.feature.name
         if len(self.x) == 0:
             raise DataError(
-                format_error(
-                    f"feature {name!r}",
-                    "only missing values",
-                    "at least one value that is not missing",
-                    "Leave the feature out, or check how the column was read",
-                )
+                f"feature {name!r}",
+                "only missing values",
+                "at least one value that is not missing",
+                "Leave the feature out, or check how the column was read",
             )
         # An infinity must be an extreme, so no pass over all values is needed.
         if np.isinf(self.low) or np.isinf(self.high):
             raise DataError(
-                format_error(
-                    f"feature {name!r}",
-                    f"{int(np.isinf(self.x).sum())} infinite values",
-                    "finite numbers (NaN where a value is missing)",
-                    "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
-                )
+                f"feature {name!r}",
+                f"{int(np.isinf(self.x).sum())} infinite values",
+                "finite numbers (NaN where a value is missing)",
+                "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
             )
         check_range(self.feature, self.low, self.high)
 

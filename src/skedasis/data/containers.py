@@ -23,7 +23,7 @@ from skedasis.data.factorize import coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects
 from skedasis.data.times import Ticks, TimeAxis
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 
 # ------------------------------------------------------------------------------ column replacements
@@ -162,30 +162,24 @@ class ArrayTable:
     def __init__(self, X: NDArray[Any]) -> None:
         if X.ndim != 2:
             raise DataError(
-                format_error(
-                    "X",
-                    f"an array of shape {X.shape}",
-                    "two dimensions (rows, features)",
-                    "Use X.reshape(-1, 1) for a single feature",
-                )
+                "X",
+                f"an array of shape {X.shape}",
+                "two dimensions (rows, features)",
+                "Use X.reshape(-1, 1) for a single feature",
             )
         if np.ma.is_masked(X):
             raise DataError(
-                format_error(
-                    "X",
-                    f"a masked array with {int(np.ma.count_masked(X))} masked values",
-                    "NaN where a value is missing",
-                    "Use X.astype(float).filled(np.nan)",
-                )
+                "X",
+                f"a masked array with {int(np.ma.count_masked(X))} masked values",
+                "NaN where a value is missing",
+                "Use X.astype(float).filled(np.nan)",
             )
         if X.dtype.kind not in "fiubOmM":
             raise DataError(
-                format_error(
-                    "X",
-                    f"an array of dtype {X.dtype}",
-                    "numbers, booleans, times or objects",
-                    "Pass columns of mixed types as a data frame",
-                )
+                "X",
+                f"an array of dtype {X.dtype}",
+                "numbers, booleans, times or objects",
+                "Pass columns of mixed types as a data frame",
             )
         self.X = np.asarray(X)
         self._times: dict[int, TimeArray | None] = {}

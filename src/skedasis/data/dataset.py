@@ -30,7 +30,7 @@ from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature, apply_schema, check_integers, check_names
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 # ------------------------------------------------------------------------- data set and batches
 _CACHE_BYTES = 8_000_000
@@ -39,11 +39,11 @@ _CACHE_BYTES = 8_000_000
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some rows of a source.
+    """Some rows of a dataset.
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     rows : slice or ndarray of int
         Indices of the rows in X.
     weights : ndarray of float, optional
@@ -51,10 +51,10 @@ class Batch:
     size : int
         Number of rows.
     start : int, optional
-        Index of the first row in the source, if the rows are contiguous there.
+        Index of the first row in the dataset, if the rows are contiguous there.
     """
 
-    source: Dataset
+    dataset: Dataset
     rows: Rows
     weights: Floats | None
     size: int
@@ -72,47 +72,47 @@ class Batch:
 
     @property
     def places(self) -> Ints:
-        """Return the indices of the rows in the source, shape (size,)."""
+        """Return the indices of the rows in the dataset, shape (size,)."""
         if self.start is not None:
             return np.arange(self.start, self.start + self.size)
-        ids = self.source.row_id
+        ids = self.dataset.row_id
         return self.row_id if ids is None else np.searchsorted(ids, self.row_id)
 
     def take(self, some: Ints) -> Batch:
         """Return some rows of the batch."""
         weights = None if self.weights is None else self.weights[some]
-        return Batch(self.source, self.row_id[some], weights, len(some))
+        return Batch(self.dataset, self.row_id[some], weights, len(some))
 
     def column(self, j: int) -> Floats:
         """Return a column of the batch as float64."""
-        cached = self.source.float_cache.get(j)
+        cached = self.dataset.float_cache.get(j)
         if cached is not None and self.start is not None:
             return cached[self.start : self.start + self.size]
-        return self.source.table.column(j, self.rows)
+        return self.dataset.table.column(j, self.rows)
 
     def codes(self, column: LevelColumn) -> Ints:
         """Return the rows' codes of a categorical feature, shape (size,); -1 for rows without a level."""
-        return self._of_source(column.codes)
+        return self._of_rows(column.codes)
 
     def labels(self) -> Floats:
         """Return the rows' labels as numbers, shape (size,)."""
-        return self._of_source(self.source.labels)
+        return self._of_rows(self.dataset.labels)
 
     def targets(self) -> NDArray[Any]:
         """Return the rows' labels as the quantity encodes them, shape (size,)."""
-        if self.source.targets is None:
-            raise DataError(format_error("y", "no labels", "one label per row", "Pass y="))
-        return self._of_source(self.source.targets)
+        if self.dataset.targets is None:
+            raise DataError("y", "no labels", "one label per row", "Pass y=")
+        return self._of_rows(self.dataset.targets)
 
-    def _of_source(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return the entries of these rows from an array over all rows of the source."""
+    def _of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the entries of these rows from an array over all rows of the dataset."""
         if self.start is not None:
             return values[self.start : self.start + self.size]
         return values[self.places]
 
     def tile(self, copies: int, used: Any = None) -> Buffer:
         """Return a buffer of the batch's rows, repeated `copies` times (see `Table.tile`)."""
-        return self.source.table.tile(self.rows, copies, used)
+        return self.dataset.table.tile(self.rows, copies, used)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,14 +174,12 @@ class Dataset:
             labels = np.array(np.nan)
         if labels.shape != (len(self),) or not np.isfinite(labels).all():
             raise DataError(
-                format_error(
-                    "y",
-                    "labels that are not finite numbers" if self.y is not None else "no labels",
-                    "one finite number per row",
-                    "Encode classes as numbers, for example y == 'yes'"
-                    if self.y is not None
-                    else "Pass y=",
-                )
+                "y",
+                "labels that are not finite numbers" if self.y is not None else "no labels",
+                "one finite number per row",
+                "Encode classes as numbers, for example y == 'yes'"
+                if self.y is not None
+                else "Pass y=",
             )
         return labels
 
@@ -228,12 +226,10 @@ class Dataset:
         except (ValueError, TypeError) as error:
             name, kind = self.features[j].name, self.features[j].kind
             raise DataError(
-                format_error(
-                    f"feature {name!r}",
-                    f"values that are not numbers, declared as {kind}",
-                    "numbers",
-                    "Remove it from schema, or use numeric codes",
-                )
+                f"feature {name!r}",
+                f"values that are not numbers, declared as {kind}",
+                "numbers",
+                "Remove it from schema, or use numeric codes",
             ) from error
         if self.fits_cache(x.nbytes):
             x.flags.writeable = False  # shared with batches and results
@@ -268,12 +264,10 @@ class Dataset:
         whole = isinstance(top, Integral) and not isinstance(top, bool)
         if top is not None and (not whole or top < 1):
             raise DataError(
-                format_error(
-                    "top_levels",
-                    repr(top),
-                    "an integer of at least 1",
-                    "Leave it out to keep all levels",
-                )
+                "top_levels",
+                repr(top),
+                "an integer of at least 1",
+                "Leave it out to keep all levels",
             )
         limit = len(self) + 1 if top is not None else most
         if feature.members:
@@ -317,29 +311,29 @@ class Dataset:
         return Batch(self, rows, weights, len(index))
 
 
-def as_arrays(source: Dataset) -> Dataset:
-    """Return the source with X converted to an array, for models that were fitted on arrays."""
-    if isinstance(source.table, ArrayTable):
-        return source
-    return replace(source, table=ArrayTable(source.table.to_array()))
+def as_arrays(dataset: Dataset) -> Dataset:
+    """Return the dataset with X converted to an array, for models that were fitted on arrays."""
+    if isinstance(dataset.table, ArrayTable):
+        return dataset
+    return replace(dataset, table=ArrayTable(dataset.table.to_array()))
 
 
-def as_frames(source: Dataset, names: Sequence[str]) -> Dataset:
-    """Return the source with X converted to a data frame, for models that were fitted on one.
+def as_frames(dataset: Dataset, names: Sequence[str]) -> Dataset:
+    """Return the dataset with X converted to a data frame, for models that were fitted on one.
 
     An array's columns get the model's column names by position.
     """
-    if not isinstance(source.table, ArrayTable):
-        return source
+    if not isinstance(dataset.table, ArrayTable):
+        return dataset
     for library in ("pandas", "polars"):
         if importlib.util.find_spec(library) is not None:
             import narwhals.stable.v2 as nw
 
             from skedasis.data.frames import FrameTable
 
-            frame = nw.from_numpy(source.table.X, schema=list(names), backend=library)
-            return replace(source, table=FrameTable(frame))
-    return source
+            frame = nw.from_numpy(dataset.table.X, schema=list(names), backend=library)
+            return replace(dataset, table=FrameTable(frame))
+    return dataset
 
 
 def to_array(X: Any) -> NDArray[Any]:
@@ -366,9 +360,7 @@ def as_table(X: Any) -> Table:
         return ArrayTable(X)
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
         raise DataError(
-            format_error(
-                "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
-            )
+            "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
         )
     from skedasis.data.frames import FrameTable
 
@@ -376,12 +368,10 @@ def as_table(X: Any) -> Table:
         return FrameTable(X)
     except TypeError as error:
         raise DataError(
-            format_error(
-                "X",
-                f"a {type(X).__name__}",
-                "a NumPy array or a data frame",
-                "Convert it first (a sparse matrix: X.toarray(); a series: X.to_frame())",
-            )
+            "X",
+            f"a {type(X).__name__}",
+            "a NumPy array or a data frame",
+            "Convert it first (a sparse matrix: X.toarray(); a series: X.to_frame())",
         ) from error
 
 
@@ -410,12 +400,10 @@ def as_dataset(
     check_names([f.name for f in features])
     if len(table) == 0 or not features:
         raise DataError(
-            format_error(
-                "X",
-                f"{len(table)} rows and {len(features)} columns",
-                "at least one of each",
-                "Check how the data were selected",
-            )
+            "X",
+            f"{len(table)} rows and {len(features)} columns",
+            "at least one of each",
+            "Check how the data were selected",
         )
     labels = None if y is None else _check_labels(y, len(table))
     w, rows = _check_weights(weights, len(table))
@@ -435,18 +423,14 @@ def _check_labels(y: Any, n: int) -> NDArray[Any]:
         labels = labels[:, 0]  # a data frame with one column
     if labels.ndim != 1:
         raise DataError(
-            format_error(
-                "y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row"
-            )
+            "y", f"shape {labels.shape}", f"shape ({n},)", "Pass one label for each row"
         )
     if len(labels) != n:
         raise DataError(
-            format_error(
-                "y",
-                f"length {len(labels)}",
-                f"length {n} (one per row)",
-                "Pass the labels of the same rows as X",
-            )
+            "y",
+            f"length {len(labels)}",
+            f"length {n} (one per row)",
+            "Pass the labels of the same rows as X",
         )
     return labels
 
@@ -468,12 +452,10 @@ def _check_keys(keys: Any, n: int) -> NDArray[Any]:
             got = f"{distinct:,} distinct values in {n:,} rows" if distinct < n else None
     if got is not None:
         raise DataError(
-            format_error(
-                "row_id",
-                got,
-                f"shape ({n},) of unique values",
-                "Pass one number or text for each row",
-            )
+            "row_id",
+            got,
+            f"shape ({n},) of unique values",
+            "Pass one number or text for each row",
         )
     return row_keys
 
@@ -486,12 +468,10 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
         w = np.asarray(weights, dtype=float)
     except (TypeError, ValueError) as error:
         raise DataError(
-            format_error(
-                "sample_weight",
-                f"values of {type(weights).__name__} that are not numbers",
-                "one number per row",
-                "Pass an array of numbers",
-            )
+            "sample_weight",
+            f"values of {type(weights).__name__} that are not numbers",
+            "one number per row",
+            "Pass an array of numbers",
         ) from error
     got = None
     if w.shape != (n,):
@@ -504,12 +484,10 @@ def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
         got = "zeros only"
     if got is not None:
         raise DataError(
-            format_error(
-                "sample_weight",
-                got,
-                f"shape ({n},), finite and non-negative, with a positive sum",
-                "Pass one weight per row; rows of weight 0 are excluded",
-            )
+            "sample_weight",
+            got,
+            f"shape ({n},), finite and non-negative, with a positive sum",
+            "Pass one weight per row; rows of weight 0 are excluded",
         )
     if (w > 0).all():
         return w.copy(), None

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Ints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 _BOOLS = (bool, np.bool_)
 
@@ -142,12 +142,10 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
     except TypeError as error:
         names = ", ".join(sorted(t.__name__ for t in types)[:5])
         raise DataError(
-            format_error(
-                what,
-                f"values that are not hashable ({names})",
-                "text, numbers or booleans",
-                "Leave the feature out, or convert its values to text",
-            )
+            what,
+            f"values that are not hashable ({names})",
+            "text, numbers or booleans",
+            "Leave the feature out, or convert its values to text",
         ) from error
     values_by_code: list[Any] = []
     table: dict[Any, int] = {}

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 # ----------------------------------------------------------------------------- names and kinds
 Kind = Literal["continuous", "ordinal", "nominal"]
@@ -107,12 +107,10 @@ def apply_schema(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...
         entries = [(f.name, f) for f in schema]
     else:
         raise DataError(
-            format_error(
-                "schema",
-                f"{type(schema).__name__}",
-                "a mapping or a list of Feature",
-                'Write schema={"age": "ordinal"} or schema=[sd.Feature("age", unit="years")]',
-            )
+            "schema",
+            f"{type(schema).__name__}",
+            "a mapping or a list of Feature",
+            'Write schema={"age": "ordinal"} or schema=[sd.Feature("age", unit="years")]',
         )
     declared = list(features)
     for name, entry in entries:
@@ -130,12 +128,10 @@ def _apply(inferred: Feature, entry: Any) -> Feature:
     if entry in get_args(Kind):
         return replace(inferred, kind=entry)
     raise DataError(
-        format_error(
-            f"schema[{inferred.name!r}]",
-            repr(entry.kind if isinstance(entry, Feature) else entry),
-            " | ".join(get_args(Kind)),
-            "Use one of these kinds, or pass a sd.Feature",
-        )
+        f"schema[{inferred.name!r}]",
+        repr(entry.kind if isinstance(entry, Feature) else entry),
+        " | ".join(get_args(Kind)),
+        "Use one of these kinds, or pass a sd.Feature",
     )
 
 
@@ -161,12 +157,10 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
         if -len(features) <= position < len(features):
             return position % len(features)
         raise DataError(
-            format_error(
-                "feature",
-                str(wanted),
-                f"a position in 0..{len(features) - 1}",
-                f"X has {len(features)} columns; positions start at 0",
-            )
+            "feature",
+            str(wanted),
+            f"a position in 0..{len(features) - 1}",
+            f"X has {len(features)} columns; positions start at 0",
         )
     names = [f.name for f in features]
     import difflib  # for the message of an error only
@@ -174,7 +168,7 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
     near = difflib.get_close_matches(str(wanted), names, n=1, cutoff=0.4)
     fix = f"Did you mean {near[0]!r}?" if near else "Use a name from X's columns"
     listed = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
-    raise DataError(format_error("feature", repr(wanted), f"one of {listed}", fix))
+    raise DataError("feature", repr(wanted), f"one of {listed}", fix)
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -183,12 +177,10 @@ def check_names(names: Sequence[str]) -> None:
     duplicates = sorted({n for n in names if n in seen or seen.add(n)})
     if duplicates:
         raise DataError(
-            format_error(
-                "X",
-                f"the column name {duplicates[0]!r} more than once",
-                "column names that are unique as text",
-                "Rename the columns, for example X.columns = [...]",
-            )
+            "X",
+            f"the column name {duplicates[0]!r} more than once",
+            "column names that are unique as text",
+            "Rename the columns, for example X.columns = [...]",
         )
 
 
@@ -224,12 +216,10 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
     if high - low > _LARGEST_INTEGER:
         fix = "Rescale it to floats, for example divide it by its largest value"
     raise OutOfRange(
-        format_error(
-            f"feature {feature.name!r}",
-            f"the integer {worst:,}",
-            "integers up to 2**53 in size, which float64 represents exactly",
-            fix,
-        )
+        f"feature {feature.name!r}",
+        f"the integer {worst:,}",
+        "integers up to 2**53 in size, which float64 represents exactly",
+        fix,
     )
 
 
@@ -249,20 +239,16 @@ def check_range(feature: Feature, low: float, high: float) -> None:
     what, largest = f"feature {feature.name!r}", max(abs(low), abs(high))
     if largest > _LARGEST:
         raise OutOfRange(
-            format_error(
-                what,
-                f"values up to {largest:.3g} in size",
-                f"at most {_LARGEST:g}",
-                "Rescale it, for example divide it by its largest value",
-            )
+            what,
+            f"values up to {largest:.3g} in size",
+            f"at most {_LARGEST:g}",
+            "Rescale it, for example divide it by its largest value",
         )
     extent = float(np.float64(high) - np.float64(low))
     if 0 < extent < _SMALLEST_RANGE:
         raise OutOfRange(
-            format_error(
-                what,
-                f"values that differ by at most {extent:.3g}",
-                f"a range (max - min) of at least {_SMALLEST_RANGE:g}, or 0",
-                "Rescale it, for example divide it by its largest value",
-            )
+            what,
+            f"values that differ by at most {extent:.3g}",
+            f"a range (max - min) of at least {_SMALLEST_RANGE:g}, or 0",
+            "Rescale it, for example divide it by its largest value",
         )

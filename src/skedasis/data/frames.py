@@ -26,7 +26,7 @@ from skedasis.data.containers import (
 from skedasis.data.factorize import coded_array, coded_objects, dense_codes
 from skedasis.data.features import Feature
 from skedasis.data.time_columns import TimeColumn
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 _NUMPY: dict[str, np.dtype[Any]] = {
     "Boolean": np.dtype(bool),
@@ -48,17 +48,13 @@ class FrameTable:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError as error:
             raise DataError(
-                format_error(
-                    "X",
-                    "a column name more than once",
-                    "unique column names",
-                    "Rename the columns, for example X.columns = [...]",
-                )
+                "X",
+                "a column name more than once",
+                "unique column names",
+                "Rename the columns, for example X.columns = [...]",
             ) from error
         if isinstance(frame, nw.LazyFrame):
-            raise DataError(
-                format_error("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
-            )
+            raise DataError("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
         self.frame: nw.DataFrame[Any] = frame
         self.columns = list(frame.columns)
         self.dtypes: list[Any] = list(frame.schema.values())

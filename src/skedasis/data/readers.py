@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Ints
 from skedasis.data.features import Feature, check_names
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 # ------------------------------------------------------------------------------ Parquet and Arrow
 _PARQUET = (".parquet", ".pq")
@@ -123,16 +123,12 @@ def _read_with_any(
             failures.append((str(error).splitlines() or [type(error).__name__])[0])
     if failures:
         got = f"a file that cannot be read ({failures[0]})"
-        raise DataError(
-            format_error(str(path), got, f"a complete {kind} file", "Write the file again")
-        )
+        raise DataError(str(path), got, f"a complete {kind} file", "Write the file again")
     raise DataError(
-        format_error(
-            str(path),
-            f"{'an' if kind == 'Arrow' else 'a'} {kind} file and no library that reads it",
-            "Polars, or pandas with pyarrow",
-            "Install one, for example with pip install polars",
-        )
+        str(path),
+        f"{'an' if kind == 'Arrow' else 'a'} {kind} file and no library that reads it",
+        "Polars, or pandas with pyarrow",
+        "Install one, for example with pip install polars",
     )
 
 
@@ -200,7 +196,7 @@ class FileTable:
         near = _nearest_name(name, self.names)
         fix = "Use one of these names" if near is None else f"Did you mean {near!r}?"
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
-        raise DataError(format_error(what, repr(name), f"one of {listed}", fix))
+        raise DataError(what, repr(name), f"one of {listed}", fix)
 
     def column(self, name: str) -> NDArray[Any]:
         """Return a column's values."""
@@ -258,30 +254,22 @@ def read_table(path: str | Path) -> FileTable:
     path = Path(path)
     if not path.is_file():
         raise DataError(
-            format_error(
-                "data", _describe_absence(path), "a CSV, Parquet or Arrow file", _suggest_path(path)
-            )
+            "data", _describe_absence(path), "a CSV, Parquet or Arrow file", _suggest_path(path)
         )
     try:
         table = _read_file(path)
     except OSError as error:
         got = f"a file that cannot be read ({error.strerror or error})"
-        raise DataError(
-            format_error(str(path), got, "a readable file", "Check its permissions")
-        ) from error
+        raise DataError(str(path), got, "a readable file", "Check its permissions") from error
     check_names(table.names)
     if not table.names:
-        raise DataError(
-            format_error(str(path), "no columns", "a table", "Check how the file was written")
-        )
+        raise DataError(str(path), "no columns", "a table", "Check how the file was written")
     if len(table) == 0:
         raise DataError(
-            format_error(
-                str(path),
-                "no rows",
-                "a header and rows below it",
-                "Check how the file was written",
-            )
+            str(path),
+            "no rows",
+            "a header and rows below it",
+            "Check how the file was written",
         )
     return table
 
@@ -291,9 +279,7 @@ def _read_file(path: Path) -> FileTable:
     if kind == "text":
         return _read_csv(path)
     if not begins:
-        raise DataError(
-            format_error(str(path), "an empty file", "a table", "Check how the file was written")
-        )
+        raise DataError(str(path), "an empty file", "a table", "Check how the file was written")
     check_names(_column_names(path, is_parquet=kind == "Parquet"))
     read = _read_parquet if kind == "Parquet" else _read_arrow
     return _of_frame(read(path, _installed()))
@@ -368,12 +354,10 @@ def _read_csv(path: Path) -> FileTable:
     text = _decoded(path)
     if not text.strip():
         raise DataError(
-            format_error(
-                str(path),
-                "an empty file",
-                "a header and rows below it",
-                "Check how the file was written",
-            )
+            str(path),
+            "an empty file",
+            "a header and rows below it",
+            "Check how the file was written",
         )
     delimiter = _delimiter(text)
     names = _check_header(path, text, delimiter)
@@ -395,12 +379,10 @@ def _as_text(path: Path, raw: bytes) -> str:
         return raw.decode("utf-16", errors="replace")  # "Unicode text" of spreadsheets
     if b"\0" in raw[:4096]:
         raise DataError(
-            format_error(
-                str(path),
-                "a binary file",
-                "text with one row per line",
-                "Save the data as CSV, Parquet or Feather",
-            )
+            str(path),
+            "a binary file",
+            "text with one row per line",
+            "Save the data as CSV, Parquet or Feather",
         )
     try:
         return raw.decode("utf-8-sig")
@@ -413,12 +395,10 @@ def _decompressed(path: Path, raw: bytes) -> bytes:
         return gzip.decompress(raw)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(
-            format_error(
-                str(path),
-                f"a compressed file that is truncated or damaged ({error})",
-                "a complete file",
-                "Compress the data again",
-            )
+            str(path),
+            f"a compressed file that is truncated or damaged ({error})",
+            "a complete file",
+            "Compress the data again",
         ) from error
 
 
@@ -444,12 +424,10 @@ def _check_header(path: Path, text: str, delimiter: str) -> list[str]:
     for row in itertools.islice(rows, _CHECKED_ROWS):
         if row and len(row) != len(header):
             raise DataError(
-                format_error(
-                    f"{path}, line {rows.line_num}",
-                    f"{len(row)} fields",
-                    f"{len(header)}, as in the header (delimiter {delimiter!r})",
-                    "Put values that contain the delimiter into quotation marks",
-                )
+                f"{path}, line {rows.line_num}",
+                f"{len(row)} fields",
+                f"{len(header)}, as in the header (delimiter {delimiter!r})",
+                "Put values that contain the delimiter into quotation marks",
             )
     return header
 
@@ -469,7 +447,7 @@ def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> 
     except Exception as error:  # each library has its own exceptions for damaged files
         got = f"rows that {library} cannot read ({str(error).splitlines()[0]})"
         fix = f"Check the rows that {library} reports"
-        raise DataError(format_error(str(path), got, "a CSV table", fix)) from error
+        raise DataError(str(path), got, "a CSV table", fix) from error
     frame = _with_decimal_points(frame) if delimiter == ";" else frame
     return FileTable(frame.to_native(), tuple(map(str, frame.columns)))
 
@@ -503,21 +481,17 @@ def _parse_numbers(path: Path, text: str, delimiter: str, names: list[str]) -> F
             table.append([_parse_number(cell, delimiter) for cell in row])
         except ValueError as error:
             raise DataError(
-                format_error(
-                    f"{path}, line {rows.line_num}",
-                    f"text ({error})",
-                    "numbers only, because no data frame library is installed",
-                    "Install one, for example with pip install pandas",
-                )
+                f"{path}, line {rows.line_num}",
+                f"text ({error})",
+                "numbers only, because no data frame library is installed",
+                "Install one, for example with pip install pandas",
             ) from error
         if len(row) != len(names):
             raise DataError(
-                format_error(
-                    f"{path}, line {rows.line_num}",
-                    f"{len(row)} fields",
-                    f"{len(names)}, as in the header",
-                    "Correct the line",
-                )
+                f"{path}, line {rows.line_num}",
+                f"{len(row)} fields",
+                f"{len(names)}, as in the header",
+                "Correct the line",
             )
     return FileTable(np.array(table, dtype=float).reshape(len(table), len(names)), tuple(names))
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 # ---------------------------------------------------------------------------------- time axes
 TimeKind = Literal["date", "datetime", "duration", "time"]
@@ -310,9 +310,7 @@ class TimeAxis:
             "time": "datetime.time(14, 30)",
         }.get(self.kind, 'np.datetime64("2020-01-31")')
         return DataError(
-            format_error(
-                what, got, _KIND_NAMES[self.kind], f"Use the column's type, for example {example}"
-            )
+            what, got, _KIND_NAMES[self.kind], f"Use the column's type, for example {example}"
         )
 
     @cached_property
@@ -502,12 +500,10 @@ def unit_of(dtype: np.dtype[Any]) -> str:
     unit, count = np.datetime_data(dtype)
     if unit not in PER_DAY or count != 1:
         raise DataError(
-            format_error(
-                "X",
-                f"an array of dtype {dtype}",
-                "times in days, hours, minutes, seconds, or units down to nanoseconds",
-                f'Use X.astype("{dtype.kind}8[s]")',
-            )
+            "X",
+            f"an array of dtype {dtype}",
+            "times in days, hours, minutes, seconds, or units down to nanoseconds",
+            f'Use X.astype("{dtype.kind}8[s]")',
         )
     return unit
 

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 TIMEOUT = 15.0
 """Seconds that a download waits for a response."""
@@ -194,9 +194,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     skedasis.errors.DataError: name: got 'boston', expected one of ['california_housing', ...
     """
     if name not in _SOURCES:
-        raise DataError(
-            format_error("name", repr(name), f"one of {list(names())}", "Use one of them")
-        )
+        raise DataError("name", repr(name), f"one of {list(names())}", "Use one of them")
     source = _SOURCES[name]
     columns = _parse(_content(name, source, download))
     y = columns.pop(source.target)
@@ -220,9 +218,7 @@ def load_diabetes() -> Dataset:
     if importlib.util.find_spec("sklearn") is None:
         install = "Install it with pip install scikit-learn"
         raise DataError(
-            format_error(
-                "load_diabetes", "no scikit-learn", "scikit-learn, which has the data", install
-            )
+            "load_diabetes", "no scikit-learn", "scikit-learn, which has the data", install
         )
     from sklearn import datasets as bundled
 
@@ -309,12 +305,10 @@ def _content(name: str, source: _Source, download: bool) -> str:
     if download and source.url is not None:
         return _download(name, source, source.url)
     raise DataError(
-        format_error(
-            f"load({name!r})",
-            f"no {name}.csv in {', '.join(map(str, searched))}",
-            f"a CSV file with sha256 {source.sha256[:12]}…",
-            "Put it there, or set SKEDASIS_DATA to the folder that contains it",
-        )
+        f"load({name!r})",
+        f"no {name}.csv in {', '.join(map(str, searched))}",
+        f"a CSV file with sha256 {source.sha256[:12]}…",
+        "Put it there, or set SKEDASIS_DATA to the folder that contains it",
     )
 
 
@@ -328,9 +322,7 @@ def _download(name: str, source: _Source, url: str) -> str:
         with urlopen(url, timeout=TIMEOUT) as response:  # noqa: S310 - the URLs above, all https
             raw: bytes = response.read()
     except (OSError, HTTPException) as error:
-        raise DataError(
-            format_error(f"load({name!r})", f"{error}", f"a response from {url}", fix)
-        ) from error
+        raise DataError(f"load({name!r})", f"{error}", f"a response from {url}", fix) from error
     content = raw.replace(b"\r\n", b"\n")
     if source.header is not None:
         content = source.header.encode() + b"\n" + content.partition(b"\n")[2]
@@ -347,9 +339,7 @@ def _decode(content: bytes, source: _Source, where: str, fix: str) -> str:
     """Return the content as text; raise if the checksum is wrong."""
     sha256 = hashlib.sha256(content).hexdigest()
     if sha256 != source.sha256:
-        raise DataError(
-            format_error(where, f"sha256 {sha256[:12]}…", f"{source.sha256[:12]}…", fix)
-        )
+        raise DataError(where, f"sha256 {sha256[:12]}…", f"{source.sha256[:12]}…", fix)
     return content.decode("utf-8")
 
 

@@ -19,7 +19,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 Floats: TypeAlias = NDArray[np.float64]
 Seed: TypeAlias = int | np.random.Generator
@@ -86,7 +86,7 @@ class Synthetic(ABC):
         if isinstance(feature, (int, np.integer)) and 0 <= feature < len(self.features):
             return int(feature)
         expected = f"a position below {len(self.features)} or one of {list(self.features)}"
-        raise DataError(format_error("feature", repr(feature), expected, "Use one of them"))
+        raise DataError("feature", repr(feature), expected, "Use one of them")
 
     @abstractmethod
     def _draw(self, n: int, rng: np.random.Generator) -> Floats: ...

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis.datasets.synthetic import Floats, Seed, columns
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 
 class Split(NamedTuple):
@@ -154,7 +154,7 @@ class NoisyClasses(Uncertain):
         if copied is not None and not (is_number and 1 <= copied <= 9):
             expected = "None or the number of a feature from 1 to 9"
             fix = "Use copy_of=1 or copy_of=5, as in the paper"
-            raise DataError(format_error("NoisyClasses(copy_of)", repr(copied), expected, fix))
+            raise DataError("NoisyClasses(copy_of)", repr(copied), expected, fix)
         _check_between("NoisyClasses(noise)", self.noise, 0.5)
 
     def predictive(self, X: ArrayLike) -> Floats:
@@ -377,4 +377,4 @@ def _check_between(what: str, value: float, below: float, above: float = 0.0) ->
     """Raise if a number is not between two limits."""
     if not above < value < below:
         expected = f"a number above {above:g} and below {below:g}"
-        raise DataError(format_error(what, repr(value), expected, "Use the default"))
+        raise DataError(what, repr(value), expected, "Use the default")

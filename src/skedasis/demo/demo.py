@@ -29,7 +29,7 @@ from skedasis._types import Bools
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import prediction, probability
@@ -167,9 +167,7 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     table = read_table(path)
     if target is None:
         listed = ", ".join(map(repr, table.names[:12])) + (", …" if len(table.names) > 12 else "")
-        raise DataError(
-            format_error("--target", "no target", f"one of {listed}", "Name the column to predict")
-        )
+        raise DataError("--target", "no target", f"one of {listed}", "Name the column to predict")
     table.place(target, "--target")
     values = table.column(target)
     there = np.flatnonzero(~missing(values))
@@ -180,19 +178,15 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
         notes.append(f"Rows without a {target} were left out: {left}.")
     if len(there) < MIN_ROWS:
         got = f"rows with a value of {target!r}: {len(there)}"
-        raise DataError(
-            format_error(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
-        )
+        raise DataError(str(path), got, f"at least {MIN_ROWS}", "Use a file with more rows")
     y, explained_class = _target(values, target, class_)
     kept, nominal, reasons = _usable_columns(table, target)
     if not kept:
         raise DataError(
-            format_error(
-                str(path),
-                f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
-                f"at least one other column with numbers or at most {MOST_LEVELS} different texts",
-                "Check the delimiter of the file",
-            )
+            str(path),
+            f"no usable feature ({'; '.join(reasons) or 'the target is the only column'})",
+            f"at least one other column with numbers or at most {MOST_LEVELS} different texts",
+            "Check the delimiter of the file",
         )
     return Problem(
         table.select(kept),
@@ -224,26 +218,20 @@ def _target(
     labels = np.unique(values if numeric else values.astype(str))
     if len(labels) < 2:
         raise DataError(
-            format_error(
-                what, "the same value in every row", "at least 2 values", "Choose another column"
-            )
+            what, "the same value in every row", "at least 2 values", "Choose another column"
         )
     if numeric and not np.isfinite(values.astype(float)).all():
-        raise DataError(
-            format_error(what, "infinite values", "finite numbers", "Correct or remove these rows")
-        )
+        raise DataError(what, "infinite values", "finite numbers", "Correct or remove these rows")
     if numeric and len(labels) > 2 and class_ is None:
         return values.astype(float), None
     if len(labels) > MOST_CLASSES:
         kind = "numbers" if numeric else "texts"
         fix = "Leave --class out" if numeric else "Write numbers with a decimal point"
         raise DataError(
-            format_error(
-                what,
-                f"{len(labels):,} different {kind}",
-                f"numbers, or at most {MOST_CLASSES} classes",
-                fix,
-            )
+            what,
+            f"{len(labels):,} different {kind}",
+            f"numbers, or at most {MOST_CLASSES} classes",
+            fix,
         )
     y = np.array([f"{v:g}" for v in values.astype(float)] if numeric else values.astype(str))
     classes = [str(c) for c in np.unique(y)]
@@ -252,7 +240,7 @@ def _target(
     if class_ not in classes:
         got = f"{len(classes)} classes" if class_ is None else f"--class {class_}"
         fix = f"Choose the class whose probability is explained: --class {classes[-1]!r}"
-        raise DataError(format_error(what, got, f"one of {classes}", fix))
+        raise DataError(what, got, f"one of {classes}", fix)
     return y, class_
 
 
@@ -283,12 +271,10 @@ def _numeric_problem(name: str, present: NDArray[Any]) -> str:
         return "all its values are the same" if len(present) else "it has no values"
     if not np.isfinite(present.astype(float)).all():
         raise DataError(
-            format_error(
-                f"column {name!r}",
-                "infinite values",
-                "finite numbers",
-                "Correct or remove these rows",
-            )
+            f"column {name!r}",
+            "infinite values",
+            "finite numbers",
+            "Correct or remove these rows",
         )
     whole = present.dtype.kind in "iu" or bool(np.all(present == np.round(present)))
     if whole and np.abs(present.astype(float)).max() > 2**53:
@@ -666,18 +652,14 @@ def demo(
 def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> None:
     if importlib.util.find_spec("sklearn") is None:
         fix = "Install it: pip install 'skedasis[sklearn]'"
-        raise DataError(format_error("demo", "no scikit-learn", "scikit-learn", fix))
+        raise DataError("demo", "no scikit-learn", "scikit-learn", fix)
     if data is None and target is not None:
         got, fix = f"{target!r} without a file", "Name the file: --data my.csv"
-        raise DataError(format_error("--target", got, "a column of a file", fix))
+        raise DataError("--target", got, "a column of a file", fix)
     if rows is not None and rows < 1:
-        raise DataError(
-            format_error("--rows", str(rows), "at least 1", "Leave it out for all rows")
-        )
+        raise DataError("--rows", str(rows), "at least 1", "Leave it out for all rows")
     if Path(out).is_file():
-        raise DataError(
-            format_error("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
-        )
+        raise DataError("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
 
 
 def _limit_threads(rows: int) -> contextlib.AbstractContextManager[Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
@@ -83,12 +83,10 @@ def require_total(part: Part) -> None:
     """
     if part != "total":
         raise UnsupportedError(
-            format_error(
-                f"part={part!r}",
-                "a model with one predictive distribution per row",
-                "a mixture, whose members' disagreement is the epistemic part",
-                "Make a mixture of several models: sd.ensemble([model, model2, …])",
-            )
+            f"part={part!r}",
+            "a model with one predictive distribution per row",
+            "a mixture, whose members' disagreement is the epistemic part",
+            "Make a mixture of several models: sd.ensemble([model, model2, …])",
         )
 
 
@@ -161,12 +159,10 @@ def _class_codes(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
             names = _listed(list(classes))
             fix = f"Pass labels as in model.classes_, {names}: did you pass the right column?"
         raise DataError(
-            format_error(
-                f"{what}: y",
-                f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
-                f"labels that the model knows: {_listed(list(classes))}",
-                fix,
-            )
+            f"{what}: y",
+            f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
+            f"labels that the model knows: {_listed(list(classes))}",
+            fix,
         )
     return codes
 
@@ -187,22 +183,18 @@ def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
         numbers = y.astype(float, copy=False)  # read-only use, so no copy is needed
     except (TypeError, ValueError, OverflowError) as error:
         raise DataError(
-            format_error(
-                f"{what}: y",
-                f"labels that are not numbers, such as {_distinct(y[:1])}",
-                "a number for each row, as the model predicts",
-                fix or "Pass y as numbers",
-            )
+            f"{what}: y",
+            f"labels that are not numbers, such as {_distinct(y[:1])}",
+            "a number for each row, as the model predicts",
+            fix or "Pass y as numbers",
         ) from error
     infinite = ~np.isfinite(numbers)
     if infinite.any():
         raise DataError(
-            format_error(
-                f"{what}: y",
-                f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
-                "finite numbers",
-                "Leave these rows out",
-            )
+            f"{what}: y",
+            f"infinite labels for {int(infinite.sum()):,} of {len(y):,} rows",
+            "finite numbers",
+            "Leave these rows out",
         )
     return numbers
 
@@ -221,12 +213,10 @@ def as_class_codes(y: Any, k: int) -> Ints:
     unknown = ~((y >= 0) & (y < k) & (y == np.floor(y)))
     if unknown.any():
         raise DataError(
-            format_error(
-                "y",
-                f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
-                f"the code of one of {k} classes, 0 to {k - 1}, because the model returns (rows, {k}) probabilities",
-                "Encode the labels as the positions of the columns of the probabilities",
-            )
+            "y",
+            f"{_distinct(y[unknown])} for {int(unknown.sum()):,} of {len(y):,} rows",
+            f"the code of one of {k} classes, 0 to {k - 1}, because the model returns (rows, {k}) probabilities",
+            "Encode the labels as the positions of the columns of the probabilities",
         )
     return y.astype(np.int64)
 

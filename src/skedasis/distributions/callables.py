@@ -16,7 +16,7 @@ from skedasis.distributions.base import Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal, one_per_row
 from skedasis.distributions.scipy import as_distribution, is_distribution
-from skedasis.errors import ModelOutputError, format_error
+from skedasis.errors import ModelOutputError
 from skedasis.models.introspection import with_article
 
 _EXPECTED = (
@@ -60,24 +60,20 @@ def as_predicted(response: Any, n: int, what: str) -> Predicted:
     elif multi_label or np.ndim(values) == 2:
         return as_classes(values, n, what)
     raise ModelOutputError(
-        format_error(
-            what,
-            f"{with_article(type(response).__name__)} of shape {np.shape(values)}",
-            _EXPECTED,
-            fix,
-        )
+        what,
+        f"{with_article(type(response).__name__)} of shape {np.shape(values)}",
+        _EXPECTED,
+        fix,
     )
 
 
 def _not_per_row(name: str, n: int, what: str) -> ModelOutputError:
     """Return the error for a single number instead of one for each row."""
     return ModelOutputError(
-        format_error(
-            what,
-            f"a {name} of shape ()",
-            f"mean and standard deviation of shape ({n},) each",
-            f"Return one number for each row: np.full(len(X), {'sd' if name != 'mean' else 'mean'})",
-        )
+        what,
+        f"a {name} of shape ()",
+        f"mean and standard deviation of shape ({n},) each",
+        f"Return one number for each row: np.full(len(X), {'sd' if name != 'mean' else 'mean'})",
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from skedasis._types import Floats
 from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
 from skedasis.distributions.continuous import computed_dtype
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, unit_round_off
 
 _TINY = float(np.finfo(float).smallest_subnormal)
@@ -92,12 +92,10 @@ class Classes(Predicted):
         values = class_values(self.labels)
         if values is None:
             raise UnsupportedError(
-                format_error(
-                    "mean and variance of classes",
-                    f"labels that are not numbers: {list(self.labels)[:5]}",
-                    "numbers",
-                    "Use sd.entropy(model) for the uncertainty of classes",
-                )
+                "mean and variance of classes",
+                f"labels that are not numbers: {list(self.labels)[:5]}",
+                "numbers",
+                "Use sd.entropy(model) for the uncertainty of classes",
             )
         return values
 
@@ -114,12 +112,10 @@ class Classes(Predicted):
     def quantile(self, p: float) -> Floats:
         """Raise: classes have no quantiles."""
         raise UnsupportedError(
-            format_error(
-                "predictive_quantile",
-                "probabilities of classes",
-                "the distribution of a number",
-                "Use sd.probability(model, class_=...)",
-            )
+            "predictive_quantile",
+            "probabilities of classes",
+            "the distribution of a number",
+            "Use sd.probability(model, class_=...)",
         )
 
 
@@ -169,12 +165,10 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
     )
     if wrong:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"output of shape {response.shape}",
-                f"probabilities of shape ({n}, {k})",
-                "Return one row of probabilities for each row of X",
-            )
+            what,
+            f"output of shape {response.shape}",
+            f"probabilities of shape ({n}, {k})",
+            "Return one row of probabilities for each row of X",
         )
     p = np.array(response.T, order="C")
     return Classes(p, raw_dtype, labels, _check(p, raw_dtype, what))
@@ -183,12 +177,10 @@ def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None)
 def multi_label_error(what: str, count: int) -> UnsupportedError:
     """Return the error for multi-label models."""
     return UnsupportedError(
-        format_error(
-            what,
-            f"probabilities of {count} labels at once",
-            "probabilities of one label",
-            "Explain each label separately: sd.entropy(lambda X: model.predict_proba(X)[0])",
-        )
+        what,
+        f"probabilities of {count} labels at once",
+        "probabilities of one label",
+        "Explain each label separately: sd.entropy(lambda X: model.predict_proba(X)[0])",
     )
 
 
@@ -219,12 +211,10 @@ def _check(p: Floats, raw_dtype: Any, what: str) -> float:
 
 def _not_probabilities(what: str, got: str, invalid: Any, n: int) -> ModelOutputError:
     return ModelOutputError(
-        format_error(
-            what,
-            f"{got} for {int(invalid.sum()):,} of {n:,} rows",
-            "probabilities that are not negative and sum to 1 in each row",
-            "Turn scores into probabilities first (softmax), or calibrate the classifier",
-        )
+        what,
+        f"{got} for {int(invalid.sum()):,} of {n:,} rows",
+        "probabilities that are not negative and sum to 1 in each row",
+        "Turn scores into probabilities first (softmax), or calibrate the classifier",
     )
 
 
@@ -237,12 +227,10 @@ def check_same_classes(first: Sequence[Any], other: Sequence[Any], what: str) ->
     """
     if list(first) != list(other):
         raise DataError(
-            format_error(
-                what,
-                f"members with the classes {list(first)[:6]} and {list(other)[:6]}",
-                "the same classes in the same order",
-                "Fit all members on the same classes",
-            )
+            what,
+            f"members with the classes {list(first)[:6]} and {list(other)[:6]}",
+            "the same classes in the same order",
+            "Fit all members on the same classes",
         )
 
 
@@ -321,8 +309,6 @@ class ClassSum:
     def mixture(self) -> ClassMixture:
         """Return the mixture of the members added so far."""
         if self.first is None:
-            raise DataError(
-                format_error(self.what, "no members", "two or more members", "Add members")
-            )
+            raise DataError(self.what, "no members", "two or more members", "Add members")
         variances = (self.within, self.between) if self.numeric else None
         return ClassMixture(self.p, self.raw_dtype, self.first.labels, self.entropies, variances)

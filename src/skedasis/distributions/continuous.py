@@ -27,7 +27,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.distributions.base import Part, Predicted, require_total
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, unit_round_off
 
 # --- distributions of a number, and the normal distribution ---------------------------------------
@@ -65,12 +65,10 @@ class NumericDistribution(Predicted):
         impossible = int(np.count_nonzero(logs == -np.inf))
         if impossible:
             raise ModelOutputError(
-                format_error(
-                    self.what,
-                    f"a likelihood of 0 for the labels of {impossible:,} of {len(self):,} rows",
-                    "labels inside the support of the predictive distributions",
-                    "Use a model whose distributions include all labels",
-                )
+                self.what,
+                f"a likelihood of 0 for the labels of {impossible:,} of {len(self):,} rows",
+                "labels inside the support of the predictive distributions",
+                "Use a model whose distributions include all labels",
             )
         return logs
 
@@ -175,12 +173,10 @@ def check_positive_scale(scale: Floats, what: str, fix: str) -> None:
         return
     certain = (scale == 0).reshape(-1, scale.shape[-1]).any(axis=0)
     raise ModelOutputError(
-        format_error(
-            what,
-            f"a standard deviation of 0 for {int(certain.sum()):,} of {len(certain):,} rows",
-            "positive standard deviations, because otherwise there is no density",
-            fix,
-        )
+        what,
+        f"a standard deviation of 0 for {int(certain.sum()):,} of {len(certain):,} rows",
+        "positive standard deviations, because otherwise there is no density",
+        fix,
     )
 
 
@@ -201,12 +197,10 @@ def as_label_numbers(y: Any) -> Floats:
     y = np.asarray(y)
     if y.dtype.kind != "f":
         raise UnsupportedError(
-            format_error(
-                "y",
-                "classes",
-                "numbers, because the model returns distributions of a number",
-                "Pass y as numbers",
-            )
+            "y",
+            "classes",
+            "numbers, because the model returns distributions of a number",
+            "Pass y as numbers",
         )
     return y
 
@@ -227,12 +221,10 @@ def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Norma
     negative = int(np.count_nonzero(scale < 0))
     if negative:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"a negative standard deviation for {negative:,} of {n:,} rows",
-                "standard deviations of 0 or more",
-                "Return standard deviations, none of them below 0",
-            )
+            what,
+            f"a negative standard deviation for {negative:,} of {n:,} rows",
+            "standard deviations of 0 or more",
+            "Return standard deviations, none of them below 0",
         )
     return Normal(location, scale, raw_dtype, what, fix)
 
@@ -244,22 +236,18 @@ def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
         response = response[:, 0]
     if response.shape != (n,):
         raise ModelOutputError(
-            format_error(
-                what,
-                f"a {which} of shape {response.shape}",
-                f"shape ({n},)",
-                "Return one number for each row of X; explain several outputs one by one",
-            )
+            what,
+            f"a {which} of shape {response.shape}",
+            f"shape ({n},)",
+            "Return one number for each row of X; explain several outputs one by one",
         )
     invalid = int(np.count_nonzero(~np.isfinite(response)))
     if invalid:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"a {which} that is NaN or infinite for {invalid:,} of {n:,} rows",
-                "finite numbers",
-                "If X has missing values that the model cannot handle, impute them or drop those rows",
-            )
+            what,
+            f"a {which} that is NaN or infinite for {invalid:,} of {n:,} rows",
+            "finite numbers",
+            "If X has missing values that the model cannot handle, impute them or drop those rows",
         )
     return response
 
@@ -278,12 +266,10 @@ def check_probability(p: Any) -> float:
         probability = np.nan
     if isinstance(p, (bool, str)) or not 0 < probability < 1:
         raise DataError(
-            format_error(
-                "predictive_quantile(p)",
-                repr(p),
-                "a number between 0 and 1",
-                "Pass 0.9, for example",
-            )
+            "predictive_quantile(p)",
+            repr(p),
+            "a number between 0 and 1",
+            "Pass 0.9, for example",
         )
     return probability
 
@@ -417,12 +403,10 @@ def integer_entropy(
     width = (high - low).max(initial=0.0)
     if not width <= _MAX_INTEGERS:
         raise UnsupportedError(
-            format_error(
-                f"entropy({what})",
-                f"distributions over {width:,.0f} integers",
-                f"at most {_MAX_INTEGERS:,} integers",
-                "Use continuous distributions for numbers of this size",
-            )
+            f"entropy({what})",
+            f"distributions over {width:,.0f} integers",
+            f"at most {_MAX_INTEGERS:,} integers",
+            "Use continuous distributions for numbers of this size",
         )
     total, mass = np.zeros((2, len(low)))
     for k in range(int(width) + 1):
@@ -434,12 +418,10 @@ def integer_entropy(
         total -= p * np.where(inside, logs, 0.0)
     if (np.abs(mass - 1.0) > 1e-9).any():
         raise UnsupportedError(
-            format_error(
-                f"entropy({what})",
-                "discrete distributions over values that are not integers",
-                "distributions over integers, or continuous ones",
-                "Use sd.predictive_variance, or a model with continuous distributions",
-            )
+            f"entropy({what})",
+            "discrete distributions over values that are not integers",
+            "distributions over integers, or continuous ones",
+            "Use sd.predictive_variance, or a model with continuous distributions",
         )
     return np.maximum(total, 0.0), np.full(len(low), 1e-12)
 
@@ -1009,11 +991,9 @@ def mixture_of(members: list[tuple[NumericDistribution, float]], what: str) -> N
         return NormalMixture(location, scale, weights, raw_dtype, what, normal[0].fix)
     if len({m.discrete for m, _ in flat}) > 1:
         raise ModelOutputError(
-            format_error(
-                what,
-                "members with continuous and members with discrete distributions",
-                "members of one kind",
-                "Combine only models of the same kind",
-            )
+            what,
+            "members with continuous and members with discrete distributions",
+            "members of one kind",
+            "Combine only models of the same kind",
         )
     return NumericMixture(flat, what)

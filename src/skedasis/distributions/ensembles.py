@@ -36,7 +36,7 @@ from skedasis.distributions.mixture_models import (
     wrong_weight_count,
 )
 from skedasis.distributions.registry import as_predictor, has_predictor
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title, with_article
 from skedasis.stats.random import RandomState, as_seed
 
@@ -120,9 +120,7 @@ def ensemble(
     """
     if samples is not None and (isinstance(samples, bool) or not isinstance(samples, Integral)):
         raise DataError(
-            format_error(
-                "ensemble(samples)", repr(samples), "an integer of 2 or more", "Pass samples=100"
-            )
+            "ensemble(samples)", repr(samples), "an integer of 2 or more", "Pass samples=100"
         )
     if samples is not None and samples < 2:
         raise too_few_members(int(samples))
@@ -187,24 +185,20 @@ def _check_unused(value: Any, name: str, model: str) -> None:
     """Raise if an argument is given that does not apply to this kind of model."""
     if value is not None:
         raise DataError(
-            format_error(
-                f"ensemble({name})",
-                f"{value!r} for {model}",
-                "None, because the argument does not apply here",
-                f"Omit {name}=",
-            )
+            f"ensemble({name})",
+            f"{value!r} for {model}",
+            "None, because the argument does not apply here",
+            f"Omit {name}=",
         )
 
 
 def _not_mixture(model: Any) -> UnsupportedError:
     return UnsupportedError(
-        format_error(
-            "ensemble",
-            f"{with_article(title(model))}, which is not a mixture",
-            "a list of models, a fitted forest or bagging ensemble, a function f(X, s) with samples=, a function f(X) "
-            "that returns all samples, or a torch module with dropout",
-            "Pass a list: sd.ensemble([model, model2, …])",
-        )
+        "ensemble",
+        f"{with_article(title(model))}, which is not a mixture",
+        "a list of models, a fitted forest or bagging ensemble, a function f(X, s) with samples=, a function f(X) "
+        "that returns all samples, or a torch module with dropout",
+        "Pass a list: sd.ensemble([model, model2, …])",
     )
 
 
@@ -214,12 +208,10 @@ def _check_noise(noise: Any) -> None:
     number = isinstance(noise, Real) and not isinstance(noise, bool)
     if not number or not 0 < float(noise) < np.inf:
         raise DataError(
-            format_error(
-                "ensemble(noise)",
-                repr(noise),
-                "a positive standard deviation, or a function X -> (n,)",
-                "Pass the standard deviation of the residuals",
-            )
+            "ensemble(noise)",
+            repr(noise),
+            "a positive standard deviation, or a function X -> (n,)",
+            "Pass the standard deviation of the residuals",
         )
 
 
@@ -233,12 +225,10 @@ def _check_weights(weights: Any, count: int | None) -> Floats | None:
         w = np.array(np.nan)
     if w.ndim != 1 or not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any():
         raise DataError(
-            format_error(
-                "ensemble(weights)",
-                repr(weights)[:60],
-                "one number per member, none negative and at least one positive",
-                "Pass one weight for each member, or omit weights=",
-            )
+            "ensemble(weights)",
+            repr(weights)[:60],
+            "one number per member, none negative and at least one positive",
+            "Pass one weight for each member, or omit weights=",
         )
     if count is not None and len(w) != count:
         raise wrong_weight_count(len(w), count)

@@ -16,7 +16,7 @@ from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import title, with_article
 
 _CALL_BYTES = 100_000_000
@@ -92,12 +92,10 @@ class Process(Predictor):
         if kind != "MultivariateNormal" or predicted.mean.ndim != 1:
             shape = tuple(predicted.batch_shape + predicted.event_shape)
             raise UnsupportedError(
-                format_error(
-                    self.describe(),
-                    f"{with_article(kind)} of shape {shape}",
-                    "one normal distribution, or the probability of the second of two classes, for each row",
-                    "Draw from the process in a function: sd.ensemble(f, samples=100) calls f(X, s)",
-                )
+                self.describe(),
+                f"{with_article(kind)} of shape {shape}",
+                "one normal distribution, or the probability of the second of two classes, for each row",
+                "Draw from the process in a function: sd.ensemble(f, samples=100) calls f(X, s)",
             )
         return predicted.mean.cpu().numpy(), predicted.stddev.cpu().numpy()
 
@@ -145,11 +143,9 @@ def as_process(model: Any) -> Predictor:
     likelihood = getattr(process, "likelihood", None) if likelihood is None else likelihood
     if likelihood is None:
         raise UnsupportedError(
-            format_error(
-                title(process),
-                "a model without a likelihood",
-                "a model and its likelihood, which describes the noise of the observations",
-                "Pass the pair: sd.entropy((model, likelihood))",
-            )
+            title(process),
+            "a model without a likelihood",
+            "a model and its likelihood, which describes the noise of the observations",
+            "Pass the pair: sd.entropy((model, likelihood))",
         )
     return Process(model, process, likelihood)

@@ -32,7 +32,7 @@ from skedasis.distributions.continuous import (
     one_per_row,
 )
 from skedasis.distributions.sklearn import Gaussian, has_return_std, rows_for_model, split_pipeline
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
@@ -154,23 +154,19 @@ class Ensemble(Predictor):
         invalid = int(np.count_nonzero(noise <= 0))
         if invalid:
             raise ModelOutputError(
-                format_error(
-                    f"noise {title(self.noise)}",
-                    f"no positive number for {invalid:,} of {n:,} rows",
-                    "positive standard deviations",
-                    "Return the standard deviation of the observations, above 0",
-                )
+                f"noise {title(self.noise)}",
+                f"no positive number for {invalid:,} of {n:,} rows",
+                "positive standard deviations",
+                "Return the standard deviation of the observations, above 0",
             )
         return noise
 
     def _mixed_kinds(self) -> ModelOutputError:
         return ModelOutputError(
-            format_error(
-                self.describe(),
-                "members that predict classes and members that predict numbers",
-                "members of one kind",
-                "Combine only models of the same label",
-            )
+            self.describe(),
+            "members that predict classes and members that predict numbers",
+            "members of one kind",
+            "Combine only models of the same label",
         )
 
     def __call__(self, X: Any) -> Any:
@@ -196,24 +192,20 @@ class ClassifierEnsemble(Ensemble):
 def noise_not_applicable(kind: str) -> DataError:
     """Return the error for noise of members that have distributions of their own."""
     return DataError(
-        format_error(
-            "ensemble(noise)",
-            f"noise= for members that predict {kind}",
-            "members that predict a mean alone",
-            "Omit noise=",
-        )
+        "ensemble(noise)",
+        f"noise= for members that predict {kind}",
+        "members that predict a mean alone",
+        "Omit noise=",
     )
 
 
 def wrong_weight_count(n_weights: int, count: int) -> DataError:
     """Return the error for a number of weights that differs from the number of members."""
     return DataError(
-        format_error(
-            "ensemble(weights)",
-            f"{n_weights} weights",
-            f"{count} weights, one per member",
-            "Pass one weight for each member",
-        )
+        "ensemble(weights)",
+        f"{n_weights} weights",
+        f"{count} weights, one per member",
+        "Pass one weight for each member",
     )
 
 
@@ -326,12 +318,10 @@ class ModelList(Members):
         for other in known:
             if other.kind != self.labels.kind:
                 raise DataError(
-                    format_error(
-                        "ensemble",
-                        "members that predict classes and members that predict numbers",
-                        "members of one kind",
-                        "Combine only models of the same label",
-                    )
+                    "ensemble",
+                    "members that predict classes and members that predict numbers",
+                    "members of one kind",
+                    "Combine only models of the same label",
                 )
             if other.classes is not None and self.labels.classes is not None:
                 check_same_classes(self.labels.classes, other.classes, "ensemble")
@@ -423,12 +413,10 @@ def is_estimator_ensemble(model: Any) -> bool:
     is_ensemble = _is_sklearn_class(final, _FORESTS | _BAGGING) and hasattr(final, "estimators_")
     if is_ensemble and is_classifier(final) and not hasattr(final.estimators_[0], "predict_proba"):
         raise UnsupportedError(
-            format_error(
-                title(model),
-                f"estimators ({title(final.estimators_[0])}) without predict_proba",
-                "estimators with probabilities",
-                "Use estimators that have predict_proba",
-            )
+            title(model),
+            f"estimators ({title(final.estimators_[0])}) without predict_proba",
+            "estimators with probabilities",
+            "Use estimators that have predict_proba",
         )
     return is_ensemble
 
@@ -482,13 +470,11 @@ class JointSamples(Members):
 
     def _wrong_shape(self, shape: Any, n: int) -> ModelOutputError:
         return ModelOutputError(
-            format_error(
-                f"ensemble({title(self.function)})",
-                f"output of shape {shape}",
-                f"all samples: probabilities (S, {n}, classes), means (S, {n}), or a tuple (mean, standard deviation) "
-                f"of (S, {n}) each",
-                "Return one of these, or sample by index: sd.ensemble(f, samples=100) calls f(X, s)",
-            )
+            f"ensemble({title(self.function)})",
+            f"output of shape {shape}",
+            f"all samples: probabilities (S, {n}, classes), means (S, {n}), or a tuple (mean, standard deviation) "
+            f"of (S, {n}) each",
+            "Return one of these, or sample by index: sd.ensemble(f, samples=100) calls f(X, s)",
         )
 
     def describe(self) -> str:
@@ -499,10 +485,8 @@ class JointSamples(Members):
 def too_few_members(count: int) -> DataError:
     """Return the error for a mixture of fewer than two members."""
     return DataError(
-        format_error(
-            "ensemble",
-            f"{count} {'member' if count == 1 else 'members'}",
-            "two or more members, because the epistemic part is their disagreement",
-            "Pass more models or samples",
-        )
+        "ensemble",
+        f"{count} {'member' if count == 1 else 'members'}",
+        "two or more members, because the epistemic part is their disagreement",
+        "Pass more models or samples",
     )

@@ -8,7 +8,7 @@ from typing import Any
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.scipy import as_distribution, is_distribution
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +29,9 @@ class NGBoostPredictor(Predictor):
         inner = getattr(predicted, "dist", None)
         if not is_distribution(inner):
             raise UnsupportedError(
-                format_error(
-                    what,
-                    f"{type(predicted).__name__} distributions",
-                    "distributions of one number",
-                    "Fit NGBRegressor with such a distribution, for example Dist=Normal",
-                )
+                what,
+                f"{type(predicted).__name__} distributions",
+                "distributions of one number",
+                "Fit NGBRegressor with such a distribution, for example Dist=Normal",
             )
         return as_distribution(inner, n, what)

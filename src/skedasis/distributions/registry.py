@@ -18,7 +18,7 @@ from skedasis.distributions.mixture_models import is_estimator_ensemble
 from skedasis.distributions.ngboost import NGBoostPredictor
 from skedasis.distributions.sklearn import as_classifier, as_gaussian, has_return_std
 from skedasis.distributions.skpro import SkproPredictor, is_skpro
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import is_classifier, title, with_article
 
 Row = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
@@ -36,13 +36,11 @@ def _is_function(model: Any) -> bool:
 
 def _bare_module(model: Any) -> Predictor:
     raise UnsupportedError(
-        format_error(
-            title(model),
-            f"a torch module ({title(model)})",
-            "a model that returns distributions",
-            "Sample its dropout: sd.ensemble(module, samples=100, output='logits'), or wrap the module in a function "
-            "that returns probabilities (n, classes) or (mean, standard deviation)",
-        )
+        title(model),
+        f"a torch module ({title(model)})",
+        "a model that returns distributions",
+        "Sample its dropout: sd.ensemble(module, samples=100, output='logits'), or wrap the module in a function "
+        "that returns probabilities (n, classes) or (mean, standard deviation)",
     )
 
 
@@ -79,12 +77,10 @@ def as_predictor(model: Any) -> Predictor:
     if is_estimator_ensemble(model):
         fix = "Make a mixture of its estimators: sd.ensemble(model, noise=...)"
     raise UnsupportedError(
-        format_error(
-            title(model) if not isinstance(model, type) else f"the class {model.__name__}",
-            f"{with_article(title(model))}, which has no predictive distribution",
-            "a classifier with predict_proba; a regressor with return_std (GaussianProcessRegressor, BayesianRidge, "
-            "ARDRegression) or of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
-            "(mean, standard deviation) or SciPy distributions",
-            fix,
-        )
+        title(model) if not isinstance(model, type) else f"the class {model.__name__}",
+        f"{with_article(title(model))}, which has no predictive distribution",
+        "a classifier with predict_proba; a regressor with return_std (GaussianProcessRegressor, BayesianRidge, "
+        "ARDRegression) or of NGBoost, GPyTorch or skpro; or a function that returns probabilities (n, classes), "
+        "(mean, standard deviation) or SciPy distributions",
+        fix,
     )

@@ -14,7 +14,7 @@ from skedasis.distributions.continuous import (
     computed_dtype,
     one_per_row,
 )
-from skedasis.errors import ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import ModelOutputError, UnsupportedError
 
 _FROZEN_METHODS = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
 _NEW_METHODS = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")
@@ -111,12 +111,10 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     """
     if not hasattr(distribution, "icdf") and not hasattr(distribution, "dist"):
         raise UnsupportedError(
-            format_error(
-                what,
-                f"the {type(distribution).__name__} itself",
-                "a distribution with the parameters of each row",
-                "Give it parameters: scipy.stats.norm(mean, std)",
-            )
+            what,
+            f"the {type(distribution).__name__} itself",
+            "a distribution with the parameters of each row",
+            "Give it parameters: scipy.stats.norm(mean, std)",
         )
     if _is_normal(distribution):
         std = distribution.std() if hasattr(distribution, "std") else None
@@ -125,22 +123,18 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     probe = np.asarray(distribution.cdf(0.0))
     if probe.shape != (n,) and not (n == 1 and probe.shape == ()):
         raise ModelOutputError(
-            format_error(
-                what,
-                f"distributions of shape {probe.shape}",
-                f"({n},), one for each row",
-                "Pass arrays as parameters, one number for each row of X",
-            )
+            what,
+            f"distributions of shape {probe.shape}",
+            f"({n},), one for each row",
+            "Pass arrays as parameters, one number for each row of X",
         )
     invalid = int(np.isnan(probe).sum())
     if invalid:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"invalid parameters of the distribution for {invalid:,} of {n:,} rows",
-                "parameters inside their ranges",
-                "Check the parameters for NaN, and for scales that are not positive",
-            )
+            what,
+            f"invalid parameters of the distribution for {invalid:,} of {n:,} rows",
+            "parameters inside their ranges",
+            "Check the parameters for NaN, and for scales that are not positive",
         )
     return SciPyDistribution(distribution, n, what, _parameter_dtype(distribution, n, what))
 

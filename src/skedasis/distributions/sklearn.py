@@ -12,7 +12,7 @@ from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
 from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import title, wants_arrays, with_article
 
 _CALL_BYTES = 100_000_000
@@ -100,22 +100,18 @@ def as_classifier(model: Any) -> Predictor:
     """
     if not hasattr(model, "predict_proba"):
         raise UnsupportedError(
-            format_error(
-                title(model),
-                f"{with_article(title(model))} without predict_proba",
-                "a classifier with probabilities",
-                "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
-            )
+            title(model),
+            f"{with_article(title(model))} without predict_proba",
+            "a classifier with probabilities",
+            "Calibrate it (sklearn.calibration.CalibratedClassifierCV)",
         )
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise UnsupportedError(
-            format_error(
-                title(model),
-                "a model with no classes_",
-                "a fitted classifier",
-                "Fit the model first",
-            )
+            title(model),
+            "a model with no classes_",
+            "a fitted classifier",
+            "Fit the model first",
         )
     if isinstance(classes, list) and classes and np.ndim(classes[0]) == 1:
         raise multi_label_error(title(model), len(classes))

@@ -22,7 +22,7 @@ from skedasis.distributions.continuous import (
     one_per_row,
     quantile_entropy,
 )
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 
 _SMALLEST_TAIL = float(np.finfo(float).epsneg)
 """The smallest q for which 1 - q differs from 1."""
@@ -104,12 +104,10 @@ class SkproDistribution(NumericDistribution):
         except NotImplementedError as error:
             kind = type(self.distribution).__name__
             raise UnsupportedError(
-                format_error(
-                    self.what,
-                    f"{kind} distributions, which have no density",
-                    "distributions with densities, or over integers",
-                    "Use sd.predictive_variance or sd.predictive_quantile, or another regressor of skpro",
-                )
+                self.what,
+                f"{kind} distributions, which have no density",
+                "distributions with densities, or over integers",
+                "Use sd.predictive_variance or sd.predictive_quantile, or another regressor of skpro",
             ) from error
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
@@ -147,12 +145,10 @@ def as_distributions(distribution: Any, n: int, what: str) -> NumericDistributio
     """
     if distribution.ndim != 2 or distribution.shape != (n, 1):
         raise UnsupportedError(
-            format_error(
-                what,
-                f"distributions of shape {distribution.shape}",
-                f"shape ({n}, 1), for one target",
-                "Fit a regressor for each target",
-            )
+            what,
+            f"distributions of shape {distribution.shape}",
+            f"shape ({n}, 1), for one target",
+            "Fit a regressor for each target",
         )
     kind = type(distribution).__name__
     if kind == "Normal":

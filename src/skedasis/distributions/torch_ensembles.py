@@ -20,7 +20,7 @@ from skedasis.distributions.base import Labels
 from skedasis.distributions.callables import as_response
 from skedasis.distributions.categorical import Classes, as_classes
 from skedasis.distributions.mixture_models import Members, Response
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import title, with_article
 from skedasis.models.torch import import_torch, to_numpy
 
@@ -53,12 +53,10 @@ class ModuleMember:
     def __init__(self, module: Any, output: Any, seed: int | None) -> None:
         if output not in _OUTPUTS:
             raise DataError(
-                format_error(
-                    "ensemble(output)",
-                    f"{output!r} for a torch module",
-                    "'values', 'logits' or 'probabilities'",
-                    "State what the module returns, for example output='logits'",
-                )
+                "ensemble(output)",
+                f"{output!r} for a torch module",
+                "'values', 'logits' or 'probabilities'",
+                "State what the module returns, for example output='logits'",
             )
         self.model, self.output, self.seed = module, output, seed
         self.title = title(module)
@@ -112,12 +110,10 @@ class ModuleMember:
                     outputs.append(module(part.to(device=like.device, dtype=kind)))
         if sample is not None and not state.called:
             raise ModelOutputError(
-                format_error(
-                    self.title,
-                    "a forward pass in which no dropout layer was called",
-                    "layers of torch.nn.Dropout that the forward pass calls",
-                    "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s)",
-                )
+                self.title,
+                "a forward pass in which no dropout layer was called",
+                "layers of torch.nn.Dropout that the forward pass calls",
+                "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s)",
             )
         if isinstance(outputs[0], (tuple, list)):
             return tuple(torch.cat(parts) for parts in zip(*outputs, strict=True))
@@ -152,12 +148,10 @@ class DropoutSamples(Members):
     def __init__(self, module: ModuleMember, samples: int | None) -> None:
         if samples is None:
             raise DataError(
-                format_error(
-                    "ensemble(samples)",
-                    "None for a torch module",
-                    "the number of samples of its dropout",
-                    "Pass samples=100",
-                )
+                "ensemble(samples)",
+                "None for a torch module",
+                "the number of samples of its dropout",
+                "Pass samples=100",
             )
         _check_layers(module.model)
         self.module, self.count, self.labels = module, samples, module.labels
@@ -218,14 +212,12 @@ def _check_layers(module: Any) -> None:
     if layers and not unsupported:
         return
     raise UnsupportedError(
-        format_error(
-            f"ensemble({title(module)})",
-            f"dropout inside {with_article(title(unsupported[0]))}"
-            if unsupported
-            else "a module without dropout layers",
-            "layers of torch.nn.Dropout with p > 0",
-            "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s); or pass a list of modules",
-        )
+        f"ensemble({title(module)})",
+        f"dropout inside {with_article(title(unsupported[0]))}"
+        if unsupported
+        else "a module without dropout layers",
+        "layers of torch.nn.Dropout with p > 0",
+        "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s); or pass a list of modules",
     )
 
 
@@ -247,12 +239,10 @@ def _apply_mask(state: _DropoutState, k: int, layer: Any, _: Any, x: Any) -> Any
         return x
     if x.shape[0] != state.rows:
         raise ModelOutputError(
-            format_error(
-                "dropout layer",
-                f"{x.shape[0]} entries along its first axis for {state.rows} rows",
-                "the rows along the first axis",
-                "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s)",
-            )
+            "dropout layer",
+            f"{x.shape[0]} entries along its first axis for {state.rows} rows",
+            "the rows along the first axis",
+            "Sample the module in a function: sd.ensemble(f, samples=100) calls f(X, s)",
         )
     state.called = True
     # Dropout1d to Dropout3d drop whole channels.
@@ -285,4 +275,4 @@ def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
 
 
 def _wrong_shape(what: str, shape: Any, expected: str, fix: str) -> ModelOutputError:
-    return ModelOutputError(format_error(what, f"output of shape {shape}", expected, fix))
+    return ModelOutputError(what, f"output of shape {shape}", expected, fix)

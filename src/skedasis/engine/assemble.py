@@ -16,7 +16,7 @@ from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
 from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.base import BatchStats
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
@@ -62,9 +62,7 @@ def as_bytes(size: int | str, what: str) -> int:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf") or isinstance(size, bool):
-        raise DataError(
-            format_error(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
-        )
+        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
     return int(value)
 
 
@@ -76,12 +74,10 @@ def check_settings(n_jobs: Any, weight_kind: Any) -> None:
     DataError
     """
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs < 1:
-        raise DataError(format_error("n_jobs", repr(n_jobs), "an integer of at least 1", "Use 1"))
+        raise DataError("n_jobs", repr(n_jobs), "an integer of at least 1", "Use 1")
     if weight_kind not in ("frequency", "sampling"):
         raise DataError(
-            format_error(
-                "weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Use one of these"
-            )
+            "weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Use one of these"
         )
 
 
@@ -97,12 +93,10 @@ def check_heterogeneity_rows(rows: Any) -> int | None:
     if rows is None or (whole and rows >= 0 and rows != 1):
         return None if rows is None else int(rows)
     raise DataError(
-        format_error(
-            "heterogeneity_rows",
-            repr(rows)[:60],
-            "0, an integer of at least 2, or None for all rows",
-            "Use 10_000, or 0 for no heterogeneity score",
-        )
+        "heterogeneity_rows",
+        repr(rows)[:60],
+        "0, an integer of at least 2, or None for all rows",
+        "Use 10_000, or 0 for no heterogeneity score",
     )
 
 
@@ -113,18 +107,18 @@ def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
 
 
 def resolve_method_and_selection(
-    method: Any, quantity: Quantity, source: Dataset, features: Any, groups: Any, seed: int
+    method: Any, quantity: Quantity, dataset: Dataset, features: Any, groups: Any, seed: int
 ) -> tuple[Any, FeatureSelection]:
     """Return the method for these rows, and the selected features."""
     free = method is None
     if not free:
         method = as_method(method)
-        source, groups = method.given(source, groups, seed)
-    selection = FeatureSelection(source, features, groups, free=free)
+        dataset, groups = method.given(dataset, groups, seed)
+    selection = FeatureSelection(dataset, features, groups, free=free)
     method = as_method(method, pair=selection.pairs)
-    names = {f.name for f in source.features}
-    method.check((*source.features, *(f for f in selection.features if f.name not in names)))
-    return method.on(quantity, source, seed), selection
+    names = {f.name for f in dataset.features}
+    method.check((*dataset.features, *(f for f in selection.features if f.name not in names)))
+    return method.on(quantity, dataset, seed), selection
 
 
 # ------------------------------------------------------------------------------------------
@@ -206,16 +200,16 @@ def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float)
     """
     from skedasis import __version__
 
-    weights = job.source.weights
-    requested = max(t.variant.n_rows_to_keep(len(job.source)) for t in job.tasks)
+    weights = job.dataset.weights
+    requested = max(t.variant.n_rows_to_keep(len(job.dataset)) for t in job.tasks)
     enough = job.sample is None or int(job.sample.sum()) >= requested
     return {
         "method": job.method.name,
         "settings": job.method.describe(),
         "quantity": job.quantity.describe(),
         "unit": job.quantity.unit,
-        "rows": len(job.source),
-        "weight": float(len(job.source)) if weights is None else float(weights.sum()),
+        "rows": len(job.dataset),
+        "weight": float(len(job.dataset)) if weights is None else float(weights.sum()),
         "features": names_of(job.tasks),
         "random_state": seed,
         "exact": True,
@@ -246,19 +240,19 @@ def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float)
 
 def about_of(job: Job, label: Any, task: Task) -> Any:
     """Return the description of a result's feature and quantity; for a pair a tuple of two."""
-    abouts = tuple(_about(job.outputs[label], job.source, c) for c in task.columns)
+    abouts = tuple(_about(job.outputs[label], job.dataset, c) for c in task.columns)
     return abouts[0] if len(abouts) == 1 else abouts
 
 
-def _about(quantity: Quantity, source: Dataset, column: Any) -> About:
+def _about(quantity: Quantity, dataset: Dataset, column: Any) -> About:
     if isinstance(column, Feature):
-        return About(column, quantity.name, quantity.unit, source.library)
+        return About(column, quantity.name, quantity.unit, dataset.library)
     categorical = isinstance(column, LevelColumn)
     return About(
         column.feature,
         quantity.name,
         quantity.unit,
-        source.library,
+        dataset.library,
         _std_of_codes(column) if categorical else column.std,
         column.missing,
         column.feature.dtype if categorical else str(column.dtype),

@@ -14,7 +14,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.data.dataset import Dataset
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 _FORMS = (
     "a list with the test rows, or the (train, test) rows, of each model; a fold number for each row; "
@@ -36,7 +36,7 @@ class Folds:
     Parameters
     ----------
     parts : tuple of ndarray of int
-        Row indices within the source, ascending.
+        Row indices within the dataset, ascending.
     correction : float or None
         Ratio of the weight of test rows to that of training rows, averaged over the models. None if the training rows
         are not known.
@@ -58,7 +58,7 @@ class Folds:
     chosen: str = "none: the overlap of the models' training rows is not known"
 
 
-def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
+def as_folds(cv: Any, models: int, dataset: Dataset, X: Any, y: Any) -> Folds:
     """Return the rows that each model is explained on.
 
     Parameters
@@ -66,7 +66,7 @@ def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
     cv : object
         As in `explain`; None explains every model on all rows.
     models : int
-    source : Dataset
+    dataset : Dataset
     X, y : object
         As the caller gave them. Only splitters use them.
 
@@ -78,15 +78,15 @@ def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
         that splits differently each time.
     """
     if cv is None:
-        every = (np.arange(len(source)),) * models
+        every = (np.arange(len(dataset)),) * models
         return Folds(every, None, None, "all rows for every model")
-    n = len(source.table)
+    n = len(dataset.table)
     tests, trains, said = _read(cv, n, X, y)
     if len(tests) != models:
         raise _error(f"{len(tests)} folds for {models} models", "one fold for each model")
     weight = np.zeros(n)
-    weight[slice(None) if source.row_id is None else source.row_id] = (
-        1.0 if source.weights is None else source.weights
+    weight[slice(None) if dataset.row_id is None else dataset.row_id] = (
+        1.0 if dataset.weights is None else dataset.weights
     )
     tested = np.zeros(n, dtype=np.int64)
     for i, test in enumerate(tests):
@@ -98,16 +98,16 @@ def as_folds(cv: Any, models: int, source: Dataset, X: Any, y: Any) -> Folds:
         # Every row is tested once, so the training rows of a model are those that it is not tested on.
         trains = [np.flatnonzero(~np.isin(np.arange(n), test)) for test in tests]
     correction, overlap = _correction_and_overlap(tests, trains, weight)
-    parts = tuple(_source_indices(test[weight[test] > 0], source) for test in tests)
+    parts = tuple(_source_indices(test[weight[test] > 0], dataset) for test in tests)
     shared = int(np.count_nonzero((tested > 1) & (weight > 0)))
     if correction is None:
         return Folds(parts, None, overlap, said, shared)
     return Folds(parts, correction, overlap, said, shared, "rows held out over rows fitted on")
 
 
-def _source_indices(rows: Ints, source: Dataset) -> Ints:
-    """Return the indices of rows of X within the source's rows."""
-    return rows if source.row_id is None else np.searchsorted(source.row_id, rows)
+def _source_indices(rows: Ints, dataset: Dataset) -> Ints:
+    """Return the indices of rows of X within the dataset's rows."""
+    return rows if dataset.row_id is None else np.searchsorted(dataset.row_id, rows)
 
 
 def _correction_and_overlap(
@@ -173,12 +173,10 @@ def _split(cv: Any, X: Any, y: Any) -> list[Any]:
     )
     if not same:
         raise DataError(
-            format_error(
-                "cv",
-                f"{type(cv).__name__}, which returned different folds when called twice",
-                "the folds that the models were fitted on",
-                "Set its random_state to an integer, or pass the list of folds used for fitting",
-            )
+            "cv",
+            f"{type(cv).__name__}, which returned different folds when called twice",
+            "the folds that the models were fitted on",
+            "Set its random_state to an integer, or pass the list of folds used for fitting",
         )
     return [(train, test) for train, test in first]
 
@@ -226,4 +224,4 @@ def _rows(given: Any, n: int, what: str, *, twice: bool = False) -> Ints:
 
 
 def _error(got: str, expected: str) -> DataError:
-    return DataError(format_error("cv", got, expected, _USE_FOLDS))
+    return DataError("cv", got, expected, _USE_FOLDS)

@@ -44,7 +44,7 @@ from skedasis.engine.assemble import (
 )
 from skedasis.engine.plan import Settings, prepare_job
 from skedasis.engine.run import run
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.base import MethodVariant, Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import MultiOutput, as_quantity
@@ -445,16 +445,16 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     _check_no_cv(cv, correction)
     started = time.perf_counter()
     quantity = as_quantity(model)
-    source = quantity.prepare(as_dataset(X, y, sample_weight, schema, row_id))
+    dataset = quantity.prepare(as_dataset(X, y, sample_weight, schema, row_id))
     warn_unused_arguments(method, model, y)
     method, selection = resolve_method_and_selection(
-        method, quantity, source, features, groups, seed
+        method, quantity, dataset, features, groups, seed
     )
     check_settings(n_jobs, weight_kind)
     score_limit = check_heterogeneity_rows(heterogeneity_rows)
     settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
 
-    job = prepare_job(quantity, method, selection.source, selection.tasks(method), settings)
+    job = prepare_job(quantity, method, selection.dataset, selection.tasks(method), settings)
     gathered = run(job, n_jobs, progress)
     scores = compute_scores(job, score_limit, seed, n_jobs, progress)
     known = run_second_rounds(job, gathered, scores, n_jobs, progress, seed=seed, kind=weight_kind)
@@ -476,12 +476,10 @@ def _check_no_cv(cv: Any, correction: Any) -> None:
     for name, value in (("cv", cv), ("correction", correction)):
         if value is not None:
             raise DataError(
-                format_error(
-                    name,
-                    "one model",
-                    "a list of models, one for each fold",
-                    f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
-                )
+                name,
+                "one model",
+                "a list of models, one for each fold",
+                f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
             )
 
 

@@ -105,12 +105,12 @@ def compute_scores(
     tasks = [t for t in job.tasks if t.variant.scored]
     if limit == 0 or not tasks:
         return Scores()
-    source = job.source
-    rows = score_rows(identifiers(source), source.weights, limit, seed)
+    dataset = job.dataset
+    rows = score_rows(identifiers(dataset), dataset.weights, limit, seed)
     # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
-    part = source.subset(ascending)
+    part = dataset.subset(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
     evaluated = _evaluated_rows(job, tasks, part, rows)
     own, changes, meter = _evaluate(job, part, swaps, evaluated, n_jobs, show)
@@ -131,11 +131,11 @@ def compute_scores(
     return Scores(found, rows.exact, meter)
 
 
-def identifiers(source: Dataset) -> np.ndarray:
+def identifiers(dataset: Dataset) -> np.ndarray:
     """Return the row identifiers that the caller gave, else the row indices in X."""
-    if source.keys is not None:
-        return source.keys
-    return np.arange(len(source)) if source.row_id is None else source.row_id
+    if dataset.keys is not None:
+        return dataset.keys
+    return np.arange(len(dataset)) if dataset.row_id is None else dataset.row_id
 
 
 def _evaluated_rows(job: Job, tasks: list[Task], part: Dataset, rows: ScoreRows) -> Bools:

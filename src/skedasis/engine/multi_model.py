@@ -45,7 +45,7 @@ from skedasis.engine.second_round import (
     step_function_info,
 )
 from skedasis.engine.select import FeatureSelection, Task, as_method
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import SideColumn, side_of
 from skedasis.methods.base import BatchStats, Plan
@@ -78,7 +78,7 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
         got = "an empty list" if not models else "a list of one model"
         fix = "Pass the model itself" if models else "Pass the fitted models: [m1, m2]"
         expected = "at least two models"
-        raise DataError(format_error("models", got, expected, fix))
+        raise DataError("models", got, expected, fix)
     found: list[Quantity] = []
     for i, model in enumerate(models):
         with annotate_model_index(i, len(models)):
@@ -103,12 +103,10 @@ def check_equal(values: Sequence[Any], what: str) -> None:
         if value != known[0][1]:
             first = f"{known[0][1]!r}"[:60], f"{value!r}"[:60]
             raise DataError(
-                format_error(
-                    f"models: {what}",
-                    f"{first[0]} of model {known[0][0]} and {first[1]} of model {i}",
-                    "the same for every model",
-                    "Explain these models in separate calls",
-                )
+                f"models: {what}",
+                f"{first[0]} of model {known[0][0]} and {first[1]} of model {i}",
+                "the same for every model",
+                "Explain these models in separate calls",
             )
 
 
@@ -136,12 +134,10 @@ def check_correction(correction: Any) -> float:
     number = isinstance(correction, (int, float, np.integer, np.floating))
     if isinstance(correction, bool) or not number or not 0 <= correction < np.inf:
         raise DataError(
-            format_error(
-                "correction",
-                repr(correction)[:60],
-                "a non-negative number: the ratio of held-out to training rows",
-                "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data",
-            )
+            "correction",
+            repr(correction)[:60],
+            "a non-negative number: the ratio of held-out to training rows",
+            "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data",
         )
     return float(correction)
 
@@ -157,7 +153,7 @@ class RowSubset:
     Parameters
     ----------
     rows : ndarray of int
-        Row indices within the source, ascending.
+        Row indices within the dataset, ascending.
     parts : tuple of ndarray of int
         The row indices of all models.
     """
@@ -166,18 +162,18 @@ class RowSubset:
     parts: tuple[Ints, ...]
 
     def restrict(
-        self, source: Dataset, tasks: list[Task], plans: Plans
+        self, dataset: Dataset, tasks: list[Task], plans: Plans
     ) -> tuple[Dataset, list[Task], Plans]:
-        """Return source, tasks and plans of these rows, with the same grids, bins and levels.
+        """Return dataset, tasks and plans of these rows, with the same grids, bins and levels.
 
         Raises
         ------
         DataError
             If all these rows have a missing value of a feature.
         """
-        if all(len(rows) == len(source) for rows in self.parts):
-            return source, tasks, plans
-        some = some_rows(source, self.rows)
+        if all(len(rows) == len(dataset) for rows in self.parts):
+            return dataset, tasks, plans
+        some = some_rows(dataset, self.rows)
         own = [
             replace(t, columns=tuple(_column(c, self.rows, some) for c in t.columns)) for t in tasks
         ]
@@ -186,9 +182,9 @@ class RowSubset:
         return some, own, plans
 
 
-def some_rows(source: Dataset, rows: Ints) -> Dataset:
-    """Return a source with the rows that one model is explained on. Unlike a sample, these are all its rows."""
-    return source if len(rows) == len(source) else replace(source.subset(rows), sampled=False)
+def some_rows(dataset: Dataset, rows: Ints) -> Dataset:
+    """Return a dataset with the rows that one model is explained on. Unlike a sample, these are all its rows."""
+    return dataset if len(rows) == len(dataset) else replace(dataset.subset(rows), sampled=False)
 
 
 def _column(column: Any, rows: Ints, some: Dataset) -> Any:
@@ -224,18 +220,16 @@ def _levels(column: LevelColumn, rows: Ints, some: Dataset) -> LevelColumn:
         weight=weight,
         missing=missing,
         n_other=left if column.n_other else 0,
-        source=some,
+        dataset=some,
     )
 
 
 def _only_missing(feature: str, rows: int) -> DataError:
     return DataError(
-        format_error(
-            f"feature {feature!r}",
-            f"only missing values in the {rows:,} rows of one of the models",
-            "at least one value for each model",
-            "Use fewer folds, or explain other features",
-        )
+        f"feature {feature!r}",
+        f"only missing values in the {rows:,} rows of one of the models",
+        "at least one value for each model",
+        "Use fewer folds, or explain other features",
     )
 
 
@@ -473,7 +467,7 @@ def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     pooled = reduce(
         BatchStats.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )
-    ids = [identifiers(model_run.job.source) for model_run in found]
+    ids = [identifiers(model_run.job.dataset) for model_run in found]
     fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
     moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]
@@ -576,13 +570,13 @@ def explain_several(
     quantities = quantities_of(models)
     check_settings(options.n_jobs, options.weight_kind)
     fraction = None if correction is None else check_correction(correction)
-    source = as_dataset(X, options.y, options.weights, options.schema, options.row_id)
-    folds = as_folds(cv, len(models), source, X, options.y)
+    dataset = as_dataset(X, options.y, options.weights, options.schema, options.row_id)
+    folds = as_folds(cv, len(models), dataset, X, options.y)
     if fraction is not None:
         folds = replace(folds, correction=fraction, chosen="given")
     warn_unused_arguments(options.method, models[0], options.y)
-    found = _run_models(quantities, source, features, folds, options)
-    _replace_slopes(found, quantities, source, features, folds, options)
+    found = _run_models(quantities, dataset, features, folds, options)
+    _replace_slopes(found, quantities, dataset, features, folds, options)
     run_shared_rounds(found, options.n_jobs, options.progress, options.weight_kind)
     variants = choose_shared_bins(found, options.weight_kind)
     records = [provenance(o.job, o.scores, options.seed, options.n_jobs, o.seconds) for o in found]
@@ -596,7 +590,7 @@ def explain_several(
 
 def _run_models(
     quantities: Sequence[Quantity],
-    source: Dataset,
+    dataset: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
@@ -604,11 +598,11 @@ def _run_models(
     """Prepare every model on shared cells, then run each on its rows."""
     limit = check_heterogeneity_rows(options.heterogeneity_rows)
     started = time.perf_counter()
-    prepared = _prepare_models(quantities, source, features, folds, options, {})
+    prepared = _prepare_models(quantities, dataset, features, folds, options, {})
     check_equal([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
     agreed = common_derivative_info([job for job, _, _ in prepared])
     if agreed:
-        prepared = _prepare_models(quantities, source, features, folds, options, agreed)
+        prepared = _prepare_models(quantities, dataset, features, folds, options, agreed)
     found: list[ModelRun] = []
     for i, (job, selection, method) in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
@@ -624,7 +618,7 @@ def _run_models(
 def _replace_slopes(
     found: list[ModelRun],
     quantities: Sequence[Quantity],
-    source: Dataset,
+    dataset: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
@@ -651,7 +645,7 @@ def _replace_slopes(
             )
     if not failed:
         return
-    again = _prepare_models(quantities, source, features, folds, options, failed)
+    again = _prepare_models(quantities, dataset, features, folds, options, failed)
     for model_run, (job, _, _) in zip(found, again, strict=True):
         model_run.job.checked.meter.add(job.checked.meter)
         model_run.job.plans.update({key: job.plans[key] for key in failed})
@@ -662,7 +656,7 @@ def _replace_slopes(
 
 def _prepare_models(
     quantities: Sequence[Quantity],
-    source: Dataset,
+    dataset: Dataset,
     features: Any,
     folds: Folds,
     options: ExplainOptions,
@@ -675,7 +669,7 @@ def _prepare_models(
     prepared: list[tuple[Job, FeatureSelection, Any]] = []
     for i, (quantity, rows) in enumerate(zip(quantities, folds.parts, strict=True)):
         with annotate_model_index(i, len(quantities)):
-            own = quantity.prepare(source)
+            own = quantity.prepare(dataset)
             part = RowSubset(rows, folds.parts)
             if by_rows:
                 own, part = some_rows(own, rows), None
@@ -683,7 +677,7 @@ def _prepare_models(
                 options.method, quantity, own, features, options.groups, options.seed
             )
             tasks = selection.tasks(method)
-            job = prepare_job(quantity, method, selection.source, tasks, settings, part, agreed)
+            job = prepare_job(quantity, method, selection.dataset, tasks, settings, part, agreed)
             prepared.append((job, selection, method))
     return prepared
 

@@ -72,7 +72,7 @@ class Job:
     outputs : dict of label to Quantity
         One entry for each output; a single entry None for a quantity with one output.
     method : object
-    source : Dataset
+    dataset : Dataset
     tasks : sequence of Task
     plans : dict of (label, key) to plan
     donors : dict of (label, key) to Donors
@@ -92,7 +92,7 @@ class Job:
     quantity: Quantity
     outputs: dict[Any, Quantity]
     method: Any
-    source: Dataset
+    dataset: Dataset
     tasks: Sequence[Task]
     plans: Plans
     donors: dict[Key, Donors]
@@ -112,7 +112,7 @@ class Job:
 def prepare_job(
     quantity: Quantity,
     method: Any,
-    source: Dataset,
+    dataset: Dataset,
     tasks: Sequence[Task],
     settings: Settings,
     part: RowSubset | None = None,
@@ -122,7 +122,7 @@ def prepare_job(
 
     Parameters
     ----------
-    quantity, method, source, tasks
+    quantity, method, dataset, tasks
         Stored in the job.
     settings : Settings
     part : RowSubset, optional
@@ -131,19 +131,19 @@ def prepare_job(
     agreed : mapping of (label, key) to DerivativeInfo, optional
         For several models: how local effects are computed where the models differ in their derivatives.
     """
-    evaluated, checked = _check_model(quantity, source, tasks, settings.tree)
+    evaluated, checked = _check_model(quantity, dataset, tasks, settings.tree)
     outputs = evaluated.outputs
-    plans = _plans(outputs, source, tasks, checked, agreed or {})
+    plans = _plans(outputs, dataset, tasks, checked, agreed or {})
     all_tasks = tasks
     if part is not None:
-        source, tasks, plans = part.restrict(source, list(tasks), plans)
+        dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
     donors = _donors(tasks, plans)
     for column in (c for t in (*all_tasks, *tasks) for c in t.columns if isinstance(c, Column)):
         column.release()  # together, the sorted columns need as much memory as X
-    rows, copies = _batch_size(source, tasks, plans, evaluated, settings.memory)
+    rows, copies = _batch_size(dataset, tasks, plans, evaluated, settings.memory)
     variants = {t.key: t.variant for t in tasks}
     budget = settings.keep // max(1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items()))
-    requested = max(t.variant.n_rows_to_keep(len(source)) for t in tasks)
+    requested = max(t.variant.n_rows_to_keep(len(dataset)) for t in tasks)
     kept = min(requested, budget)
     if kept < requested:
         plans = {(o, k): variants[k].with_fine_cells(p) for (o, k), p in plans.items()}
@@ -151,36 +151,36 @@ def prepare_job(
         quantity,
         outputs,
         method,
-        source,
+        dataset,
         tasks,
         plans,
         donors,
         checked,
         copies,
         rows,
-        _sample(source, kept, settings.seed),
+        _sample(dataset, kept, settings.seed),
         trees=evaluated.said,
     )
 
 
 def _check_model(
-    quantity: Quantity, source: Dataset, tasks: Sequence[Task], tree: TreeMode
+    quantity: Quantity, dataset: Dataset, tasks: Sequence[Task], tree: TreeMode
 ) -> tuple[TreeDecision, ProbeResult]:
     """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
     output_meter = CallStats()
     present = _present(tasks)
-    by_label = quantity.outputs(source, output_meter, present)
+    by_label = quantity.outputs(dataset, output_meter, present)
     outputs: dict[Any, Quantity] = {None: quantity} if by_label is None else by_label
-    checked = probe_model(list(outputs.values()), source, present)
+    checked = probe_model(list(outputs.values()), dataset, present)
     checked.meter.add(output_meter)
     means = all(getattr(t.variant, "means_only", False) for t in tasks)
-    evaluated = use_trees_if_exact(outputs, source, tree, checked, means=means)
+    evaluated = use_trees_if_exact(outputs, dataset, tree, checked, means=means)
     checked.meter.add(evaluated.meter)
     return evaluated, checked
 
 
 def _batch_size(
-    source: Dataset,
+    dataset: Dataset,
     tasks: Sequence[Task],
     plans: Plans,
     evaluated: TreeDecision,
@@ -193,15 +193,15 @@ def _batch_size(
     held = max(t.variant.floats_per_row(by_task[t.key]) for t in tasks)
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
     tape = outputs if outputs > 1 else 0
-    row_bytes = 8 * ((len(source.features) + 8) * sets * outputs + held * (4 + tape))
+    row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + tape))
     if evaluated.batch_rows is not None:
         # The model is not called: the batch size keeps a batch's copies in the processor's cache.
-        return max(1, min(evaluated.batch_rows, len(source), memory // row_bytes)), sets
+        return max(1, min(evaluated.batch_rows, len(dataset), memory // row_bytes)), sets
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     limits = [t.variant.batch_rows for t in tasks]
     limits += [getattr(q.called, "batch_rows", None) for q in evaluated.outputs.values()]
-    rows = min(rows, len(source), *(n for n in limits if n is not None))
-    room = memory // (8 * (len(source.features) + 8) * rows)
+    rows = min(rows, len(dataset), *(n for n in limits if n is not None))
+    room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.
     swept = max(getattr(t.variant, "swept", lambda _: 0)(by_task[t.key]) for t in tasks)
     copies = max(sets, min(swept, FULL_CALL // rows))
@@ -221,7 +221,7 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
 
 def _plans(
     outputs: dict[Any, Quantity],
-    source: Dataset,
+    dataset: Dataset,
     tasks: Sequence[Task],
     checked: ProbeResult,
     agreed: Mapping[Any, DerivativeInfo],
@@ -236,7 +236,7 @@ def _plans(
         tape = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
             derivative_info = tuple(
-                _derivative_info(quantity, source, c, checked, tape, task) for c in task.columns
+                _derivative_info(quantity, dataset, c, checked, tape, task) for c in task.columns
             )
             known = derivative_info[0] if len(derivative_info) == 1 else derivative_info
             common = agreed.get((label, task.key))
@@ -283,7 +283,7 @@ def _no_derivatives(task: Task) -> Any:
 
 def _derivative_info(
     quantity: Quantity,
-    source: Dataset,
+    dataset: Dataset,
     column: Any,
     checked: ProbeResult,
     tape: ResponseCache | None,
@@ -299,14 +299,14 @@ def _derivative_info(
     values = (
         column.distinct_values if column.integer and derivative_info.kind == "differences" else None
     )
-    return derivative_info_of(quantity, source, column.summary(), checked, tape, values)
+    return derivative_info_of(quantity, dataset, column.summary(), checked, tape, values)
 
 
-def _sample(source: Dataset, kept: int, seed: int) -> Bools | None:
+def _sample(dataset: Dataset, kept: int, seed: int) -> Bools | None:
     """Return a mask of the rows that are kept, None for all. Draws are keyed by row identifier."""
-    n = len(source)
+    n = len(dataset)
     if kept >= n:
         return None
     sample = np.zeros(n, dtype=bool)
-    sample[source.order[np.random.default_rng(seed).choice(n, kept, replace=False)]] = True
+    sample[dataset.order[np.random.default_rng(seed).choice(n, kept, replace=False)]] = True
     return sample

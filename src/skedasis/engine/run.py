@@ -142,10 +142,10 @@ Gathered = dict[Key, BatchStats]
 
 def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
     """Go through the batches once, and return their statistics, merged in the order of the batches."""
-    batches = list(job.source.batches(job.batch_rows))
+    batches = list(job.dataset.batches(job.batch_rows))
     worker = threading.local()
     merged: Gathered = {}
-    capacity = len(job.source) if job.sample is None else int(job.sample.sum())
+    capacity = len(job.dataset) if job.sample is None else int(job.sample.sum())
     rows = RowStore(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
     pace = job.checked.pace
@@ -181,7 +181,7 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
 
 def limits_model_threads(job: Job, n_jobs: int) -> bool:
     """Return whether several threads call the model, so that its own thread pools are limited to one thread."""
-    return n_jobs > 1 and len(job.source) > job.batch_rows
+    return n_jobs > 1 and len(job.dataset) > job.batch_rows
 
 
 def _batch(

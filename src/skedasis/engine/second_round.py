@@ -106,9 +106,9 @@ def check_slopes(
     keys = [(o, t.key) for t in tasks for o in job.outputs if _has_slopes(job.plans[o, t.key])]
     if not keys:
         return {}, {}
-    source = job.source
-    rows = score_rows(identifiers(source), source.weights, ROWS, seed)
-    part = source.subset(np.sort(rows.rows))
+    dataset = job.dataset
+    rows = score_rows(identifiers(dataset), dataset.weights, ROWS, seed)
+    part = dataset.subset(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
     by_feature = {t.key: t for t in job.tasks}
     results = {
@@ -211,7 +211,7 @@ def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
     for (label, key), info in infos.items():
         task = by_key[key]
         feature = task.features[0]
-        column = job.source.column(feature.position)
+        column = job.dataset.column(feature.position)
         column.feature = feature
         plan = task.variant.plan(column, info)
         job.plans[label, key] = plan if job.sample is None else task.variant.with_fine_cells(plan)

@@ -15,7 +15,7 @@ from skedasis.data.categories import LevelColumn, TooManyLevels, apply_groups
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, OutOfRange, find_feature
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error, warn_caller
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.ale_pairs import check_pair
@@ -83,15 +83,13 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         if method.lower() in METHODS:
             return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
-        raise DataError(
-            format_error("method", repr(method), f"one of {known}", "Use one of these names")
-        )
+        raise DataError("method", repr(method), f"one of {known}", "Use one of these names")
     if isinstance(method, Parameters | MethodVariant):
         return method
     fix = "Use sd.RHALE()"
     if isinstance(method, type):
         fix = f"Pass an instance: {method.__name__}()"
-    raise DataError(format_error("method", repr(method)[:60], "a method such as sd.RHALE()", fix))
+    raise DataError("method", repr(method)[:60], "a method such as sd.RHALE()", fix)
 
 
 class FeatureSelection:
@@ -99,7 +97,7 @@ class FeatureSelection:
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     wanted : str, int, tuple, list or None
         The argument `features` of `explain`.
     groups : mapping, optional
@@ -109,11 +107,11 @@ class FeatureSelection:
     """
 
     def __init__(
-        self, source: Dataset, wanted: Any, groups: Any = None, *, free: bool = False
+        self, dataset: Dataset, wanted: Any, groups: Any = None, *, free: bool = False
     ) -> None:
-        self.source = source
+        self.dataset = dataset
         self.free = free
-        self.features = source.features if groups is None else apply_groups(source, groups)
+        self.features = dataset.features if groups is None else apply_groups(dataset, groups)
         self.everything = wanted is None
         self.single = False
         self.asked: list[tuple[Feature, ...]] = []
@@ -124,19 +122,15 @@ class FeatureSelection:
         items = [wanted] if self.single else list(wanted)
         if not items:
             raise DataError(
-                format_error(
-                    "features", "an empty list", "at least one feature", "Use None for all features"
-                )
+                "features", "an empty list", "at least one feature", "Use None for all features"
             )
         self.asked = [self._item(item) for item in items]
         if len({len(a) for a in self.asked}) > 1:
             raise DataError(
-                format_error(
-                    "features",
-                    "single features and pairs in one list",
-                    "only features, or only pairs",
-                    "Call explain once with the features, and once with the pairs",
-                )
+                "features",
+                "single features and pairs in one list",
+                "only features, or only pairs",
+                "Call explain once with the features, and once with the pairs",
             )
 
     @property
@@ -154,12 +148,10 @@ class FeatureSelection:
             return (self._find(item),)
         if len(item) != 2:
             raise UnsupportedError(
-                format_error(
-                    "features",
-                    f"a tuple of {len(item)}",
-                    "a name, a pair (a tuple of two names), a list of names or of pairs, or None",
-                    "Use a list to explain several features, each on its own",
-                )
+                "features",
+                f"a tuple of {len(item)}",
+                "a name, a pair (a tuple of two names), a list of names or of pairs, or None",
+                "Use a list to explain several features, each on its own",
             )
         first, second = self._find(item[0]), self._find(item[1])
         check_pair((first.name, second.name))
@@ -170,18 +162,16 @@ class FeatureSelection:
         for feature in self.features:
             if isinstance(wanted, str) and feature.name == wanted:
                 return feature
-        place = find_feature(self.source.features, wanted)
+        place = find_feature(self.dataset.features, wanted)
         for feature in self.features:
             if feature.columns == (place,):
                 return feature
         group = next(f for f in self.features if place in f.columns)
         raise DataError(
-            format_error(
-                "feature",
-                f"{wanted!r}, which is a column of the group {group.name!r}",
-                "the name of a group, or a column outside all groups",
-                f"Explain the whole group: features={group.name!r}",
-            )
+            "feature",
+            f"{wanted!r}, which is a column of the group {group.name!r}",
+            "the name of a group, or a column outside all groups",
+            f"Explain the whole group: features={group.name!r}",
         )
 
     def tasks(self, method: Any) -> list[Task]:
@@ -214,12 +204,10 @@ class FeatureSelection:
             raise reason
         if not found:
             raise UnsupportedError(
-                format_error(
-                    method.name,
-                    f"only features with more than {MOST_LEVELS:,} levels ({len(skipped)} in all)",
-                    f"a feature with at most {MOST_LEVELS:,} levels",
-                    "Declare numeric codes as numbers: schema={'name': 'continuous'}",
-                )
+                method.name,
+                f"only features with more than {MOST_LEVELS:,} levels ({len(skipped)} in all)",
+                f"a feature with at most {MOST_LEVELS:,} levels",
+                "Declare numeric codes as numbers: schema={'name': 'continuous'}",
             )
         levels = [name for name in skipped if name not in out_of_range]
         for names, problem, fix in (
@@ -256,10 +244,10 @@ class FeatureSelection:
         if not variant.reads_columns:
             return feature
         if numeric or not feature.categorical:
-            column = self.source.column(feature.position)
+            column = self.dataset.column(feature.position)
             column.feature = feature  # a group of one column has the group's name
             return column
-        return self.source.levels(feature, top=variant.top_levels, most=MOST_LEVELS)
+        return self.dataset.levels(feature, top=variant.top_levels, most=MOST_LEVELS)
 
 
 def names_of(tasks: Sequence[Task]) -> list[Any]:

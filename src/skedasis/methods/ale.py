@@ -286,12 +286,10 @@ class Accumulated(Parameters):
             if not np.isfinite(effects.sum()) and not np.isfinite(effects).all():
                 bad = int((~np.isfinite(effects)).sum())
                 raise ModelOutputError(
-                    format_error(
-                        f"slope of {column.feature.name!r}",
-                        f"NaN or infinity for {bad} rows",
-                        "finite numbers",
-                        "Check the slope function, also for missing values in X",
-                    )
+                    f"slope of {column.feature.name!r}",
+                    f"NaN or infinity for {bad} rows",
+                    "finite numbers",
+                    "Check the slope function, also for missing values in X",
                 )
             return effects
         difference = evaluator.cell_differences(column.feature.position, cells.edges, cell)
@@ -626,12 +624,10 @@ class RHALE(Accumulated):
             return LevelSteps(self, grouped=True)
         if feature.kind == "ordinal":
             raise UnsupportedError(
-                format_error(
-                    f"{self.name}(bins={type(self.binning()).__name__}) of {feature.name!r}",
-                    "bins on an axis",
-                    "Optimal or Greedy, which group levels",
-                    "Use sd.RHALE(). If the values are numbers, declare the feature continuous",
-                )
+                f"{self.name}(bins={type(self.binning()).__name__}) of {feature.name!r}",
+                "bins on an axis",
+                "Optimal or Greedy, which group levels",
+                "Use sd.RHALE(). If the values are numbers, declare the feature continuous",
             )
         return super().for_levels(feature)
 

@@ -18,7 +18,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.base import (
     BatchStats,
     Evaluator,
@@ -235,12 +235,10 @@ def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str
     if isinstance(requested, str) or not isinstance(requested, Iterable):
         if requested != "similarity":
             raise DataError(
-                format_error(
-                    f"{method}(order)",
-                    repr(requested),
-                    "None, 'similarity' or a sequence of levels",
-                    "Write the levels in their order: order=['low', 'high']",
-                )
+                f"{method}(order)",
+                repr(requested),
+                "None, 'similarity' or a sequence of levels",
+                "Write the levels in their order: order=['low', 'high']",
             )
         return column.similarity_order(), "similarity of the other features"
     return _user_order(column, list(requested), method), "given"
@@ -267,12 +265,10 @@ def _user_order(column: LevelColumn, requested: list[Any], method: str) -> Ints:
         got, fix = "a level twice", "Name each level once"
     if got:
         raise DataError(
-            format_error(
-                f"{method}(order) of {column.feature.name!r}",
-                got,
-                f"each of the {len(column.levels)} observed levels once",
-                fix,
-            )
+            f"{method}(order) of {column.feature.name!r}",
+            got,
+            f"each of the {len(column.levels)} observed levels once",
+            fix,
         )
     return codes
 

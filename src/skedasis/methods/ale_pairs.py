@@ -23,7 +23,7 @@ from skedasis.binning import Binning, Edges, Quantile, Uniform
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, ordered
 from skedasis.methods.base import (
     BatchStats,
@@ -138,12 +138,10 @@ def fixed(scheme: Binning, method: str) -> Binning:
         return scheme
     name = type(scheme).__name__
     raise UnsupportedError(
-        format_error(
-            f"{method}(bins={name}()) of two features",
-            "bins chosen from the effect of a single feature",
-            "Uniform, Quantile or Edges",
-            f"Use for example sd.{method}(bins=20)",
-        )
+        f"{method}(bins={name}()) of two features",
+        "bins chosen from the effect of a single feature",
+        "Uniform, Quantile or Edges",
+        f"Use for example sd.{method}(bins=20)",
     )
 
 
@@ -465,13 +463,11 @@ class PairALE(MethodVariant):
         # For two levels the order changes the sign only.
         if both and unordered and len(column.levels) > 2:
             raise UnsupportedError(
-                format_error(
-                    f"{self.name} of two categorical features",
-                    f"{feature.name!r}, whose levels have no order",
-                    "an order for both",
-                    f"Pass an order: sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
-                    "(in a shell --method pdp)",
-                )
+                f"{self.name} of two categorical features",
+                f"{feature.name!r}, whose levels have no order",
+                "an order for both",
+                f"Pass an order: sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
+                "(in a shell --method pdp)",
             )
         return side_of(LevelPlan.of(column, *ordered(column, order, self.name)))
 
@@ -567,12 +563,10 @@ class PairDALE(PairALE):
                     "a categorical feature" if isinstance(column, LevelColumn) else own.description
                 )
                 raise UnsupportedError(
-                    format_error(
-                        f"{self.name} of {column.feature.name!r} with another feature",
-                        got,
-                        "two numeric features and a differentiable model",
-                        "Use sd.ALE()",
-                    )
+                    f"{self.name} of {column.feature.name!r} with another feature",
+                    got,
+                    "two numeric features and a differentiable model",
+                    "Use sd.ALE()",
                 )
         plan = super().plan(columns, derivative_info)
         notes = {**plan.notes, "local_effects": "mixed second derivatives"}
@@ -629,12 +623,10 @@ def check_rows(local: BatchStats, sides: tuple[SideColumn, SideColumn], method: 
     if local.moments[HOME].count.sum() == 0:
         names = ", ".join(repr(s.feature.name) for s in sides)
         raise DataError(
-            format_error(
-                f"{method} of ({names})",
-                "no row with values of both features",
-                "at least one such row",
-                "Check where the two features have missing values",
-            )
+            f"{method} of ({names})",
+            "no row with values of both features",
+            "at least one such row",
+            "Check where the two features have missing values",
         )
 
 
@@ -647,10 +639,8 @@ def check_pair(names: tuple[str, str]) -> None:
     """
     if names[0] == names[1]:
         raise DataError(
-            format_error(
-                "features",
-                f"the pair of {names[0]!r} with itself",
-                "two features",
-                "Name two different features, or explain the single feature",
-            )
+            "features",
+            f"the pair of {names[0]!r} with itself",
+            "two features",
+            "Name two different features, or explain the single feature",
         )

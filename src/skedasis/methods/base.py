@@ -19,7 +19,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.stats.grid import Cells, Grid
@@ -392,9 +392,9 @@ class Parameters:
     by_rows = False
     """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
 
-    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
+    def given(self, dataset: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the rows and groups to use; by default the caller's."""
-        return source, groups
+        return dataset, groups
 
     def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Warn about arguments that the method ignores, and raise if a required one is missing.
@@ -402,7 +402,7 @@ class Parameters:
         Called before the run. By default all arguments are accepted.
         """
 
-    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
+    def on(self, quantity: Quantity, dataset: Dataset, seed: int) -> Any:
         """Return the method for these rows; by default the method itself, which needs columns only."""
         return self
 
@@ -434,12 +434,10 @@ class Parameters:
         if str(feature.dtype).lower().startswith(("bool", "int", "uint", "float")):
             fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise UnsupportedError(
-            format_error(
-                f"{self.name} of {feature.name!r}",
-                f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
-                "a numeric feature",
-                fix,
-            )
+            f"{self.name} of {feature.name!r}",
+            f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
+            "a numeric feature",
+            fix,
         )
 
     def for_pair(self, features: tuple[Feature, Feature]) -> Any:
@@ -452,12 +450,10 @@ class Parameters:
         """
         names = ", ".join(repr(f.name) for f in features)
         raise UnsupportedError(
-            format_error(
-                f"{self.name} of ({names})",
-                "two features",
-                "a method for pairs: ALE, DALE or PDP",
-                "Use method=sd.ALE()",
-            )
+            f"{self.name} of ({names})",
+            "two features",
+            "a method for pairs: ALE, DALE or PDP",
+            "Use method=sd.ALE()",
         )
 
     def n_rows_to_keep(self, rows: int) -> int:
@@ -535,9 +531,7 @@ def check_option(what: str, value: Any, options: tuple[Any, ...]) -> None:
     DataError
     """
     if value not in options:
-        raise DataError(
-            format_error(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
-        )
+        raise DataError(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
 
 
 # --- base class of variants -----------------------------------------------------------------------

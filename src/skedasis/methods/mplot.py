@@ -18,7 +18,7 @@ from skedasis.binning import EXACT, Binning, Edges, Quantile, VarianceOptions, a
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan, own_order
 from skedasis.methods.base import (
     BatchStats,
@@ -115,12 +115,10 @@ class MPlot(Parameters):
         """Raise if labels are required but not given."""
         if self.of != "quantity" and y is None:
             raise DataError(
-                format_error(
-                    f"MPlot(of={self.of!r})",
-                    "no labels",
-                    "the observed label of each row",
-                    "Pass the labels: sd.explain(q, X, feature, y=y, method=...)",
-                )
+                f"MPlot(of={self.of!r})",
+                "no labels",
+                "the observed label of each row",
+                "Pass the labels: sd.explain(q, X, feature, y=y, method=...)",
             )
 
     def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:

@@ -20,7 +20,7 @@ from skedasis._types import Bools, Center, Floats, Ints, Json
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find_feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.methods.ale_pairs import SideColumn, axis_values, side_of
 from skedasis.methods.base import (
@@ -71,12 +71,10 @@ def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> 
     """
     if derivative_info.breakpoints is None:
         raise UnsupportedError(
-            format_error(
-                f"{method}(grid='exact') of {column.feature.name!r}",
-                "a quantity whose jumps are not known",
-                "a tree ensemble of scikit-learn, LightGBM or XGBoost evaluated from its trees, and a numeric feature",
-                "Use grid=50",
-            )
+            f"{method}(grid='exact') of {column.feature.name!r}",
+            "a quantity whose jumps are not known",
+            "a tree ensemble of scikit-learn, LightGBM or XGBoost evaluated from its trees, and a numeric feature",
+            "Use grid=50",
         )
     low, high = column.low, column.high
     inside = derivative_info.breakpoints[
@@ -264,40 +262,32 @@ class PDP(Parameters):
     def __post_init__(self) -> None:
         if self.anchor is not None and (self.center is not None or self.derivative):
             raise DataError(
-                format_error(
-                    f"{self.name}(anchor)",
-                    f"an anchor with center={self.center!r} and derivative={self.derivative}",
-                    "an anchor alone",
-                    "Leave center and derivative out, or leave anchor out",
-                )
+                f"{self.name}(anchor)",
+                f"an anchor with center={self.center!r} and derivative={self.derivative}",
+                "an anchor alone",
+                "Leave center and derivative out, or leave anchor out",
             )
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
         check_option(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
         if not (self.ice == "all" or (isinstance(self.ice, int) and self.ice >= 0)):
             raise DataError(
-                format_error(
-                    f"{self.name}(ice)", repr(self.ice), "a number of curves, or 'all'", "Use 200"
-                )
+                f"{self.name}(ice)", repr(self.ice), "a number of curves, or 'all'", "Use 200"
             )
         check_option(f"{self.name}(heterogeneity)", self.heterogeneity, (True, False))
         if self.derivative and not self.heterogeneity:
             raise DataError(
-                format_error(
-                    f"{self.name}(heterogeneity)",
-                    "False, with derivative=True",
-                    "heterogeneity=True, because slopes require the curves",
-                    "Leave heterogeneity out",
-                )
+                f"{self.name}(heterogeneity)",
+                "False, with derivative=True",
+                "heterogeneity=True, because slopes require the curves",
+                "Leave heterogeneity out",
             )
         low, high = self.percentiles
         if not 0 <= low < high <= 100 or high <= 1:
             raise DataError(
-                format_error(
-                    f"{self.name}(percentiles)",
-                    repr(self.percentiles),
-                    "0 <= low < high <= 100, in percent",
-                    "Use (5, 95)",
-                )
+                f"{self.name}(percentiles)",
+                repr(self.percentiles),
+                "0 <= low < high <= 100, in percent",
+                "Use (5, 95)",
             )
         self._check_grid()
 
@@ -306,12 +296,10 @@ class PDP(Parameters):
         for grid in grids:
             if grid is not None and not _is_grid(grid):
                 raise DataError(
-                    format_error(
-                        f"{self.name}(grid)",
-                        f"{grid!r}"[:60],
-                        "at least one finite point, or 'exact'",
-                        "Use a number of points such as 50, or an array of values",
-                    )
+                    f"{self.name}(grid)",
+                    f"{grid!r}"[:60],
+                    "at least one finite point, or 'exact'",
+                    "Use a number of points such as 50, or an array of values",
                 )
 
     def check(self, features: Sequence[Feature]) -> None:
@@ -367,12 +355,10 @@ class PDP(Parameters):
         requested = default if requested is None else requested
         if isinstance(requested, str):
             raise UnsupportedError(
-                format_error(
-                    f"{self.name}(grid='exact') of two features",
-                    "a product grid of all jumps, which has millions of points",
-                    "points for each of the two features",
-                    "Use grid=20, or explain one feature",
-                )
+                f"{self.name}(grid='exact') of two features",
+                "a product grid of all jumps, which has millions of points",
+                "points for each of the two features",
+                "Use grid=20, or explain one feature",
             )
         if not isinstance(requested, (int, np.integer)):
             time = column.feature.time
@@ -382,12 +368,10 @@ class PDP(Parameters):
                 points = time.days(requested, what).ravel()
             if points is None:
                 raise DataError(
-                    format_error(
-                        f"{self.name}(grid) of {column.feature.name!r}",
-                        f"{requested!r}"[:60],
-                        "numbers",
-                        'Pass a grid for each feature: grid={"age": [20, 40], "sex": ["f"]}',
-                    )
+                    f"{self.name}(grid) of {column.feature.name!r}",
+                    f"{requested!r}"[:60],
+                    "numbers",
+                    'Pass a grid for each feature: grid={"age": [20, 40], "sex": ["f"]}',
                 )
             return Grid(distinct(column.snap(points)), "given")
         values = self._own_values(column)
@@ -547,12 +531,10 @@ def _number(anchor: Any, method: str) -> float:
     points = _points(anchor)
     if points is None or points.ndim or not np.isfinite(points):
         raise DataError(
-            format_error(
-                f"{method}(anchor)",
-                repr(anchor)[:60],
-                "a finite number",
-                "Pass a value of the feature",
-            )
+            f"{method}(anchor)",
+            repr(anchor)[:60],
+            "a finite number",
+            "Pass a value of the feature",
         )
     return float(points)
 
@@ -596,12 +578,10 @@ class LevelPDP(MethodVariant):
         """Choose the levels: all observed levels, unless `grid` lists some."""
         if self.base.derivative:
             raise UnsupportedError(
-                format_error(
-                    f"{self.name}(derivative=True) of {column.feature.name!r}",
-                    f"a{'n' * (column.feature.kind == 'ordinal')} {column.feature.kind} feature",
-                    "a numeric feature",
-                    "Leave derivative out",
-                )
+                f"{self.name}(derivative=True) of {column.feature.name!r}",
+                f"a{'n' * (column.feature.kind == 'ordinal')} {column.feature.kind} feature",
+                "a numeric feature",
+                "Leave derivative out",
             )
         requested = param_for_feature(self.base.grid, column.feature, None)
         is_exact = isinstance(requested, str) and requested == EXACT
@@ -682,12 +662,10 @@ class LevelPDP(MethodVariant):
         position = plan.places[plan.column.levels.find(anchor)]
         if position < 0:
             raise DataError(
-                format_error(
-                    f"{self.name}(anchor)",
-                    repr(anchor),
-                    f"one of the levels {list(plan.stats.labels)[:6]}",
-                    "Name a level that is shown",
-                )
+                f"{self.name}(anchor)",
+                repr(anchor),
+                f"one of the levels {list(plan.stats.labels)[:6]}",
+                "Name a level that is shown",
             )
         return int(position)
 
@@ -723,12 +701,10 @@ def _requested_levels(column: LevelColumn, requested: list[Any], method: str) ->
     absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
     if absent or len(codes) == 0 or len(np.unique(codes)) < len(codes):
         raise DataError(
-            format_error(
-                f"{method}(grid) of {column.feature.name!r}",
-                f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
-                f"some of the observed levels {list(column.levels.labels)[:6]}",
-                "Name each level once",
-            )
+            f"{method}(grid) of {column.feature.name!r}",
+            f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
+            f"some of the observed levels {list(column.levels.labels)[:6]}",
+            "Name each level once",
         )
     return codes
 
@@ -779,12 +755,10 @@ class PairPDP(MethodVariant):
             keyword = "derivative" if base.derivative else "anchor"
             keyword = "center" if base.center == "start" else keyword
             raise UnsupportedError(
-                format_error(
-                    f"{self.name} of two features",
-                    f"{keyword}={getattr(base, keyword)!r}",
-                    "center=None or 'mean', without derivative and anchor",
-                    f"Leave {keyword} out, or explain one feature",
-                )
+                f"{self.name} of two features",
+                f"{keyword}={getattr(base, keyword)!r}",
+                "center=None or 'mean', without derivative and anchor",
+                f"Leave {keyword} out, or explain one feature",
             )
         sides: list[SideColumn] = []
         for column in columns:

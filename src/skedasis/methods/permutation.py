@@ -25,7 +25,7 @@ from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, format_error, warn_caller
+from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.base import (
     BatchStats,
     Evaluator,
@@ -156,9 +156,7 @@ class PFI(RenamedAttributes, Parameters):
         for name in ("exact", "conditional", "greater_is_better"):
             if not isinstance(getattr(self, name), (bool, np.bool_)):
                 got = repr(getattr(self, name))[:60]
-                raise DataError(
-                    format_error(f"PFI({name})", got, "True or False", "Use one of them")
-                )
+                raise DataError(f"PFI({name})", got, "True or False", "Use one of them")
         exclusive = {
             "exact": self.exact,
             "conditional": self.conditional,
@@ -166,15 +164,13 @@ class PFI(RenamedAttributes, Parameters):
         }
         if sum(exclusive.values()) > 1:
             names = " and ".join(k for k, v in exclusive.items() if v)
-            raise DataError(format_error("PFI", names, "only one of them", "Leave the others out"))
+            raise DataError("PFI", names, "only one of them", "Leave the others out")
         if not (self.metric is None or isinstance(self.metric, str) or callable(self.metric)):
             raise DataError(
-                format_error(
-                    "PFI(metric)",
-                    f"a {type(self.metric).__name__}",
-                    "a function metric(y, values), or the name of a metric",
-                    "Use metric='roc_auc'",
-                )
+                "PFI(metric)",
+                f"a {type(self.metric).__name__}",
+                "a function metric(y, values), or the name of a metric",
+                "Use metric='roc_auc'",
             )
 
     def describe(self) -> Json:
@@ -186,7 +182,7 @@ class PFI(RenamedAttributes, Parameters):
             parameters["metric"] = getattr(self.metric, "__name__", type(self.metric).__name__)
         return {k: plain(v) for k, v in parameters.items()}
 
-    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
+    def given(self, dataset: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the rows to use, a sample for `max_samples`, and the caller's groups with those of the method."""
         if self.groups is not None:
             # Groups that are no mapping are rejected where they are resolved.
@@ -194,13 +190,13 @@ class PFI(RenamedAttributes, Parameters):
             groups = {**(groups or {}), **own} if isinstance(own, Mapping) else own
         requested = self.max_samples
         if requested is None:
-            return source, groups
-        n = len(source)
+            return dataset, groups
+        n = len(dataset)
         size = max(1, round(requested * n)) if isinstance(requested, float) else int(requested)
         if size >= n:
-            return source, groups
+            return dataset, groups
         drawn = np.random.default_rng([_SAMPLE, seed]).choice(n, size, replace=False)
-        return source.subset(np.sort(source.order[drawn])), groups
+        return dataset.subset(np.sort(dataset.order[drawn])), groups
 
     def warn_unused_arguments(self, model: Any, y: Any) -> None:
         """Warn if labels are given with a model instead of a quantity: a prediction does not depend on them."""
@@ -212,7 +208,7 @@ class PFI(RenamedAttributes, Parameters):
                 LeftOutWarning,
             )
 
-    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
+    def on(self, quantity: Quantity, dataset: Dataset, seed: int) -> Any:
         """Return the variant for these rows.
 
         Raises
@@ -220,18 +216,16 @@ class PFI(RenamedAttributes, Parameters):
         UnsupportedError
             For the conditional importance of a quantity that does not depend on the label.
         """
-        return variant_for_rows(self, quantity, source, seed)
+        return variant_for_rows(self, quantity, dataset, seed)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> Any:
         """Raise `UnsupportedError`: two features that are permuted together are a group."""
         one, two = (f.name for f in features)
         raise UnsupportedError(
-            format_error(
-                f"PFI of ({one!r}, {two!r})",
-                "a pair",
-                "single features or groups",
-                f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
-            )
+            f"PFI of ({one!r}, {two!r})",
+            "a pair",
+            "single features or groups",
+            f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
         )
 
 
@@ -239,12 +233,10 @@ def _check_integer(what: str, value: Any, least: int, default: int) -> None:
     """Raise `DataError` unless the value is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise DataError(
-            format_error(
-                f"PFI({what})",
-                repr(value)[:60],
-                f"a whole number of at least {least}",
-                f"Use {what}={default}",
-            )
+            f"PFI({what})",
+            repr(value)[:60],
+            f"a whole number of at least {least}",
+            f"Use {what}={default}",
         )
 
 
@@ -256,12 +248,10 @@ def _check_sample_size(value: Any) -> None:
     is_fraction = isinstance(value, (float, np.floating)) and 0 < value <= 1
     if not (is_count or is_fraction):
         raise DataError(
-            format_error(
-                "PFI(max_samples)",
-                repr(value)[:60],
-                "a number of rows, or a fraction between 0.0 and 1.0",
-                "Use max_samples=10_000",
-            )
+            "PFI(max_samples)",
+            repr(value)[:60],
+            "a number of rows, or a fraction between 0.0 and 1.0",
+            "Use max_samples=10_000",
         )
 
 
@@ -272,19 +262,19 @@ ROWS_PER_CALL = 20_000
 """Rows per call of the model: twice as many would make cheap models 10 % faster, but nearly double the memory."""
 
 
-def variant_for_rows(base: PFI, quantity: Quantity, source: Dataset, seed: int) -> Any:
+def variant_for_rows(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -> Any:
     """Return the variant of PFI that its parameters and the rows' weights require."""
     if base.exact:
-        return exact_variant(base, source, seed)
+        return exact_variant(base, dataset, seed)
     if base.metric is not None:
         from skedasis.methods.permutation_metric import metric_variant
 
-        return metric_variant(base, quantity, source, seed)
+        return metric_variant(base, quantity, dataset, seed)
     if base.conditional:
-        return conditional_variant(base, quantity, source, seed)
-    if has_unequal_weights(source.weights):
-        return WeightedPFI(base, source, seed)
-    return RowPFI(base, source, seed)
+        return conditional_variant(base, quantity, dataset, seed)
+    if has_unequal_weights(dataset.weights):
+        return WeightedPFI(base, dataset, seed)
+    return RowPFI(base, dataset, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,22 +306,22 @@ class RowBasedVariant(MethodVariant):
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     seed : int
     """
 
-    source: Dataset
+    dataset: Dataset
     seed: int
 
     compares_missing = False
     leaves_out_missing = False
     reads_columns = False
 
-    def given(self, source: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
+    def given(self, dataset: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
         """Return the arguments: the user's method has resolved them."""
-        return source, groups
+        return dataset, groups
 
-    def on(self, quantity: Quantity, source: Dataset, seed: int) -> Any:
+    def on(self, quantity: Quantity, dataset: Dataset, seed: int) -> Any:
         """Return itself."""
         return self
 
@@ -348,7 +338,7 @@ class RowBasedVariant(MethodVariant):
 
     def together(self, found: Any, record: Json) -> Importance:
         """Return one result of all features."""
-        return combine(found, record, sampled=self.source.sampled)
+        return combine(found, record, sampled=self.dataset.sampled)
 
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Return the columns to permute, and the donors."""
@@ -357,14 +347,14 @@ class RowBasedVariant(MethodVariant):
     @cached_property
     def drawn(self) -> PermutationPlan | None:
         """Return the donors of the rows, which all features share."""
-        rows = self.source
+        rows = self.dataset
         return draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, rows.weights)
 
     @property
     def weight(self) -> float:
         """Return the total weight of the rows."""
-        w = self.source.weights
-        return float(len(self.source)) if w is None else float(w.sum())
+        w = self.dataset.weights
+        return float(len(self.dataset)) if w is None else float(w.sum())
 
     @property
     def batch_rows(self) -> int | None:
@@ -385,7 +375,7 @@ class RowBasedVariant(MethodVariant):
 
     def _rows(self, positions: Ints) -> Ints:
         """Return the indices in X of the rows at these positions."""
-        ids = self.source.row_id
+        ids = self.dataset.row_id
         return positions if ids is None else ids[positions]
 
     def _donors(self, evaluator: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
@@ -429,7 +419,7 @@ class RowBasedVariant(MethodVariant):
             np.array([error[0]]),
             np.array([error[1]]),
             float(local.moments["own"].sums[0]) / self.weight,
-            len(self.source),
+            len(self.dataset),
             about.quantity,
             about.unit,
             about.library,
@@ -451,7 +441,7 @@ class RowPFI(RowBasedVariant):
         """Return for each cycle the sum of squared weights of the rows in its blocks."""
         if self.drawn is None:
             return []
-        w, n = self.source.weights, len(self.source)
+        w, n = self.dataset.weights, len(self.dataset)
         squares = n if w is None else float(w @ w)
         # If some rows are in no block, all rows have equal weights.
         return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
@@ -515,8 +505,8 @@ class RowPFI(RowBasedVariant):
 
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
         """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
-        w = self.source.weights
-        effective = len(self.source) if w is None else w.sum() ** 2 / (w @ w)
+        w = self.dataset.weights
+        effective = len(self.dataset) if w is None else w.sum() ** 2 / (w @ w)
         return (self.weight if kind == "frequency" else float(effective)), float(effective)
 
 
@@ -569,7 +559,7 @@ _MAX_PAIRS = 200_000_000
 """Maximum number of pairs of rows."""
 
 
-def exact_variant(base: PFI, source: Dataset, seed: int) -> ExactPFI:
+def exact_variant(base: PFI, dataset: Dataset, seed: int) -> ExactPFI:
     """Return the variant for all pairs.
 
     Raises
@@ -577,19 +567,17 @@ def exact_variant(base: PFI, source: Dataset, seed: int) -> ExactPFI:
     DataError
         For too many rows.
     """
-    _check_size(len(source))
-    return ExactPFI(base, source, seed)
+    _check_size(len(dataset))
+    return ExactPFI(base, dataset, seed)
 
 
 def _check_size(rows: int) -> None:
     if rows**2 > _MAX_PAIRS:
         raise DataError(
-            format_error(
-                "PFI(exact=True)",
-                f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
-                f"at most {_MAX_PAIRS:,} pairs",
-                "Use sd.PFI(n_repeats=30), or max_samples",
-            )
+            "PFI(exact=True)",
+            f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
+            f"at most {_MAX_PAIRS:,} pairs",
+            "Use sd.PFI(n_repeats=30), or max_samples",
         )
 
 
@@ -605,11 +593,11 @@ class ExactPFI(RowBasedVariant):
     @property
     def batch_rows(self) -> int | None:
         """Return the maximum number of rows per batch, each of which is evaluated with the values of all rows."""
-        return max(1, ROWS_PER_CALL // len(self.source))
+        return max(1, ROWS_PER_CALL // len(self.dataset))
 
     def points_per_call(self, plans: Sequence[Any]) -> int:
         """Return the number of values per row: one for each row."""
-        return len(self.source)
+        return len(self.dataset)
 
     def row_bytes(self, plan: FeaturePlan) -> int:
         """Return the bytes of a kept row: its mean after, its own value, index and weight."""
@@ -617,10 +605,10 @@ class ExactPFI(RowBasedVariant):
 
     def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
-        n = len(self.source)
+        n = len(self.dataset)
         all_rows = DonorRows(self._rows(np.arange(n))[:, None])
         increases = self._after(evaluator, plan, all_rows) - evaluator.values()
-        w, all_w = evaluator.weights, self.source.weights
+        w, all_w = evaluator.weights, self.dataset.weights
         mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
         by_recipient = np.zeros(n)
         by_recipient[evaluator.places] = mean
@@ -639,7 +627,7 @@ class ExactPFI(RowBasedVariant):
     ) -> Importance:
         """Average the increases, and compute the standard error."""
         recipients, donors = (stats.moments[k].sums for k in ("recipients", "donors"))
-        w = self.source.weights
+        w = self.dataset.weights
         mean = float(recipients.mean() if w is None else w @ recipients / self.weight)
         error = influence_error(recipients + donors - 2 * mean, w, kind)
         return self._result(plan, stats, about, np.array([mean]), error, exact=exact)
@@ -674,8 +662,8 @@ class WeightedPFI(RowPFI):
 
     @property
     def _weights(self) -> Floats:
-        w = self.source.weights
-        return np.ones(len(self.source)) if w is None else w
+        w = self.dataset.weights
+        return np.ones(len(self.dataset)) if w is None else w
 
     def finalize(
         self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
@@ -723,7 +711,7 @@ LEAST_ROWS = 7
 
 
 def conditional_variant(
-    base: PFI, quantity: Quantity, source: Dataset, seed: int
+    base: PFI, quantity: Quantity, dataset: Dataset, seed: int
 ) -> ConditionalPFI:
     """Return the variant for subgroups.
 
@@ -733,7 +721,7 @@ def conditional_variant(
         For a quantity that does not depend on the label.
     """
     _check_conditional(quantity)
-    return ConditionalPFI(base, source, seed)
+    return ConditionalPFI(base, dataset, seed)
 
 
 def _check_conditional(quantity: Quantity) -> None:
@@ -741,13 +729,11 @@ def _check_conditional(quantity: Quantity) -> None:
     if all(q.labelled for q in parts.values()):
         return
     raise UnsupportedError(
-        format_error(
-            f"PFI(conditional=True) of {quantity.describe()}",
-            "a quantity that does not depend on the label",
-            "a loss, or a negative log-likelihood",
-            "Leave conditional out: conditional permutation does not change the joint distribution of the features, "
-            "so that this importance is zero by construction (entropy_importance, Proposition 3)",
-        )
+        f"PFI(conditional=True) of {quantity.describe()}",
+        "a quantity that does not depend on the label",
+        "a loss, or a negative log-likelihood",
+        "Leave conditional out: conditional permutation does not change the joint distribution of the features, "
+        "so that this importance is zero by construction (entropy_importance, Proposition 3)",
     )
 
 
@@ -757,8 +743,8 @@ class ConditionalPFI(RowPFI):
 
     def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
         """Find the feature's subgroups, and draw donors within them."""
-        groups = subgroups(self.source, column, self.base.subgroup_rows, self.seed)
-        rows, w = self.source, self.source.weights
+        groups = subgroups(self.dataset, column, self.base.subgroup_rows, self.seed)
+        rows, w = self.dataset, self.dataset.weights
         drawn = draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, w, groups)
         return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
 
@@ -775,7 +761,7 @@ class ConditionalPFI(RowPFI):
         """Average the increases; compute the error from blocks, as recipients and as donors."""
         recipients, donors = (stats.moments[k].sums for k in ("recipients", "donors"))
         values = recipients.sum(axis=1) / self.weight
-        all_rows, w = np.arange(len(self.source)), self.source.weights
+        all_rows, w = np.arange(len(self.dataset)), self.dataset.weights
         errors: list[float] = []
         for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
             weight = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
@@ -784,7 +770,7 @@ class ConditionalPFI(RowPFI):
         # Blocks are independent parts of the rows; frequency weights stand for more rows.
         norm = self._norm(kind)
         error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
-        df = float(min(recipients.shape[1], len(self.source)) - 1)
-        if len(self.source) < LEAST_ROWS:
+        df = float(min(recipients.shape[1], len(self.dataset)) - 1)
+        if len(self.dataset) < LEAST_ROWS:
             error, df = np.nan, np.nan
         return self._result(plan, stats, about, values, (error, df), exact=exact)

@@ -18,7 +18,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.base import BatchStats
 from skedasis.methods.permutation import PFI, FeaturePlan, RowBasedVariant
 from skedasis.models.introspection import title
@@ -67,7 +67,7 @@ _PARTS = 10
 """Number of parts of the jackknife."""
 
 
-def metric_variant(base: PFI, quantity: Quantity, source: Dataset, seed: int) -> MetricPFI:
+def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -> MetricPFI:
     """Return the variant of PFI for a metric.
 
     Raises
@@ -79,29 +79,25 @@ def metric_variant(base: PFI, quantity: Quantity, source: Dataset, seed: int) ->
         labels.
     """
     metric: Any = base.metric
-    if source.y is None:
+    if dataset.y is None:
         raise DataError(
-            format_error(
-                "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
-            )
+            "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
         )
-    missing = int(missing_mask(source.y).sum())
+    missing = int(missing_mask(dataset.y).sum())
     if missing:
         got = f"{missing:,} missing labels (NaN or None)"
-        raise DataError(format_error("y", got, "a label for every row", "Leave these rows out"))
+        raise DataError("y", got, "a label for every row", "Leave these rows out")
     if isinstance(metric, str):
         _sklearn_metric(metric)
         check_comparable(metric, quantity)
-    elif source.weights is not None and not _takes_weights(metric):
+    elif dataset.weights is not None and not _takes_weights(metric):
         raise DataError(
-            format_error(
-                f"PFI(metric={_title(metric)})",
-                "a function that takes no sample_weight, and weights",
-                "metric(y, values, sample_weight=...), which uses the weights of the rows",
-                "Add a parameter sample_weight to the function, or leave sample_weight out",
-            )
+            f"PFI(metric={_title(metric)})",
+            "a function that takes no sample_weight, and weights",
+            "metric(y, values, sample_weight=...), which uses the weights of the rows",
+            "Add a parameter sample_weight to the function, or leave sample_weight out",
         )
-    y = source.y
+    y = dataset.y
     if isinstance(metric, str) and metric in _CLASSIFICATION:
         for output in _outputs(quantity):
             positives(output, y, metric)  # raise before the model is called
@@ -109,10 +105,8 @@ def metric_variant(base: PFI, quantity: Quantity, source: Dataset, seed: int) ->
         y = _NUMBERS.encode(y, f"PFI(metric={metric!r})")
         if metric in _RELATIVE and len(y) < 2:
             got = f"{len(y)} row, whose labels have no variance"
-            raise DataError(
-                format_error(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
-            )
-    return MetricPFI(base, source, seed, y)
+            raise DataError(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
+    return MetricPFI(base, dataset, seed, y)
 
 
 def check_comparable(name: str, quantity: Quantity) -> None:
@@ -134,12 +128,10 @@ def check_comparable(name: str, quantity: Quantity) -> None:
             else "a regressor, or sd.prediction of it"
         )
         raise UnsupportedError(
-            format_error(
-                f"PFI(metric={name!r}) of {output.describe()}",
-                "a quantity that predicts no label" if no_prediction else "the score of a class",
-                f"a prediction of the label: {expected}",
-                f"Pass {fix}; or leave metric out to measure the increase of the quantity itself",
-            )
+            f"PFI(metric={name!r}) of {output.describe()}",
+            "a quantity that predicts no label" if no_prediction else "the score of a class",
+            f"a prediction of the label: {expected}",
+            f"Pass {fix}; or leave metric out to measure the increase of the quantity itself",
         )
 
 
@@ -191,13 +183,11 @@ def positives(quantity: Any, y: Any, name: str) -> Bools:
         labels = np.unique(numbers)
         if len(labels) > 2:
             fix = "Encode them, for example y == 'yes', or pass sd.probability(model, class_=...)"
-            raise DataError(format_error(what, f"{len(labels):,} different labels", "two", fix))
+            raise DataError(what, f"{len(labels):,} different labels", "two", fix)
         result = numbers == labels[-1]
         got = f"{labels[-1]:g} for all rows"
     if result.all() or not result.any():
-        raise DataError(
-            format_error(what, got, "rows of the class and other rows", "Pass rows of both kinds")
-        )
+        raise DataError(what, got, "rows of the class and other rows", "Pass rows of both kinds")
     return result
 
 
@@ -206,20 +196,16 @@ def _sklearn_metric(name: str) -> tuple[Any, int]:
     if name not in _NAMES:
         known = ", ".join(map(repr, _NAMES))
         raise DataError(
-            format_error(
-                "PFI(metric)", repr(name), f"one of {known}, or a function", _suggestion(name)
-            )
+            "PFI(metric)", repr(name), f"one of {known}, or a function", _suggestion(name)
         )
     try:
         import sklearn.metrics
     except ImportError as error:
         raise UnsupportedError(
-            format_error(
-                f"PFI(metric={name!r})",
-                "a metric of scikit-learn, which is not installed",
-                "scikit-learn, or a function of your own",
-                "Install it: pip install 'skedasis[sklearn]'",
-            )
+            f"PFI(metric={name!r})",
+            "a metric of scikit-learn, which is not installed",
+            "scikit-learn, or a function of your own",
+            "Install it: pip install 'skedasis[sklearn]'",
         ) from error
     function, sign = _NAMES[name]
     return getattr(sklearn.metrics, function), sign
@@ -254,15 +240,13 @@ class MetricPFI(RowBasedVariant):
 
     def with_fine_cells(self, plan: Any) -> Any:
         """Raise `DataError`: called if memory does not allow keeping all rows."""
-        rows = len(self.source)
+        rows = len(self.dataset)
         needed = rows * self.row_bytes(plan) / 1e6
         raise DataError(
-            format_error(
-                "PFI(metric)",
-                f"a memory budget too small for {rows:,} rows of {self.base.n_repeats} repeats",
-                f"{needed:,.0f} MB for each feature",
-                'Raise the budget, for example keep="4GB", or lower n_repeats or max_samples',
-            )
+            "PFI(metric)",
+            f"a memory budget too small for {rows:,} rows of {self.base.n_repeats} repeats",
+            f"{needed:,.0f} MB for each feature",
+            'Raise the budget, for example keep="4GB", or lower n_repeats or max_samples',
         )
 
     @property
@@ -282,7 +266,7 @@ class MetricPFI(RowBasedVariant):
     def _score(self, y: Any, values: Floats, rows: Any) -> float:
         """Return the metric of the values of some rows, with the sign for which larger is better."""
         metric, sign = self._metric
-        w = None if self.base.metric in _UNWEIGHTED else self.source.weights
+        w = None if self.base.metric in _UNWEIGHTED else self.dataset.weights
         weights = {} if w is None else {"sample_weight": w[rows]}
         try:
             returned = metric(y[rows], values[rows], **weights)
@@ -295,12 +279,10 @@ class MetricPFI(RowBasedVariant):
             number = np.nan
         if not np.isfinite(number):
             raise ModelOutputError(
-                format_error(
-                    f"PFI(metric={self.what})",
-                    repr(returned)[:60],
-                    "a finite number",
-                    "Return one number for all rows",
-                )
+                f"PFI(metric={self.what})",
+                repr(returned)[:60],
+                "a finite number",
+                "Return one number for all rows",
             )
         return sign * number
 
@@ -308,16 +290,14 @@ class MetricPFI(RowBasedVariant):
         """Raise a helpful error if the metric requires predicted labels, else add a note on how it was called."""
         if isinstance(error, ValueError) and "continuous" in str(error):
             raise DataError(
-                format_error(
-                    f"PFI(metric={self.what})",
-                    f"a metric of predicted labels ({str(error).splitlines()[0][:80]})",
-                    "a metric of labels and the quantity's values: metric(y, values)",
-                    "To measure the error rate, explain sd.loss(model, 'zero_one') without a metric",
-                )
+                f"PFI(metric={self.what})",
+                f"a metric of predicted labels ({str(error).splitlines()[0][:80]})",
+                "a metric of labels and the quantity's values: metric(y, values)",
+                "To measure the error rate, explain sd.loss(model, 'zero_one') without a metric",
             ) from error
         error.add_note(
             f"raised while skedasis called the metric {self.what} with the labels and the quantity's values of "
-            f"{len(self.source):,} rows"
+            f"{len(self.dataset):,} rows"
         )
 
     def compute(self, evaluator: Any, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
@@ -371,7 +351,9 @@ class MetricPFI(RowBasedVariant):
         if n < METRIC_ROWS or len(after) < 3:
             return np.nan
         part = np.empty(n, dtype=np.int64)
-        part[self.source.order] = np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
+        part[self.dataset.order] = (
+            np.random.default_rng([_PARTS, self.seed]).permutation(n) % _PARTS
+        )
         donor_part = part[plan.permutations.donors(np.arange(n))]
         try:
             with (
@@ -403,17 +385,17 @@ class MetricPFI(RowBasedVariant):
 
     def _variance_factor(self, kind: WeightKind) -> float:
         """Return the factor of the variance for frequency weights, which stand for several equal rows; else 1."""
-        w = self.source.weights
+        w = self.dataset.weights
         return 1.0 if w is None or kind == "sampling" else float(w.sum() / (w @ w))
 
     def _local_importance(self, plan: FeaturePlan, local: BatchStats) -> LocalImportance | None:
         """Return the importance of the sampled single rows; None for ``local=0``."""
-        rows = len(self.source)
+        rows = len(self.dataset)
         n_local = rows if self.base.local == "all" else min(self.base.local, rows)
         if n_local == 0:
             return None
         picked = np.random.default_rng(self.seed).choice(rows, n_local, replace=False)
-        picked = np.sort(self.source.order[picked])
+        picked = np.sort(self.dataset.order[picked])
         r = local.kept
         weight = r["weight"][picked] if "weight" in r else None
         after = np.ascontiguousarray(r["after"][picked])[None]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from skedasis._types import Floats, Ints
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 
 # --- donors ---------------------------------------------------------------------------------------
 
@@ -338,12 +338,12 @@ def _draw_distances(
 # --- subgroups for conditional PFI ----------------------------------------------------------------
 
 
-def subgroups(source: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
+def subgroups(dataset: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
     """Return each row's subgroup, 0, 1, …, shape (N,): the leaf of a tree that predicts the feature from the others.
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     feature : Feature
         A column, or a group of columns.
     rows : int
@@ -362,31 +362,29 @@ def subgroups(source: Dataset, feature: Feature, rows: int, seed: int) -> Ints:
     Within a leaf the feature is nearly independent of the others, as far as axis-parallel splits can achieve this
     (Molnar et al. 2023).
     """
-    others = [f for f in source.features if f.position not in feature.columns]
+    others = [f for f in dataset.features if f.position not in feature.columns]
     if not others:
-        return np.zeros(len(source), dtype=np.int64)
+        return np.zeros(len(dataset), dtype=np.int64)
     try:
         from sklearn.tree import DecisionTreeRegressor
     except ImportError as error:
         raise UnsupportedError(
-            format_error(
-                "PFI(conditional=True)",
-                "no scikit-learn, whose decision trees define the subgroups",
-                "scikit-learn",
-                "Install it: pip install 'skedasis[sklearn]'",
-            )
+            "PFI(conditional=True)",
+            "no scikit-learn, whose decision trees define the subgroups",
+            "scikit-learn",
+            "Install it: pip install 'skedasis[sklearn]'",
         ) from error
     # In the order of the rows' ids, because ties between splits are broken by the order of the rows.
-    order = source.order
-    predictors = np.concatenate([_numbers(source, f) for f in others], axis=1)[order]
+    order = dataset.order
+    predictors = np.concatenate([_numbers(dataset, f) for f in others], axis=1)[order]
     targets = np.concatenate(
-        [_targets(source, source.features[j]) for j in feature.columns], axis=1
+        [_targets(dataset, dataset.features[j]) for j in feature.columns], axis=1
     )[order]
-    weights = None if source.weights is None else source.weights[order]
+    weights = None if dataset.weights is None else dataset.weights[order]
     tree: Any = DecisionTreeRegressor(min_samples_leaf=rows, random_state=seed)
     tree.fit(predictors, targets, weights)
     leaf = _pruned(tree.tree_, len(others))[tree.apply(predictors)]
-    subgroup = np.empty(len(source), dtype=np.int64)
+    subgroup = np.empty(len(dataset), dtype=np.int64)
     subgroup[order] = np.unique(leaf, return_inverse=True)[1]
     return subgroup
 
@@ -415,21 +413,21 @@ def _pruned(tree: Any, n_others: int) -> Ints:
     return leaf
 
 
-def _numbers(source: Dataset, feature: Feature) -> Floats:
+def _numbers(dataset: Dataset, feature: Feature) -> Floats:
     """Return a feature as columns that a tree can split on: ranks or codes, or an indicator for each frequent level."""
     if not feature.categorical:
-        column = source.table.column(feature.position, source.row_id)
+        column = dataset.table.column(feature.position, dataset.row_id)
         # Ranks, because trees compute in float32, too coarse for values with a large offset. Missing values come last.
         return np.unique(column, return_inverse=True)[1].astype(float)[:, None]
-    codes, values = source.table.coded(feature.position, source.row_id)
+    codes, values = dataset.table.coded(feature.position, dataset.row_id)
     if feature.kind == "ordinal":
         return codes[:, None].astype(float)
     common = np.argsort(-np.bincount(codes + 1, minlength=len(values) + 1), kind="stable")[:50]
     return (codes[:, None] + 1 == common).astype(float)
 
 
-def _targets(source: Dataset, feature: Feature) -> Floats:
+def _targets(dataset: Dataset, feature: Feature) -> Floats:
     """Return a feature's ranks or indicators, standardised so that the columns of a group have equal weight."""
-    numbers = _numbers(source, feature)
+    numbers = _numbers(dataset, feature)
     std = numbers.std(axis=0)
     return (numbers - numbers.mean(axis=0)) / np.where(std > 0, std, 1.0)

@@ -21,7 +21,7 @@ from skedasis._types import Floats
 from skedasis.data.containers import ArrayTable, to_float
 from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, ModelOutputError, format_error
+from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.introspection import check_fitted_on
 
 ROWS_PER_PASS = 2048
@@ -107,7 +107,7 @@ class ModelAdapter(ABC):
             out[part] = response
         return np.empty(0) if out is None else out
 
-    def prepare(self, source: Dataset, what: str) -> Dataset:
+    def prepare(self, dataset: Dataset, what: str) -> Dataset:
         """Return the rows as an array of numbers, from any container.
 
         Raises
@@ -115,13 +115,13 @@ class ModelAdapter(ABC):
         DataError
             If a column holds text, or if the number of columns is not the one the model takes, where it is known.
         """
-        check_fitted_on(self, source, what)
-        source = as_arrays(source)
-        X = source.table.to_array()
+        check_fitted_on(self, dataset, what)
+        dataset = as_arrays(dataset)
+        X = dataset.table.to_array()
         if X.dtype.kind != "O":
-            return source
-        columns = [_numbers(X[:, f.position], f, what) for f in source.features]
-        return replace(source, table=ArrayTable(np.stack(columns, axis=1)))
+            return dataset
+        columns = [_numbers(X[:, f.position], f, what) for f in dataset.features]
+        return replace(dataset, table=ArrayTable(np.stack(columns, axis=1)))
 
     def derivative_info(self, feature: Feature, output: int | None) -> DerivativeInfo:
         """Return the derivatives that the model has with respect to a feature."""
@@ -156,12 +156,10 @@ class ModelAdapter(ABC):
 
     def _wrong_shape(self, shape: tuple[int, ...], n: int) -> ModelOutputError:
         return ModelOutputError(
-            format_error(
-                self.__name__,
-                f"output of shape {shape} for {n} rows",
-                f"({n},) or ({n}, outputs)",
-                "Return one number for each row, or one for each row and output",
-            )
+            self.__name__,
+            f"output of shape {shape} for {n} rows",
+            f"({n},) or ({n}, outputs)",
+            "Return one number for each row, or one for each row and output",
         )
 
     def _take_probe(self, rows: NDArray[Any]) -> None:
@@ -197,13 +195,11 @@ class ModelAdapter(ABC):
 
     def _row_dependence(self, how: str) -> ModelOutputError:
         return ModelOutputError(
-            format_error(
-                self.__name__,
-                f"{how} with the other rows of the call",
-                "an output that depends on its own row alone",
-                "Use the statistics of training (batch normalisation in evaluation mode), and attention within a row "
-                "only",
-            )
+            self.__name__,
+            f"{how} with the other rows of the call",
+            "an output that depends on its own row alone",
+            "Use the statistics of training (batch normalisation in evaluation mode), and attention within a row "
+            "only",
         )
 
 
@@ -215,13 +211,11 @@ def _numbers(values: NDArray[Any], feature: Feature, what: str) -> NDArray[Any]:
         return to_float(values)
     except (TypeError, ValueError) as error:
         raise DataError(
-            format_error(
-                what,
-                f"text or other objects in column {feature.name!r}",
-                "numbers or booleans",
-                "Encode the column as in training, or wrap encoding and model in a function: "
-                "sd.prediction(lambda X: ...)",
-            )
+            what,
+            f"text or other objects in column {feature.name!r}",
+            "numbers or booleans",
+            "Encode the column as in training, or wrap encoding and model in a function: "
+            "sd.prediction(lambda X: ...)",
         ) from error
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.features import Feature
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter, first_line
 
 
@@ -194,12 +194,10 @@ class Differentiable(ModelAdapter):
                 self._has_mixed[key] = bool(mixed.any()) or not self._changes(probe, [j, k], output)
         if not self._has_mixed[key]:
             raise UnsupportedError(
-                format_error(
-                    f"mixed derivatives of {self.__name__}",
-                    "zero at every row, although the two features interact: the model is piecewise linear (ReLU)",
-                    "a smooth model, whose mixed derivatives show interactions",
-                    "Use sd.ALE(): its differences show the interaction",
-                )
+                f"mixed derivatives of {self.__name__}",
+                "zero at every row, although the two features interact: the model is piecewise linear (ReLU)",
+                "a smooth model, whose mixed derivatives show interactions",
+                "Use sd.ALE(): its differences show the interaction",
             )
 
     def _check_row_independence(self, few: NDArray[Any]) -> None:

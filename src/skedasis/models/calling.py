@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats
 from skedasis.data.containers import to_float
-from skedasis.errors import ModelOutputError, format_error
+from skedasis.errors import ModelOutputError
 
 # --- validation of the response -------------------------------------------------------------------
 
@@ -44,12 +44,10 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
         return np.asarray(raw)
     except ValueError as error:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"a {type(raw).__name__} with parts of different lengths",
-                "one number for each row",
-                "Return an array of shape (n,)",
-            )
+            what,
+            f"a {type(raw).__name__} with parts of different lengths",
+            "one number for each row",
+            "Return an array of shape (n,)",
         ) from error
 
 
@@ -66,13 +64,11 @@ def as_numbers(raw: Any, what: str) -> Floats:
         return response.astype(float, copy=False)
     except (TypeError, ValueError) as error:
         raise ModelOutputError(
-            format_error(
-                what,
-                f"output of type {response.dtype}",
-                "numbers",
-                "Wrap the model in a function that returns numbers, or, for a classifier, use "
-                "sd.probability(model, class_=...)",
-            )
+            what,
+            f"output of type {response.dtype}",
+            "numbers",
+            "Wrap the model in a function that returns numbers, or, for a classifier, use "
+            "sd.probability(model, class_=...)",
         ) from error
 
 
@@ -100,19 +96,17 @@ def check_response(raw: Any, n: int, what: str, where: str) -> Floats:
             else "Return one number for each row, in the rows' order"
         )
         got = f"output of shape {response.shape} ({where})"
-        raise ModelOutputError(format_error(what, got, f"({n},)", fix))
+        raise ModelOutputError(what, got, f"({n},)", fix)
     # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
     with np.errstate(over="ignore", invalid="ignore"):
         total = response.sum()
     if not np.isfinite(total) and not np.isfinite(response).all():
         bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
-            format_error(
-                what,
-                f"NaN or infinity for {bad} of {n} rows ({where})",
-                "finite numbers",
-                "If X has missing values that the model cannot handle, impute them or drop those rows",
-            )
+            what,
+            f"NaN or infinity for {bad} of {n} rows ({where})",
+            "finite numbers",
+            "If X has missing values that the model cannot handle, impute them or drop those rows",
         )
     return response
 

@@ -9,7 +9,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 
 PICKLE = b"\x80"
 """First byte of a pickle since protocol 2 (2003)."""
@@ -41,30 +41,22 @@ def head(file: Path) -> bytes:
         If the file does not exist, cannot be read, is empty, or is a folder.
     """
     if file.is_dir():
-        raise DataError(
-            format_error(
-                "model", f"the folder {str(file)!r}", "a file", "Pass the path of the file"
-            )
-        )
+        raise DataError("model", f"the folder {str(file)!r}", "a file", "Pass the path of the file")
     try:
         if file.exists() and not file.is_file():
             raise OSError(0, "it is a pipe or a device")  # reading one may never end
         with file.open("rb") as stream:
             begins = stream.read(_HEAD)
     except FileNotFoundError as error:
-        raise DataError(
-            format_error("model", f"no file {str(file)!r}", "a file", "Check the path")
-        ) from error
+        raise DataError("model", f"no file {str(file)!r}", "a file", "Check the path") from error
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from error
     if not begins:
         raise DataError(
-            format_error(
-                f"model {str(file)!r}",
-                "an empty file",
-                "a fitted model",
-                "Save the model again",
-            )
+            f"model {str(file)!r}",
+            "an empty file",
+            "a fitted model",
+            "Save the model again",
         )
     return begins
 
@@ -87,12 +79,10 @@ def unreadable(file: Path, error: Exception) -> DataError:
     """Return the error for a file that the operating system does not let us read."""
     reason = getattr(error, "strerror", None) or error
     return DataError(
-        format_error(
-            f"model {str(file)!r}",
-            f"a file that cannot be read ({reason})",
-            "a readable file",
-            "Check its permissions",
-        )
+        f"model {str(file)!r}",
+        f"a file that cannot be read ({reason})",
+        "a readable file",
+        "Check its permissions",
     )
 
 
@@ -124,12 +114,10 @@ def library(name: str, file: Path, extra: str | None = None) -> Any:
         package = name.partition(".")[0]
         install = f"'skedasis[{extra}]'" if extra else package
         raise UnsupportedError(
-            format_error(
-                f"model {str(file)!r}",
-                f"no installed {package}",
-                f"{package}, which reads the file",
-                f"Install it: pip install {install}",
-            )
+            f"model {str(file)!r}",
+            f"no installed {package}",
+            f"{package}, which reads the file",
+            f"Install it: pip install {install}",
         ) from error
 
 
@@ -146,10 +134,8 @@ def broken(file: Path, kind: str, reason: object = None) -> DataError:
     """
     line = " ".join(str(reason or "").split())[:200]
     return DataError(
-        format_error(
-            f"model {str(file)!r}",
-            f"a file that is cut off or not in {kind} format{f' ({line})' if line else ''}",
-            f"a complete model as saved by {kind}",
-            "Save the model again",
-        )
+        f"model {str(file)!r}",
+        f"a file that is cut off or not in {kind} format{f' ({line})' if line else ''}",
+        f"a complete model as saved by {kind}",
+        "Save the model again",
     )

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.dataset import to_array
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
 from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
@@ -117,13 +117,11 @@ _ZIP = b"PK\x03\x04"
 def _untrusted_pickle(file: Path) -> DataError:
     """Return the error for a pickle that the user did not declare as trusted."""
     return DataError(
-        format_error(
-            f"model {str(file)!r}",
-            "a pickle, which can run any code when it is loaded",
-            "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj)",
-            "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
-            "and in Python the model that joblib.load returns",
-        )
+        f"model {str(file)!r}",
+        "a pickle, which can run any code when it is loaded",
+        "a format that holds only data (.skops, .onnx, .pt2, .txt, .json, .ubj)",
+        "Save the model in such a format, or, if you know who wrote the file, pass --trust-pickle in the shell, "
+        "and in Python the model that joblib.load returns",
     )
 
 
@@ -146,12 +144,10 @@ def _read_pickle(file: Path) -> Any:
             return pickle.load(stream)  # noqa: S301 - the user declared the file as trusted
     except (ModuleNotFoundError, AttributeError) as error:
         raise UnsupportedError(
-            format_error(
-                f"model {str(file)!r}",
-                f"a pickle of objects whose modules are missing ({error})",
-                "the modules that were imported when it was saved",
-                "Install them, or run from the folder that contains them",
-            )
+            f"model {str(file)!r}",
+            f"a pickle of objects whose modules are missing ({error})",
+            "the modules that were imported when it was saved",
+            "Install them, or run from the folder that contains them",
         ) from error
     except Exception as error:
         # A malformed file raises any error: EOFError, KeyError, UnpicklingError, zlib.error, ...
@@ -175,12 +171,10 @@ def _read_torch_pickle(file: Path) -> Any:
         raise broken(file, "torch", error) from error
     if not callable(model):
         raise DataError(
-            format_error(
-                f"model {str(file)!r}",
-                f"{with_article(type(model).__name__)}, which holds parameters without their module",
-                "a whole module",
-                "Save the program: torch.export.save(torch.export.export(module, (rows,)), 'model.pt2')",
-            )
+            f"model {str(file)!r}",
+            f"{with_article(type(model).__name__)}, which holds parameters without their module",
+            "a whole module",
+            "Save the program: torch.export.save(torch.export.export(module, (rows,)), 'model.pt2')",
         )
     return model
 
@@ -243,12 +237,10 @@ def _check_version(file: Path) -> None:
     numbers = tuple(int(n) for n in re.findall(r"\d+", version)[:2])
     if numbers < _FIRST_SAFE_VERSION:
         raise UnsupportedError(
-            format_error(
-                f"model {str(file)!r}",
-                f"skops {version}, in which a file can run code",
-                f"skops {'.'.join(map(str, _FIRST_SAFE_VERSION))} or newer",
-                "Upgrade it: pip install -U 'skedasis[skops]'",
-            )
+            f"model {str(file)!r}",
+            f"skops {version}, in which a file can run code",
+            f"skops {'.'.join(map(str, _FIRST_SAFE_VERSION))} or newer",
+            "Upgrade it: pip install -U 'skedasis[skops]'",
         )
 
 
@@ -256,13 +248,11 @@ def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
     listed = ", ".join(types[:_SHOWN])
     more = f" and {len(types) - _SHOWN} more" if len(types) > _SHOWN else ""
     return DataError(
-        format_error(
-            f"model {str(file)!r}",
-            f"types that skops does not know to be harmless: {listed}{more}",
-            "types that skops knows, or that you name as trusted",
-            "If you know who wrote the file, name each: "
-            + " ".join(f"--trust {n}" for n in types[:_SHOWN]),
-        )
+        f"model {str(file)!r}",
+        f"types that skops does not know to be harmless: {listed}{more}",
+        "types that skops knows, or that you name as trusted",
+        "If you know who wrote the file, name each: "
+        + " ".join(f"--trust {n}" for n in types[:_SHOWN]),
     )
 
 
@@ -291,12 +281,10 @@ class XGBooster:
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
             raise DataError(
-                format_error(
-                    self.__name__,
-                    f"X with {rows.shape[1]} columns",
-                    f"{self.grown.num_features()} columns, as in training",
-                    "Pass the columns that the model was trained on",
-                )
+                self.__name__,
+                f"X with {rows.shape[1]} columns",
+                f"{self.grown.num_features()} columns, as in training",
+                "Pass the columns that the model was trained on",
             )
         response = self.grown.inplace_predict(
             np.asarray(rows, dtype=float), validate_features=False
@@ -375,12 +363,10 @@ def load_model(
     suffix = file.suffix.lower()
     if suffix not in SUFFIXES:
         raise DataError(
-            format_error(
-                f"model {str(path)!r}",
-                f"a file with suffix {file.suffix}" if file.suffix else "a file without a suffix",
-                f"one of {', '.join(SUFFIXES)}",
-                "Save the model in one of these formats, or pass the fitted model itself",
-            )
+            f"model {str(path)!r}",
+            f"a file with suffix {file.suffix}" if file.suffix else "a file without a suffix",
+            f"one of {', '.join(SUFFIXES)}",
+            "Save the model in one of these formats, or pass the fitted model itself",
         )
     first_bytes = head(file)
     runs_code = suffix in _READERS_OF_CODE or is_pickled(first_bytes)

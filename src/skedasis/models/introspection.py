@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.dataset import Dataset
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -77,32 +77,26 @@ def check_fitted_on(model: Any, source: Dataset, what: str) -> None:
     if source.library is None or names is None:
         if expected is not None and expected != len(have):
             raise DataError(
-                format_error(
-                    what,
-                    f"X with {len(have)} columns",
-                    f"{expected} columns, as in fit",
-                    "Pass the columns that the model was fitted on",
-                )
+                what,
+                f"X with {len(have)} columns",
+                f"{expected} columns, as in fit",
+                "Pass the columns that the model was fitted on",
             )
         return
     if have == names:
         return
     if sorted(map(str, have)) == sorted(map(str, names)):
         raise DataError(
-            format_error(
-                what,
-                f"X with columns in the order {_short(have)}",
-                f"the order of fit, {_short(names)}",
-                "Use X[list(model.feature_names_in_)]",
-            )
+            what,
+            f"X with columns in the order {_short(have)}",
+            f"the order of fit, {_short(names)}",
+            "Use X[list(model.feature_names_in_)]",
         )
     absent = [n for n in names if n not in have]
     extra = [n for n in have if n not in names]
     got = f"X without {_short(absent)}" if absent else f"X with additional columns {_short(extra)}"
     raise DataError(
-        format_error(
-            what, got, f"the {len(names)} columns of fit", "Use X[list(model.feature_names_in_)]"
-        )
+        what, got, f"the {len(names)} columns of fit", "Use X[list(model.feature_names_in_)]"
     )
 
 
@@ -118,24 +112,20 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
     """Raise if a model does not predict numbers, or if its derivatives are not functions."""
     if is_classifier(model):
         raise UnsupportedError(
-            format_error(
-                f"prediction({title(model)})",
-                "a classifier",
-                "a regressor or a callable",
-                "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
-            )
+            f"prediction({title(model)})",
+            "a classifier",
+            "a regressor or a callable",
+            "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
         )
     if not callable(model) and not hasattr(model, "predict"):
         fix = "Pass the fitted model itself"
         if isinstance(model, Mapping):
             fix += ", or several models in a list: sd.explain([*models.values()], X)"
         raise UnsupportedError(
-            format_error(
-                f"prediction({title(model)})",
-                with_article(type(model).__name__),
-                "a callable or an object with predict",
-                fix,
-            )
+            f"prediction({title(model)})",
+            with_article(type(model).__name__),
+            "a callable or an object with predict",
+            fix,
         )
     for what, given, signature in (
         ("slope", slope, "jac(X) -> (n, d)"),
@@ -143,12 +133,10 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
     ):
         if given is not None and not callable(given):
             raise UnsupportedError(
-                format_error(
-                    what,
-                    with_article(type(given).__name__),
-                    f"a function {signature}",
-                    "Pass the function, not its result",
-                )
+                what,
+                with_article(type(given).__name__),
+                f"a function {signature}",
+                "Pass the function, not its result",
             )
 
 
@@ -169,29 +157,23 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
     if not hasattr(model, "predict_proba"):
         if is_classifier(model) or not callable(model):
             raise UnsupportedError(
-                format_error(
-                    what,
-                    f"{with_article(title(model))} without predict_proba",
-                    "a classifier with probabilities",
-                    "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
-                    "sd.prediction(model.decision_function)",
-                )
+                what,
+                f"{with_article(title(model))} without predict_proba",
+                "a classifier with probabilities",
+                "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
+                "sd.prediction(model.decision_function)",
             )
         if class_ is not None and (isinstance(class_, bool) or not isinstance(class_, Integral)):
             raise UnsupportedError(
-                format_error(
-                    what,
-                    f"class_={class_!r}",
-                    "the index of an output column, because the model is a callable",
-                    "Pass an index, such as class_=0",
-                )
+                what,
+                f"class_={class_!r}",
+                "the index of an output column, because the model is a callable",
+                "Pass an index, such as class_=0",
             )
         return (None, 1) if class_ is None else (int(class_), int(class_))
     if classes is None:
         raise UnsupportedError(
-            format_error(
-                what, "a model with no classes_", "a fitted classifier", "Fit the model first"
-            )
+            what, "a model with no classes_", "a fitted classifier", "Fit the model first"
         )
     labels = list(np.asarray(classes).tolist())
     if class_ is None and len(labels) == 2:

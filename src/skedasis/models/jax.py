@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import ModelOutputError, format_error
+from skedasis.errors import ModelOutputError
 from skedasis.models.adapters import PROBED, ROWS_PER_PASS
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
@@ -72,12 +72,10 @@ class JaxModel(Differentiable):
         response = self._apply(self._state(), self._filled(part))
         if not hasattr(response, "shape") or not hasattr(response, "dtype"):
             raise ModelOutputError(
-                format_error(
-                    self.__name__,
-                    f"output of type {type(response).__name__}",
-                    "one array, (n,) or (n, outputs)",
-                    "Wrap it: jax.jit(lambda X: f(X)[...])",
-                )
+                self.__name__,
+                f"output of type {type(response).__name__}",
+                "one array, (n,) or (n, outputs)",
+                "Wrap it: jax.jit(lambda X: f(X)[...])",
             )
         return _array(response, len(part))
 

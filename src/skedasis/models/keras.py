@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
 from skedasis.models.jax import JaxModel
 from skedasis.models.torch import TorchModel
@@ -38,23 +38,19 @@ def as_keras(model: Any) -> ModelAdapter:
     """
     if not model.built:
         raise DataError(
-            format_error(
-                type(model).__name__,
-                "a Keras model that is not built",
-                "a fitted one",
-                "Call it once: model(np.asarray(X[:1], dtype='float32'))",
-            )
+            type(model).__name__,
+            "a Keras model that is not built",
+            "a fitted one",
+            "Call it once: model(np.asarray(X[:1], dtype='float32'))",
         )
     for what in ("inputs", "outputs"):
         found = getattr(model, what, None)
         if isinstance(found, (list, tuple)) and len(found) > 1:
             raise UnsupportedError(
-                format_error(
-                    type(model).__name__,
-                    f"a Keras model with {len(found)} {what}",
-                    "one array in, one array out",
-                    "Wrap it: sd.prediction(lambda X: model.predict([X[:, :2], X[:, 2:]], verbose=0)[:, 0])",
-                )
+                type(model).__name__,
+                f"a Keras model with {len(found)} {what}",
+                "one array in, one array out",
+                "Wrap it: sd.prediction(lambda X: model.predict([X[:, :2], X[:, 2:]], verbose=0)[:, 0])",
             )
     backend = importlib.import_module("keras").backend.backend()
     kinds: dict[str, Callable[[Any], ModelAdapter]] = {"torch": _OnTorch, "jax": _OnJax}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis.data.dataset import Dataset, to_array
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
 
 _TYPES = {
@@ -66,12 +66,10 @@ def as_onnx(model: Any) -> ModelAdapter:
         return OnnxModel(model, numbers)
     got = [f"{i.name} {i.type}{i.shape}" for i in inputs] + [f"{n} {kind}" for n, kind in kinds]
     raise UnsupportedError(
-        format_error(
-            "ONNX model",
-            f"inputs and outputs {', '.join(got)}"[:200],
-            "one input (rows, columns), or one input (rows, 1) for each column, and outputs of floats",
-            "Wrap the session: sd.prediction(lambda X: session.run(None, {...})[0][:, 0])",
-        )
+        "ONNX model",
+        f"inputs and outputs {', '.join(got)}"[:200],
+        "one input (rows, columns), or one input (rows, 1) for each column, and outputs of floats",
+        "Wrap the session: sd.prediction(lambda X: session.run(None, {...})[0][:, 0])",
     )
 
 
@@ -83,12 +81,10 @@ def _session(model: Any) -> Any:
         runtime = importlib.import_module("onnxruntime")
     except ImportError as error:
         raise UnsupportedError(
-            format_error(
-                "ONNX model",
-                "no installed onnxruntime",
-                "onnxruntime, which evaluates the model",
-                "Install it: pip install onnxruntime",
-            )
+            "ONNX model",
+            "no installed onnxruntime",
+            "onnxruntime, which evaluates the model",
+            "Install it: pip install onnxruntime",
         ) from error
     return runtime.InferenceSession(
         model.SerializeToString(), providers=runtime.get_available_providers()
@@ -140,32 +136,28 @@ class OnnxModel(ModelAdapter):
         """Return the dtype of the first input."""
         return _TYPES[self.session.get_inputs()[0].type]
 
-    def prepare(self, source: Dataset, what: str) -> Dataset:
+    def prepare(self, dataset: Dataset, what: str) -> Dataset:
         """Return the rows as numbers; unchanged, text included, if each column is an input of its own."""
         inputs = self.session.get_inputs()
         if len(inputs) == 1:
-            return super().prepare(source, what)
+            return super().prepare(dataset, what)
         names = [i.name for i in inputs]
-        have = [str(f.label) for f in source.features]
-        if source.library is not None and have != names:
+        have = [str(f.label) for f in dataset.features]
+        if dataset.library is not None and have != names:
             raise DataError(
-                format_error(
-                    what,
-                    f"X with columns {have[:6]}",
-                    f"the model's inputs {names[:6]}, in this order",
-                    "Select the columns: X[[i.name for i in session.get_inputs()]]",
-                )
+                what,
+                f"X with columns {have[:6]}",
+                f"the model's inputs {names[:6]}, in this order",
+                "Select the columns: X[[i.name for i in session.get_inputs()]]",
             )
         if len(have) != len(names):
             raise DataError(
-                format_error(
-                    what,
-                    f"X with {len(have)} columns",
-                    f"{len(names)} columns, one for each input",
-                    "Pass the columns that the model was trained on",
-                )
+                what,
+                f"X with {len(have)} columns",
+                f"{len(names)} columns, one for each input",
+                "Pass the columns that the model was trained on",
             )
-        return source
+        return dataset
 
     def _as_input(self, rows: NDArray[Any]) -> NDArray[Any]:
         if len(self.session.get_inputs()) > 1:

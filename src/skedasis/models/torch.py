@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis.errors import ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import ModelOutputError, UnsupportedError
 from skedasis.models.adapters import ROWS_PER_PASS
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
@@ -89,12 +89,10 @@ class TorchModel(Differentiable):
         response = module(x)
         if not isinstance(response, import_torch().Tensor):
             raise ModelOutputError(
-                format_error(
-                    self.__name__,
-                    f"output of type {type(response).__name__}",
-                    "one tensor, (n,) or (n, outputs)",
-                    "Wrap it in a module whose forward returns the tensor to explain",
-                )
+                self.__name__,
+                f"output of type {type(response).__name__}",
+                "one tensor, (n,) or (n, outputs)",
+                "Wrap it in a module whose forward returns the tensor to explain",
             )
         return response
 
@@ -190,12 +188,10 @@ class TorchModel(Differentiable):
             module = copy.deepcopy(self.model, {id(t): t for t in _tensors(self.model)})
         except Exception as error:
             raise UnsupportedError(
-                format_error(
-                    self.__name__,
-                    "a module in training mode that cannot be copied",
-                    "evaluation mode",
-                    "Call module.eval() first",
-                )
+                self.__name__,
+                "a module in training mode that cannot be copied",
+                "evaluation mode",
+                "Call module.eval() first",
             ) from error
         return module.eval()
 

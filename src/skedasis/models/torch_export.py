@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.models.file_checks import broken, library
 
 _NAME = re.compile(r"[A-Za-z0-9_.+\-]*\Z")
@@ -126,13 +126,11 @@ def program(file: Path, *, pickle: bool = False) -> Any:
         source = str(file) if pickle else io.BytesIO(_checked_archive(file))
     except _Rejected as error:
         raise DataError(
-            format_error(
-                f"model {str(file)!r}",
-                f"a program with {error}",
-                "only torch's own operations and weights as plain numbers",
-                "Export the module again, or, if you know who wrote the file, pass --trust-pickle: torch then runs any "
-                "code in it",
-            )
+            f"model {str(file)!r}",
+            f"a program with {error}",
+            "only torch's own operations and weights as plain numbers",
+            "Export the module again, or, if you know who wrote the file, pass --trust-pickle: torch then runs any "
+            "code in it",
         ) from error
     except (zipfile.BadZipFile, ValueError, KeyError, TypeError, RecursionError) as error:
         raise broken(file, "torch.export", error) from error

@@ -30,7 +30,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.descriptions import lead
 from skedasis.plots.figures.compare import ordered_effects
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
@@ -310,7 +310,7 @@ class Explorable:
         path = Path(path)
         if path.is_dir():
             fix = f"Write {str(path / 'effects.html')!r}"
-            raise DataError(format_error("save(path)", f"the folder {str(path)!r}", "a file", fix))
+            raise DataError("save(path)", f"the folder {str(path)!r}", "a file", fix)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.html, encoding="utf-8", newline="\n")
         return path
@@ -589,7 +589,7 @@ def _counted(**given: int | None) -> None:
         whole = isinstance(value, Integral) and not isinstance(value, bool)
         if value is not None and (not whole or value < 1):
             expected = "an integer of at least 1, or None"
-            raise DataError(format_error(f"explore({name})", repr(value), expected, "Use 12"))
+            raise DataError(f"explore({name})", repr(value), expected, "Use 12")
 
 
 def _controls(by: By, items: int) -> Markup:
@@ -635,7 +635,7 @@ def importance_page(
     """Return the page of importances; see `Importance.explore`."""
     if kind not in ("bars", "local"):
         expected, fix = "'bars' or 'local'", "Use one of these values"
-        raise DataError(format_error("explore(kind)", repr(kind), expected, fix))
+        raise DataError("explore(kind)", repr(kind), expected, fix)
     if kind == "local":
         drawn = before(importance, ident="rows", features=features, top=top)
     else:

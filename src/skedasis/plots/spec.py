@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.scales import Axis
 
 # --- marks ---------------------------------------------------------------------------------------
@@ -465,23 +465,17 @@ class EffectPlotOptions:
     def __post_init__(self) -> None:
         if self.ice not in ("centered", "raw", None):
             raise DataError(
-                format_error(
-                    "plot(ice)",
-                    repr(self.ice),
-                    "'centered', 'raw' or None",
-                    "Use one of these values",
-                )
+                "plot(ice)",
+                repr(self.ice),
+                "'centered', 'raw' or None",
+                "Use one of these values",
             )
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
-            raise DataError(
-                format_error("plot(histogram)", "histogram=True without color", "color", fix)
-            )
+            raise DataError("plot(histogram)", "histogram=True without color", "color", fix)
         if self.values is not None and not self.histogram:
             fix = "Add histogram=True, or omit values"
-            raise DataError(
-                format_error("plot(values)", "values without histogram=True", "both", fix)
-            )
+            raise DataError("plot(values)", "values without histogram=True", "both", fix)
 
     @property
     def most(self) -> int:

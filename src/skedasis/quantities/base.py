@@ -16,7 +16,7 @@ from skedasis._types import Floats, Ints
 from skedasis.data.dataset import Batch, Dataset, as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import CallStats
 
@@ -90,7 +90,7 @@ class Quantity(ABC):
         return 0
 
     def outputs(
-        self, source: Dataset, meter: CallStats | None = None, among: Ints | None = None
+        self, dataset: Dataset, meter: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity] | None:
         """Return the quantity of each output by its label, or None if the quantity has a single output.
 
@@ -107,23 +107,19 @@ class Quantity(ABC):
     def mixed(self, X: Any, j: int, k: int) -> Any:
         """Return the mixed second derivative by columns j and k at each row, (n,). Only if `has_mixed`."""
         raise UnsupportedError(
-            format_error(
-                self.describe(),
-                "a model without mixed derivatives",
-                "a model that provides them",
-                "Pass sd.prediction(model, mixed=f), where f(X, j, k) returns one number per row",
-            )
+            self.describe(),
+            "a model without mixed derivatives",
+            "a model that provides them",
+            "Pass sd.prediction(model, mixed=f), where f(X, j, k) returns one number per row",
         )
 
     def slopes(self, X: Any, y: Any = None) -> Any:
         """Call the model's derivative and return it, (n, d). Only if `derivative_info` reports one."""
         raise UnsupportedError(
-            format_error(
-                self.describe(),
-                "a model without derivatives",
-                "a differentiable model",
-                "Pass a function for them: sd.prediction(model, slope=...)",
-            )
+            self.describe(),
+            "a model without derivatives",
+            "a differentiable model",
+            "Pass a function for them: sd.prediction(model, slope=...)",
         )
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
@@ -134,40 +130,36 @@ class Quantity(ABC):
         """Return the quantity as a user would write it, for errors and the provenance."""
         return self.name
 
-    def prepare(self, source: Dataset) -> Dataset:
+    def prepare(self, dataset: Dataset) -> Dataset:
         """Check that the rows match the model's training data and return them in the container that it was fitted on.
 
         If the quantity is `labelled`, the rows carry their encoded labels.
         """
-        return self.with_labels(source)
+        return self.with_labels(dataset)
 
-    def with_labels(self, source: Dataset) -> Dataset:
+    def with_labels(self, dataset: Dataset) -> Dataset:
         """Return the rows with their encoded labels if the quantity needs labels.
 
         Raises
         ------
         DataError
-            If the source has no labels, or some are missing.
+            If the dataset has no labels, or some are missing.
         """
         if not self.labelled:
-            return source
-        if source.y is None:
+            return dataset
+        if dataset.y is None:
             raise DataError(
-                format_error(
-                    self.describe(), "no y", "the label of each row", "Pass y= with the labels of X"
-                )
+                self.describe(), "no y", "the label of each row", "Pass y= with the labels of X"
             )
-        missing = int(missing_mask(source.y).sum())
+        missing = int(missing_mask(dataset.y).sum())
         if missing:
             raise DataError(
-                format_error(
-                    f"{self.describe()}: y",
-                    f"{missing:,} missing labels (NaN or None)",
-                    "a label for every row",
-                    "Leave these rows out of X and y",
-                )
+                f"{self.describe()}: y",
+                f"{missing:,} missing labels (NaN or None)",
+                "a label for every row",
+                "Leave these rows out of X and y",
             )
-        return replace(source, targets=np.asarray(self.encoded(source.y)))
+        return replace(dataset, targets=np.asarray(self.encoded(dataset.y)))
 
     @property
     def axis(self) -> str:
@@ -236,8 +228,8 @@ class Quantity(ABC):
         >>> sd.prediction(lambda X: 2 * X[:, 0]).at(np.array([[1.0], [4.0]]))
         array([2., 8.])
         """
-        source = self.prepare(as_dataset(X, y))
-        several = self.outputs(source)
+        dataset = self.prepare(as_dataset(X, y))
+        several = self.outputs(dataset)
         if several is not None:
             return {k: q.at(X, y) for k, q in several.items()}  # type: ignore[return-value]
-        return np.concatenate([self.evaluator(b).values() for b in source.batches(CALL_ROWS)])
+        return np.concatenate([self.evaluator(b).values() for b in dataset.batches(CALL_ROWS)])

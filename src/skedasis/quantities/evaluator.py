@@ -30,7 +30,7 @@ from skedasis.derivatives.finite_differences import (
     probe_derivatives,
 )
 from skedasis.distributions.base import Predicted
-from skedasis.errors import DataError, ModelOutputError, format_error
+from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import (
     CallStats,
@@ -117,11 +117,11 @@ def note_failing_levels(
                 rows = values.rows[np.unique(values.codes)][:_MAX_LEVELS]
                 _add_note(error, batch, j, _failing_rows(quantity, base, rows, j))
         return
-    for feature in batch.source.features:
+    for feature in batch.dataset.features:
         if feature.kind == "continuous":
             continue
         try:
-            column = batch.source.levels(feature, most=_MAX_LEVELS)
+            column = batch.dataset.levels(feature, most=_MAX_LEVELS)
         except DataError:  # too many levels to try, or none
             continue
         j = feature.position
@@ -160,9 +160,9 @@ def _accepts(quantity: Quantity, rows: Any) -> bool:
 def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
     if len(rows) == 0:
         return
-    values = [repr(batch.source.table.value(j, int(row))) for row in rows[:5]]
+    values = [repr(batch.dataset.table.value(j, int(row))) for row in rows[:5]]
     more = ", …" if len(rows) > 5 else ""
-    name = batch.source.features[j].name
+    name = batch.dataset.features[j].name
     error.add_note(f"The model fails for these levels of {name!r}: {', '.join(values)}{more}")
 
 
@@ -387,7 +387,7 @@ class BatchEvaluator:
 
     def _ask_slopes(self, rows: Any, n: int) -> Floats:
         """Call the derivative for rows in X's container and validate its response, (n, d)."""
-        d = len(self.batch.source.features)
+        d = len(self.batch.dataset.features)
         y = self._targets(n // max(len(self), 1))
         raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
         self.meter.slope_rows += n
@@ -395,12 +395,10 @@ class BatchEvaluator:
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
         if slopes.shape != (n, d):
             raise ModelOutputError(
-                format_error(
-                    f"{self.quantity.describe()}: slope",
-                    f"shape {slopes.shape}",
-                    f"shape {(n, d)}: (rows, features)",
-                    "Return the partial derivative of every feature, in X's order",
-                )
+                f"{self.quantity.describe()}: slope",
+                f"shape {slopes.shape}",
+                f"shape {(n, d)}: (rows, features)",
+                "Return the partial derivative of every feature, in X's order",
             )
         return slopes
 
@@ -426,12 +424,10 @@ class BatchEvaluator:
             slopes = self._ask_slopes(rows, (last - first) * n)[:, j]
             if not np.isfinite(slopes).all():
                 raise ModelOutputError(
-                    format_error(
-                        f"{self.quantity.describe()}: slope",
-                        f"NaN or infinity with {self._column_names({moved: values})} replaced",
-                        "finite numbers",
-                        "Check the slope function at the points of the grid",
-                    )
+                    f"{self.quantity.describe()}: slope",
+                    f"NaN or infinity with {self._column_names({moved: values})} replaced",
+                    "finite numbers",
+                    "Check the slope function at the points of the grid",
                 )
             out[first:last] = slopes.reshape(last - first, n)
         return out.T
@@ -478,7 +474,7 @@ class BatchEvaluator:
         return mixed, first, second
 
     def _column_names(self, changes: Changes) -> str:
-        features = self.batch.source.features
+        features = self.batch.dataset.features
         names = [repr(features[j].name) for j in changes]
         kind = "column" if len(names) == 1 else "columns"
         return f"{kind} {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
@@ -584,7 +580,7 @@ class ProbeResult:
 
 
 def probe_model(
-    quantities: Sequence[Quantity], source: Dataset, among: Ints | None = None
+    quantities: Sequence[Quantity], dataset: Dataset, among: Ints | None = None
 ) -> ProbeResult:
     """Call the model twice on a few rows, and check that it is deterministic and leaves its input unchanged.
 
@@ -592,7 +588,7 @@ def probe_model(
     ----------
     quantities : sequence of Quantity
         One, or one for each output of the same model.
-    source : Dataset
+    dataset : Dataset
     among : ndarray of int, optional
         Positions of the rows that the explanation uses; None means all.
 
@@ -605,7 +601,7 @@ def probe_model(
     -----
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
-    batch = source.evenly_spaced_batch(PROBE_ROWS, among)
+    batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
     meter, pace = CallStats(), ChunkedCaller()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
@@ -620,12 +616,10 @@ def probe_model(
             eps = max(eps, unit_round_off(evaluator.output, answer))
         if not _same(evaluators[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
-                format_error(
-                    quantities[0].describe(),
-                    "rows that the model has written to",
-                    "a model that does not change its input",
-                    "Copy the input inside the model first: X = X.copy()",
-                )
+                quantities[0].describe(),
+                "rows that the model has written to",
+                "a model that does not change its input",
+                "Copy the input inside the model first: X = X.copy()",
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _check_deterministic(quantity, first, second, eps)
@@ -637,18 +631,16 @@ def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps:
     scale, difference = np.abs(first).max(), np.abs(first - second).max()
     if difference > 64 * eps * scale:
         raise ModelOutputError(
-            format_error(
-                quantity.describe(),
-                f"two different responses for the same rows (largest difference {difference:.3g})",
-                "the same response at each call",
-                "Fix its random seed, or switch it to evaluation (dropout off)",
-            )
+            quantity.describe(),
+            f"two different responses for the same rows (largest difference {difference:.3g})",
+            "the same response at each call",
+            "Fix its random seed, or switch it to evaluation (dropout off)",
         )
 
 
 def derivative_info_of(
     quantity: Quantity,
-    source: Dataset,
+    dataset: Dataset,
     column: Summary,
     found: ProbeResult,
     tape: ResponseCache | None = None,
@@ -662,7 +654,7 @@ def derivative_info_of(
     if derivative_info.kind != "differences":
         return derivative_info
     evaluator = quantity.evaluator(
-        source.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape
+        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape
     )
     derivative_info = probe_derivatives(evaluator, column, values)
     found.meter.add(evaluator.meter)

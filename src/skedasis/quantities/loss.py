@@ -19,7 +19,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.distributions.base import Labels
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import is_classifier, title
@@ -81,9 +81,9 @@ class Loss(Quantity):
         """Return the loss as a user would write it."""
         return self.of.describe()
 
-    def prepare(self, source: Dataset) -> Dataset:
+    def prepare(self, dataset: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on, with their labels."""
-        return self.with_labels(self.of.prepare(source))
+        return self.with_labels(self.of.prepare(dataset))
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return central differences, or steps if the prediction (and so its loss) is piecewise constant."""
@@ -124,9 +124,7 @@ class Loss(Quantity):
             column = "class_=0) of it" if isinstance(self.of, Probability) else index
             verb = "sd.probability" if isinstance(self.of, Probability) else "sd.loss"
             fix = f"Choose one output: {verb}(model, {column}"
-        raise ModelOutputError(
-            format_error(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
-        )
+        raise ModelOutputError(self.describe(), f"output of shape {values.shape}", f"({n},)", fix)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,12 +201,10 @@ class ZeroOne(Loss):
             got = f"predictions of type {values.dtype} and labels of type {y.dtype}"
         if got:
             raise ModelOutputError(
-                format_error(
-                    self.describe(),
-                    got,
-                    "predictions that can be compared with the labels",
-                    "Use the same class names in y and in the model",
-                )
+                self.describe(),
+                got,
+                "predictions that can be compared with the labels",
+                "Use the same class names in y and in the model",
             )
         return (values != y).astype(float)
 
@@ -246,17 +242,15 @@ class OwnLoss(Loss):
             single = "nothing" if returned is None else "a single number"
             got = f"output of shape {values.shape}" if values.ndim else single
             raise ModelOutputError(
-                format_error(what, got, f"({n},)", "Return each row's loss, not their mean or sum")
+                what, got, f"({n},)", "Return each row's loss, not their mean or sum"
             )
         bad = int((~np.isfinite(values)).sum())
         if bad:
             raise ModelOutputError(
-                format_error(
-                    what,
-                    f"NaN or infinity for {bad} of {n} rows",
-                    "finite numbers",
-                    "Check the function for divisions by zero and logarithms of zero, and the model's predictions",
-                )
+                what,
+                f"NaN or infinity for {bad} of {n} rows",
+                "finite numbers",
+                "Check the function for divisions by zero and logarithms of zero, and the model's predictions",
             )
         return values
 
@@ -276,14 +270,12 @@ def class_indicator(of: Probability, y: Any) -> Floats:
     binary = of.column is None
     if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
         raise DataError(
-            format_error(
-                f"{what}: y",
-                "labels that are no indices of classes",
-                "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
-                "Encode the labels, for example y == 'yes'"
-                if binary
-                else "Encode the classes as numbers",
-            )
+            f"{what}: y",
+            "labels that are no indices of classes",
+            "0 or 1" if binary else "0, 1, …: the column indices of the model's response",
+            "Encode the labels, for example y == 'yes'"
+            if binary
+            else "Encode the classes as numbers",
         )
     return (numbers == (1 if binary else of.column)).astype(float)
 
@@ -441,7 +433,7 @@ def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
         fix = "Leave response out: it applies to loss functions only"
         wrong = "response", f"{response!r} with {_shown(kind)}", "a function for kind", fix
     if wrong is not None:
-        raise DataError(format_error(f"loss({wrong[0]})", *wrong[1:]))
+        raise DataError(f"loss({wrong[0]})", *wrong[1:])
 
 
 def loss_called(name: str) -> str | None:
@@ -466,10 +458,10 @@ def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Qu
     what = "loss(kind='log_loss')"
     if isinstance(model, Quantity):
         got, fix = f"the quantity {model.describe()}", "Pass the fitted classifier itself"
-        raise UnsupportedError(format_error(what, got, "a model that returns probabilities", fix))
+        raise UnsupportedError(what, got, "a model that returns probabilities", fix)
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
-        raise DataError(format_error(what, f"output={output!r}", "a model with one output", fix))
+        raise DataError(what, f"output={output!r}", "a model with one output", fix)
     return nll(model, name=name or _NAMES["log_loss"], unit=unit)
 
 
@@ -482,24 +474,22 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
         if response == "predict_proba":
             fix = "Leave response out: the function gets the model's predictions"
             got = "response='predict_proba' for a model that is no classifier"
-            raise UnsupportedError(format_error(what, got, "a classifier", fix))
+            raise UnsupportedError(what, got, "a classifier", fix)
         return _one_output(as_quantity(model), output)
     if kind in _NUMERIC_LOSSES:
         raise UnsupportedError(
-            format_error(
-                what,
-                "a classifier",
-                "a model whose predictions are numbers",
-                "Use kind='zero_one' or kind='log_loss'; for the Brier score use "
-                f"sd.loss(sd.probability(model, class_=...), {kind!r})",
-            )
+            what,
+            "a classifier",
+            "a model whose predictions are numbers",
+            "Use kind='zero_one' or kind='log_loss'; for the Brier score use "
+            f"sd.loss(sd.probability(model, class_=...), {kind!r})",
         )
     if response != "predict_proba":
         return _one_output(Prediction(model), output)
     if output is not None or not hasattr(model, "predict_proba"):
         got = "no predict_proba" if output is None else f"output={output!r}"
         fix = "Use response='predict', or pass a function that returns probabilities"
-        raise UnsupportedError(format_error(what, got, "a classifier with one output", fix))
+        raise UnsupportedError(what, got, "a classifier with one output", fix)
     return Probability(model)
 
 
@@ -523,7 +513,7 @@ def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> An
         wrong = f"an index of a class that is not negative, not {model.column}", fix
     if wrong is not None:
         what = f"loss({_shown(kind)})"
-        raise UnsupportedError(format_error(what, f"the quantity {model.describe()}", *wrong))
+        raise UnsupportedError(what, f"the quantity {model.describe()}", *wrong)
     return _one_output(model, output)
 
 
@@ -533,9 +523,7 @@ def _one_output(of: Any, output: Any) -> Any:
         return of
     if isinstance(output, (bool, np.bool_)) or not isinstance(output, Integral):
         fix = "Choose one, and pass its labels: sd.loss(model, output=0)"
-        raise DataError(
-            format_error("loss(output)", repr(output)[:60], "the index of one output", fix)
-        )
+        raise DataError("loss(output)", repr(output)[:60], "the index of one output", fix)
     return predictions(of, int(output))
 
 
@@ -547,9 +535,7 @@ def _classes(of: Any) -> NDArray[Any] | None:
     if isinstance(classes, list) and any(np.ndim(c) == 1 for c in classes):
         if of.output is None and len(classes) > 1:
             fix = "Choose one, and pass its labels: sd.loss(model, 'zero_one', output=0)"
-            raise ModelOutputError(
-                format_error(of.describe(), f"{len(classes)} outputs", "one output", fix)
-            )
+            raise ModelOutputError(of.describe(), f"{len(classes)} outputs", "one output", fix)
         index = of.output or 0
         return np.asarray(classes[index]) if index < len(classes) else None
     return np.asarray(classes) if of.output is None else None

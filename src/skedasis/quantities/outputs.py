@@ -19,7 +19,7 @@ import numpy as np
 from skedasis._types import Ints
 from skedasis.data.dataset import Dataset, as_arrays, as_frames
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError, format_error
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
@@ -68,18 +68,18 @@ class FromModel(Quantity):
         """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.model)})"
 
-    def prepare(self, source: Dataset) -> Dataset:
+    def prepare(self, dataset: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on, with labels if the quantity needs them."""
         if isinstance(self.model, ModelAdapter):
-            return self.with_labels(self.model.prepare(source, self.describe()))
-        check_fitted_on(self.model, source, self.describe())
+            return self.with_labels(self.model.prepare(dataset, self.describe()))
+        check_fitted_on(self.model, dataset, self.describe())
         names = fitted_names(self.model)
         if wants_arrays(self.model):
-            source = as_arrays(source)
+            dataset = as_arrays(dataset)
         elif names is not None:
             # Some libraries do not accept numpy.str_ as column names.
-            source = as_frames(source, [str(n) if isinstance(n, str) else n for n in names])
-        return self.with_labels(source)
+            dataset = as_frames(dataset, [str(n) if isinstance(n, str) else n for n in names])
+        return self.with_labels(dataset)
 
     def _closed_form(self) -> chain_rule.Derivative | None:
         return None
@@ -223,12 +223,10 @@ class Prediction(FromModel):
             return derivatives[:, self.output]
         if self.shared:
             raise ModelOutputError(
-                format_error(
-                    f"{self.describe()}: {what}",
-                    f"shape {derivatives.shape}",
-                    expected,
-                    "Return the derivatives of every output",
-                )
+                f"{self.describe()}: {what}",
+                f"shape {derivatives.shape}",
+                expected,
+                "Return the derivatives of every output",
             )
         return derivatives
 
@@ -258,12 +256,10 @@ class Probability(FromModel):
             p = column_of(p, self.column, self.describe(), "class")
         if p.dtype.kind in "fiu" and ((p < -_ROUNDING) | (p > 1 + _ROUNDING)).any():
             raise ModelOutputError(
-                format_error(
-                    self.describe(),
-                    f"values between {p.min():.4g} and {p.max():.4g}",
-                    "probabilities, between 0 and 1",
-                    getattr(self.model, "of_scores", "Use sd.prediction for scores"),
-                )
+                self.describe(),
+                f"values between {p.min():.4g} and {p.max():.4g}",
+                "probabilities, between 0 and 1",
+                getattr(self.model, "of_scores", "Use sd.prediction for scores"),
             )
         return p
 
@@ -317,12 +313,10 @@ class Logit(Probability):
         certain = int(((p == 0) | (p == 1)).sum())
         if certain:
             raise ModelOutputError(
-                format_error(
-                    self.describe(),
-                    f"a probability of exactly 0 or 1 for {certain} of {len(p)} rows",
-                    "probabilities between 0 and 1, whose log odds are finite",
-                    "Use sd.probability, or a model whose probabilities are calibrated",
-                )
+                self.describe(),
+                f"a probability of exactly 0 or 1 for {certain} of {len(p)} rows",
+                "probabilities between 0 and 1, whose log odds are finite",
+                "Use sd.probability, or a model whose probabilities are calibrated",
             )
         return np.log(p) - np.log1p(-p)
 
@@ -576,28 +570,26 @@ class MultiOutput(Quantity):
         """Return the quantity as a user would write it."""
         return f"{self.name}({title(self.one.model)})"
 
-    def prepare(self, source: Dataset) -> Dataset:
+    def prepare(self, dataset: Dataset) -> Dataset:
         """Return the rows in the container that the model was fitted on."""
-        return self.one.prepare(source)
+        return self.one.prepare(dataset)
 
     def outputs(
-        self, source: Dataset, meter: CallStats | None = None, among: Ints | None = None
+        self, dataset: Dataset, meter: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity]:
         """Return the quantity of each output; call the model on two rows if their number is not known."""
         if self.parts:
             return self.parts
-        rows = source.evenly_spaced_batch(2, among)
+        rows = dataset.evenly_spaced_batch(2, among)
         response = np.asarray(self.one.raw(rows.tile(1).own()))
         if meter is not None:
             meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1
         if response.ndim != 2:
             raise ModelOutputError(
-                format_error(
-                    self.describe(),
-                    f"output of shape {response.shape}",
-                    "(rows, outputs)",
-                    "Leave output out: the model has one output only",
-                )
+                self.describe(),
+                f"output of shape {response.shape}",
+                "(rows, outputs)",
+                "Leave output out: the model has one output only",
             )
         return {
             k: replace(self.one, output=k, name=f"{self.name} {k}", shared=True)
@@ -616,12 +608,10 @@ def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
     names = list(output) if isinstance(output, Iterable) and not isinstance(output, str) else []
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
         raise DataError(
-            format_error(
-                "prediction(output)",
-                repr(output)[:60],
-                "the index of an output, 'all', or different names for all outputs",
-                "Use output='all'",
-            )
+            "prediction(output)",
+            repr(output)[:60],
+            "the index of an output, 'all', or different names for all outputs",
+            "Use output='all'",
         )
     parts: dict[Any, Quantity] = {
         n: replace(one, output=k, of=len(names), name=n, shared=True) for k, n in enumerate(names)
@@ -647,12 +637,10 @@ def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: st
     classes = getattr(model, "classes_", None)
     if classes is None or not is_classifier(model) or not hasattr(model, "predict_proba"):
         raise UnsupportedError(
-            format_error(
-                f"{name}({title(model)}, class_='all')",
-                f"a {title(model)} without classes_ and predict_proba",
-                "a fitted classifier with predict_proba",
-                "For a function, use sd.prediction(f, output='all')",
-            )
+            f"{name}({title(model)}, class_='all')",
+            f"a {title(model)} without classes_ and predict_proba",
+            "a fitted classifier with predict_proba",
+            "For a function, use sd.prediction(f, output='all')",
         )
     labels = np.asarray(classes).tolist()
     parts: dict[Any, Quantity] = {
@@ -683,24 +671,20 @@ def column_of(
     response = np.asarray(raw)
     if response.ndim == 2 and n_columns not in (None, response.shape[1]):
         raise ModelOutputError(
-            format_error(
-                what,
-                f"{response.shape[1]} outputs",
-                f"{n_columns}, the number of names given",
-                "Name each output, or use output='all'",
-            )
+            what,
+            f"{response.shape[1]} outputs",
+            f"{n_columns}, the number of names given",
+            "Name each output, or use output='all'",
         )
     if response.ndim == 2 and -response.shape[1] <= column < response.shape[1]:
         return response[:, column]
     keyword, plural = ("class_", "classes") if of == "class" else ("output", "outputs")
     fix = f"Leave {keyword} out" if response.ndim == 1 else "Pass the index of one of its columns"
     raise ModelOutputError(
-        format_error(
-            what,
-            f"output of shape {response.shape}",
-            f"(rows, {plural}) with a column {column}",
-            fix,
-        )
+        what,
+        f"output of shape {response.shape}",
+        f"(rows, {plural}) with a column {column}",
+        fix,
     )
 
 
@@ -724,12 +708,10 @@ def as_quantity(model: Any) -> Quantity:
         return model
     if isinstance(model, type):
         raise UnsupportedError(
-            format_error(
-                "model",
-                f"the class {model.__name__}",
-                "a fitted model",
-                f"Fit one: {model.__name__}().fit(X, y)",
-            )
+            "model",
+            f"the class {model.__name__}",
+            "a fitted model",
+            f"Fit one: {model.__name__}().fit(X, y)",
         )
     model = adapt_model(model)
     if is_classifier(model):

@@ -25,7 +25,6 @@ from skedasis.errors import (
     ModelOutputError,
     TreeWarning,
     UnsupportedError,
-    format_error,
     warn_caller,
 )
 from skedasis.models.calling import CallStats
@@ -249,7 +248,7 @@ class TreeDecision:
 
 
 def use_trees_if_exact(
-    outputs: Outputs, source: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
+    outputs: Outputs, dataset: Dataset, wish: TreeMode, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
     """Replace the model by its trees if they can be read and reproduce its responses.
 
@@ -257,7 +256,7 @@ def use_trees_if_exact(
     ----------
     outputs : dict of label to Quantity
         All of one model.
-    source : Dataset
+    dataset : Dataset
     wish : {"auto", "off", "force"}
     checked : ProbeResult
         Result of probing the model.
@@ -276,21 +275,19 @@ def use_trees_if_exact(
     Costs at most 64 model rows.
     """
     if wish not in ("auto", "off", "force"):
-        raise DataError(format_error("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'"))
+        raise DataError("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'")
     if wish == "off":
         return TreeDecision(outputs)
     model = next(iter(outputs.values())).called
     try:
-        return _read_and_verify(outputs, source, model, checked, means=means)
+        return _read_and_verify(outputs, dataset, model, checked, means=means)
     except _TreesUnavailable as reason:
         if wish == "force":
             raise UnsupportedError(
-                format_error(
-                    "tree='force'",
-                    f"{title(model)}: {reason}",
-                    "a tree ensemble that can be evaluated without calling the model",
-                    "Use tree='auto'",
-                )
+                "tree='force'",
+                f"{title(model)}: {reason}",
+                "a tree ensemble that can be evaluated without calling the model",
+                "Use tree='auto'",
             ) from reason
         if reason.quiet:
             return TreeDecision(outputs, meter=reason.meter)
@@ -309,7 +306,7 @@ class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is calle
 
 
 def _read_and_verify(
-    outputs: Outputs, source: Dataset, model: Any, checked: ProbeResult, *, means: bool
+    outputs: Outputs, dataset: Dataset, model: Any, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
     """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
     if isfunction(model):  # the readers need not be imported
@@ -323,7 +320,7 @@ def _read_and_verify(
     is_known_method = owner is None or getattr(model, "__name__", "") in RESPONSE_METHODS
     if model is None or not is_known_method or not is_candidate(tree_model):
         raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
-    if any(_has_derivatives(q, source) for q in outputs.values()):
+    if any(_has_derivatives(q, dataset) for q in outputs.values()):
         raise _TreesUnavailable("slopes were given, which trees do not provide", quiet=True)
     from skedasis.trees.compilation import has_numba
 
@@ -333,9 +330,9 @@ def _read_and_verify(
         raise _TreesUnavailable(str(reason)) from reason
     from skedasis.trees.evaluator import TreeForest
 
-    forest = TreeForest(ensemble, source, compiled=has_numba())
+    forest = TreeForest(ensemble, dataset, compiled=has_numba())
     stand_in = TreeModelProxy(model, forest)
-    can_count = not forest.deep and _counts_suffice(stand_in, outputs, source, means=means)
+    can_count = not forest.deep and _counts_suffice(stand_in, outputs, dataset, means=means)
     if not forest.compiled and not can_count:
         raise _TreesUnavailable(
             "numba is not installed, which makes tree evaluation about a hundred times faster "
@@ -345,28 +342,28 @@ def _read_and_verify(
     if any(q is None for q in replaced.values()):
         raise _TreesUnavailable("the quantity needs more than the sums of leaves", quiet=True)
     of_trees: Outputs = {label: q for label, q in replaced.items() if q is not None}
-    meter = _verify(outputs, of_trees, source, checked)
+    meter = _verify(outputs, of_trees, dataset, checked)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"
     said = f"exact: {trees} of {ensemble.title} evaluated without calling the model"
     return TreeDecision(of_trees, said, forest.batch_rows, meter)
 
 
-def _has_derivatives(quantity: Quantity, source: Dataset) -> bool:
+def _has_derivatives(quantity: Quantity, dataset: Dataset) -> bool:
     """Return whether the quantity has derivatives; for tree models, only if the user gave them."""
-    return quantity.has_mixed or quantity.derivative_info(source.features[0]).kind == "slopes"
+    return quantity.has_mixed or quantity.derivative_info(dataset.features[0]).kind == "slopes"
 
 
-def _counts_suffice(stand_in: Any, outputs: Outputs, source: Dataset, *, means: bool) -> bool:
+def _counts_suffice(stand_in: Any, outputs: Outputs, dataset: Dataset, *, means: bool) -> bool:
     """Return whether row counts suffice: for unweighted means of sums of leaves."""
     plain = all(stand_in.plain_output(q) is not None for q in outputs.values())
-    return means and plain and source.weights is None
+    return means and plain and dataset.weights is None
 
 
 def _verify(
-    outputs: Outputs, of_trees: Outputs, source: Dataset, checked: ProbeResult
+    outputs: Outputs, of_trees: Outputs, dataset: Dataset, checked: ProbeResult
 ) -> CallStats:
     """Compare trees and model at the probe's rows and at mixtures of them; raise `_TreesUnavailable` if they differ."""
-    batch = source.evenly_spaced_batch(PROBE_ROWS, checked.among)
+    batch = dataset.evenly_spaced_batch(PROBE_ROWS, checked.among)
     meter = CallStats()
     single = next(iter(of_trees.values())).called.forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
@@ -397,7 +394,7 @@ def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, meter: CallStats)
     """Return all outputs at rows that combine columns of different rows of the batch."""
     rows, tape = batch.row_id, ResponseCache()
     changes: Mapping[int, Any] = {
-        j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.source.features))
+        j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.dataset.features))
     }
     values: list[Floats] = []
     for quantity in outputs.values():

@@ -20,7 +20,7 @@ from skedasis.distributions.ensembles import ensemble
 from skedasis.distributions.mixture_models import is_estimator_ensemble
 from skedasis.distributions.registry import as_predictor
 from skedasis.distributions.sklearn import Classifier
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.introspection import is_classifier, with_article
 from skedasis.quantities.base import Quantity
@@ -379,12 +379,10 @@ def predictive_variance(
     labels = predictor.labels
     if labels.classes is not None and labels.values is None:
         raise UnsupportedError(
-            format_error(
-                f"predictive_variance({predictor.describe()})",
-                f"classes that are no numbers: {list(labels.classes)[:5]}",
-                "a model that predicts numbers",
-                "Use sd.entropy(model)",
-            )
+            f"predictive_variance({predictor.describe()})",
+            f"classes that are no numbers: {list(labels.classes)[:5]}",
+            "a model that predicts numbers",
+            "Use sd.entropy(model)",
         )
     default = f"{'predictive' if part == 'total' else part} variance"
     return PredictiveVariance(model, name or default, unit, predictor, part)
@@ -431,12 +429,10 @@ def predictive_quantile(
     predictor = _predictor(model, "total", "predictive_quantile")
     if predictor.labels.kind == "classes":
         raise UnsupportedError(
-            format_error(
-                f"predictive_quantile({predictor.describe()})",
-                "a classifier",
-                "a model that predicts numbers: classes have no order",
-                "Use sd.probability(model, class_=...)",
-            )
+            f"predictive_quantile({predictor.describe()})",
+            "a classifier",
+            "a model that predicts numbers: classes have no order",
+            "Use sd.probability(model, class_=...)",
         )
     return PredictiveQuantile(model, name or f"{level:g}-quantile", unit, predictor, level)
 
@@ -445,33 +441,27 @@ def _predictor(model: Any, part: Any, function: str) -> Predictor:
     """Return the predictor of a model; raise if its uncertainty has no such part."""
     if part not in _PARTS:
         raise DataError(
-            format_error(
-                f"{function}(part)",
-                repr(part),
-                "'total', 'aleatoric' or 'epistemic'",
-                "Use one of these",
-            )
+            f"{function}(part)",
+            repr(part),
+            "'total', 'aleatoric' or 'epistemic'",
+            "Use one of these",
         )
     if isinstance(model, Quantity):
         raise UnsupportedError(
-            format_error(
-                f"{function}({model.describe()})",
-                "a quantity of a model",
-                "the model itself",
-                f"Pass the model: sd.{function}(model)",
-            )
+            f"{function}({model.describe()})",
+            "a quantity of a model",
+            "the model itself",
+            f"Pass the model: sd.{function}(model)",
         )
     # A forest's predict_proba is one distribution, the mean over its trees. The parts need those of the trees.
     is_forest = part != "total" and is_classifier(model) and is_estimator_ensemble(model)
     predictor = ensemble(model) if is_forest else as_predictor(model)
     if part != "total" and not predictor.mixture:
         raise UnsupportedError(
-            format_error(
-                f"{function}(part={part!r})",
-                f"{with_article(predictor.describe())}, which returns a single distribution",
-                "several models or samples, whose disagreement is the epistemic part",
-                "Combine several models: sd.ensemble([model, model2, …])",
-            )
+            f"{function}(part={part!r})",
+            f"{with_article(predictor.describe())}, which returns a single distribution",
+            "several models or samples, whose disagreement is the epistemic part",
+            "Combine several models: sd.ensemble([model, model2, …])",
         )
     return predictor
 
@@ -483,7 +473,5 @@ def _unit(base: Any, function: str) -> str:
     if isinstance(base, int) and not isinstance(base, bool) and base == 2:
         return "bits"
     raise DataError(
-        format_error(
-            f"{function}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2"
-        )
+        f"{function}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2"
     )

@@ -20,7 +20,7 @@ from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, OutOfRange
 from skedasis.engine.select import FeatureSelection
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.mplot import MPlot
@@ -318,7 +318,7 @@ class Shared:
     ----------
     runner : ModelRunner
     options : ReportOptions
-    source : Dataset
+    dataset : Dataset
     space : FeatureSpace
         The rows as points, for the reliability checks.
     predictions : Predictions
@@ -330,7 +330,7 @@ class Shared:
 
     runner: ModelRunner
     options: ReportOptions
-    source: Dataset
+    dataset: Dataset
     space: FeatureSpace
     predictions: Predictions
     interactions: Mapping[Label, Interactions]
@@ -412,7 +412,7 @@ def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> S
             runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
         )
     space = FeatureSpace.of(runner.X, runner.seed)
-    return Shared(runner, options, runner.source(), space, predictions, pairs, uncertainty, why)
+    return Shared(runner, options, runner.dataset(), space, predictions, pairs, uncertainty, why)
 
 
 def _trees_evaluated(runner: ModelRunner) -> bool:
@@ -425,11 +425,11 @@ def _build_section(
     shared: Shared, label: Label, effects: Mapping[str, Effects], call: Call
 ) -> ModelSection:
     """Build the section of one output."""
-    runner, source, main = shared.runner, shared.source, effects["main"]
+    runner, dataset, main = shared.runner, shared.dataset, effects["main"]
     quantity, values = shared.predictions.quantities[label], shared.predictions.values[label]
     interactions = shared.interactions[label]
-    good, no_quality = quality(quantity, values, shared.predictions.raw, source.y, source.weights)
-    variance, no_variance = explained_variance(values, source, main, interactions.surfaces)
+    good, no_quality = quality(quantity, values, shared.predictions.raw, dataset.y, dataset.weights)
+    variance, no_variance = explained_variance(values, dataset, main, interactions.surfaces)
     reasons = {
         "quality": no_quality,
         "explained_variance": no_variance,
@@ -545,11 +545,11 @@ def gather(
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
-    source = as_dataset(X, y, sample_weight, schema)
-    chosen, left_out, remarks = _select_features(source, features, groups)
+    dataset = as_dataset(X, y, sample_weight, schema)
+    chosen, left_out, remarks = _select_features(dataset, features, groups)
     options |= {"y": y, "sample_weight": sample_weight, "schema": schema, "groups": groups}
     report_options = ReportOptions(
-        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(source)
+        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(dataset)
     )
     sections = tuple(
         one
@@ -562,7 +562,7 @@ def gather(
             _user_call(models, name, options),
         )
     )
-    size = len(source), len(source.features)
+    size = len(dataset), len(dataset.features)
     order = _by_importance(sections, [f.name for f in chosen])
     return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
 
@@ -570,15 +570,11 @@ def gather(
 def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
     whole = isinstance(pairs, (int, np.integer)) and not isinstance(pairs, bool)
     if not whole or pairs < 0:
-        raise DataError(
-            format_error("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
-        )
+        raise DataError("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
     for name, given in (("rows", rows), ("uncertainty", uncertainty)):
         # A string such as "no" is truthy: rows that must not be on the page would be.
         if not isinstance(given, (bool, np.bool_)):
-            raise DataError(
-                format_error(f"report({name})", repr(given), "True or False", f"Use {name}=False")
-            )
+            raise DataError(f"report({name})", repr(given), "True or False", f"Use {name}=False")
 
 
 def _user_call(models: Any, name: str, options: Mapping[str, Any]) -> Call:
@@ -602,49 +598,45 @@ def _named(models: Any) -> dict[str, Quantity]:
         quantity = as_quantity(models)
         return {title(model_of(quantity) or quantity): quantity}
     if not models:
-        raise DataError(
-            format_error("report", "no model", "at least one", 'Pass a model, or {"name": model}')
-        )
+        raise DataError("report", "no model", "at least one", 'Pass a model, or {"name": model}')
     return {str(name): as_quantity(model) for name, model in models.items()}
 
 
 def _select_features(
-    source: Dataset, requested: Any, groups: Any
+    dataset: Dataset, requested: Any, groups: Any
 ) -> tuple[list[Feature], list[str], list[str]]:
     """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
     if requested is not None:
         requested = (
             [requested] if isinstance(requested, (str, int, np.integer)) else list(requested)
         )
-    choice = FeatureSelection(source, requested, groups)
+    choice = FeatureSelection(dataset, requested, groups)
     if choice.pairs:
         raise UnsupportedError(
-            format_error(
-                "report(features)",
-                f"the pair {[f.name for f in choice.asked[0]]}",
-                "single features",
-                "Explain a pair with sd.explain(model, X, (a, b)).plot()",
-            )
+            "report(features)",
+            f"the pair {[f.name for f in choice.asked[0]]}",
+            "single features",
+            "Explain a pair with sd.explain(model, X, (a, b)).plot()",
         )
     features = list({f.name: f for (f,) in choice.asked}.values())
-    empty = [f.name for f in features if _has_no_value(source, f)] if requested is None else []
+    empty = [f.name for f in features if _has_no_value(dataset, f)] if requested is None else []
     if len(empty) == len(features):
         empty = []  # nothing would be left: explaining the first one raises the error
-    beyond = [] if requested is not None else [f.name for f in features if _out_of_range(source, f)]
+    beyond = (
+        [] if requested is not None else [f.name for f in features if _out_of_range(dataset, f)]
+    )
     if len(empty) + len(beyond) == len(features):
         beyond = []  # likewise
     others = [f for f in features if f.name not in (*empty, *beyond)]
     left_out = (
-        [f.name for f in others if _has_too_many_levels(source, f)] if requested is None else []
+        [f.name for f in others if _has_too_many_levels(dataset, f)] if requested is None else []
     )
     if len(left_out) == len(others):
         raise UnsupportedError(
-            format_error(
-                "report",
-                f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
-                "at least one",
-                'Declare codes that are numbers: schema={"name": "continuous"}',
-            )
+            "report",
+            f"no feature with at most {MOST_LEVELS:,} levels among {len(features)}",
+            "at least one",
+            'Declare codes that are numbers: schema={"name": "continuous"}',
         )
     remarks = (
         [f"Left out because they have no value in any row: {listed(empty, 20)}."] if empty else []
@@ -657,12 +649,12 @@ def _select_features(
     return [f for f in others if f.name not in left_out], left_out, remarks
 
 
-def _out_of_range(source: Dataset, feature: Feature) -> bool:
+def _out_of_range(dataset: Dataset, feature: Feature) -> bool:
     """Return whether a feature has numbers that are out of range for computations in float64."""
     if feature.categorical or len(feature.columns) > 1:
         return False
     try:
-        source.column(feature.position)
+        dataset.column(feature.position)
     except OutOfRange:
         return True
     except DataError:
@@ -670,26 +662,26 @@ def _out_of_range(source: Dataset, feature: Feature) -> bool:
     return False
 
 
-def _has_no_value(source: Dataset, feature: Feature) -> bool:
+def _has_no_value(dataset: Dataset, feature: Feature) -> bool:
     """Return whether a feature is missing in all rows."""
     if len(feature.columns) > 1:
         return False
     if not feature.categorical:
-        return bool(np.isnan(source.table.column(feature.position, source.row_id)).all())
+        return bool(np.isnan(dataset.table.column(feature.position, dataset.row_id)).all())
     try:
-        return not len(source.levels(feature, top=1).levels.labels)
+        return not len(dataset.levels(feature, top=1).levels.labels)
     except TooManyLevels:
         return False
     except DataError:
         return True
 
 
-def _has_too_many_levels(source: Dataset, feature: Feature) -> bool:
+def _has_too_many_levels(dataset: Dataset, feature: Feature) -> bool:
     """Return whether a feature has too many levels to be explained."""
     if not feature.categorical:
         return False
     try:
-        source.levels(feature, most=MOST_LEVELS)
+        dataset.levels(feature, most=MOST_LEVELS)
     except TooManyLevels:
         return True
     return False

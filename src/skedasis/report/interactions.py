@@ -264,7 +264,7 @@ class ExplainedVariance:
 
 def explained_variance(
     values: Floats,
-    source: Dataset,
+    dataset: Dataset,
     effects: Mapping[str, Effect],
     surfaces: Sequence[Surface],
 ) -> tuple[ExplainedVariance | None, str]:
@@ -274,7 +274,7 @@ def explained_variance(
     ----------
     values : ndarray of float, shape (n,)
         The quantity at the rows.
-    source : Dataset
+    dataset : Dataset
         These rows.
     effects : mapping of str to Effect
         Main effects: RHALE, or ALE for nominal features.
@@ -285,15 +285,15 @@ def explained_variance(
     -----
     Costs no model rows. A row with a missing number gets the effect of missing values if there is one, else the mean 0.
     """
-    weight = np.ones(len(values)) if source.weights is None else source.weights
+    weight = np.ones(len(values)) if dataset.weights is None else dataset.weights
     total = _variance(values, weight)
     if len(values) < 2 or not total > (ROUNDING_NOISE * float(np.abs(values).max())) ** 2:
         return None, "The prediction is the same for all rows, so it has no variance to explain."
-    parts = {n: at_rows(e, source) for n, e in effects.items()}
+    parts = {n: at_rows(e, dataset) for n, e in effects.items()}
     summed = np.sum(list(parts.values()), axis=0)
     additive = 1 - _variance(values - summed, weight) / total
     alone = {n: _variance(v, weight) / total for n, v in parts.items()}
-    joint = {s.features: surface_at_rows(s, source) for s in surfaces}
+    joint = {s.features: surface_at_rows(s, dataset) for s in surfaces}
     with_pairs = None
     if joint:
         summed = summed + np.sum(list(joint.values()), axis=0)
@@ -362,47 +362,47 @@ def percent_of(share: float) -> str:
 
 
 # ---------------------------------------------------------------------------------- at the rows
-def at_rows(effect: Effect, source: Dataset) -> Floats:
+def at_rows(effect: Effect, dataset: Dataset) -> Floats:
     """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
     feature = effect.about.feature
     if effect.levels is not None:
-        place = _level_codes(effect.levels.labels, feature, source)
+        place = _level_codes(effect.levels.labels, feature, dataset)
         value = np.where(place >= 0, effect.value[place], np.nan)
         observed = place >= 0
     else:
-        x = _numbers(feature, source)
+        x = _numbers(feature, dataset)
         value, observed = effect.at(x), np.isfinite(x)
     point = effect.missing_point
     missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
     return np.where(observed, np.nan_to_num(value), missing)
 
 
-def surface_at_rows(surface: Surface, source: Dataset) -> Floats:
+def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
     """Return a surface at each row, shape (n,); 0 where it is not defined."""
     x: list[Any] = []
     for side, about in zip(surface.sides, surface.abouts, strict=True):
         if side.levels is None:
-            x.append(_numbers(about.feature, source))
+            x.append(_numbers(about.feature, dataset))
             continue
         labels = side.levels.labels
         # A marker for rows of no level: None would be the level of missing values.
         names = np.array([*labels, object()], dtype=object)
-        x.append(names[_level_codes(labels, about.feature, source)])
+        x.append(names[_level_codes(labels, about.feature, dataset)])
     return np.nan_to_num(surface.at(*x))
 
 
-def _numbers(feature: Feature, source: Dataset) -> Floats:
+def _numbers(feature: Feature, dataset: Dataset) -> Floats:
     x, own = (
-        source.table.column(feature.position, source.row_id),
-        source.features[feature.position].time,
+        dataset.table.column(feature.position, dataset.row_id),
+        dataset.features[feature.position].time,
     )
     # The time axis of other rows may have another origin.
     return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
-def _level_codes(labels: Sequence[str], feature: Feature, source: Dataset) -> Any:
+def _level_codes(labels: Sequence[str], feature: Feature, dataset: Dataset) -> Any:
     """Return the code of each row among an effect's levels, -1 for other levels."""
-    column = source.levels(feature, top=len(source))
+    column = dataset.levels(feature, top=len(dataset))
     known = {label: k for k, label in enumerate(labels)}
     place = np.array([known.get(label, -1) for label in column.levels.labels] + [-1])
     return place[column.codes]

@@ -91,7 +91,7 @@ class ModelRunner:
         """Return the random state."""
         return int(self.options.get("random_state", 0))
 
-    def source(self) -> Dataset:
+    def dataset(self) -> Dataset:
         """Return the rows, prepared for the quantity."""
         given = (self.options.get(name) for name in ("y", "sample_weight", "schema"))
         return self.quantity.prepare(as_dataset(self.X, *given))
@@ -136,12 +136,12 @@ class ModelRunner:
 
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together."""
-        started, source, meter = time.perf_counter(), self.source(), CallStats()
-        parts = self.quantity.outputs(source, meter) or {None: self.quantity}
+        started, dataset, meter = time.perf_counter(), self.dataset(), CallStats()
+        parts = self.quantity.outputs(dataset, meter) or {None: self.quantity}
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Any] = []
         keeps = isinstance(next(iter(parts.values())), Probability)
-        for batch in source.batches(CALL_ROWS):
+        for batch in dataset.batches(CALL_ROWS):
             answer = self.quantity.raw(batch.tile(1).own())
             if keeps:  # a copy: a model may return a view of its input
                 raw.append(np.array(answer))

@@ -15,7 +15,7 @@ from typing import Any
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Json
 from skedasis.engine.run import Progress
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.scales import counted
 from skedasis.plots.svg.elements import tag
 from skedasis.quantities.tree_evaluator import TreeMode
@@ -207,18 +207,16 @@ def _check_writable(path: str | Path) -> Path:
         above = next(p for p in path.absolute().parents if p.exists())
     except (TypeError, ValueError, OSError) as error:
         got = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
-        raise DataError(
-            format_error("report(path)", got, "the path of a file", _FIX_PATH)
-        ) from None
+        raise DataError("report(path)", got, "the path of a file", _FIX_PATH) from None
     if folder:
         fix = f"Write {str(path / 'report.html')!r}"
-        raise DataError(format_error("report(path)", f"the folder {str(path)!r}", "a file", fix))
+        raise DataError("report(path)", f"the folder {str(path)!r}", "a file", fix)
     if not above.is_dir():
         got = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError(format_error("report(path)", got, "a path in a folder", _FIX_PATH))
+        raise DataError("report(path)", got, "a path in a folder", _FIX_PATH)
     if not os.access(path if path.exists() else above, os.W_OK):
         got = f"{str(path)!r}, without write permission"
-        raise DataError(format_error("report(path)", got, "a writable path", _FIX_PATH))
+        raise DataError("report(path)", got, "a writable path", _FIX_PATH)
     return path
 
 

@@ -88,9 +88,9 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
         return None
     if hasattr(model, "predict"):
         return certain
-    source = certain.prepare(as_dataset(X))
+    dataset = certain.prepare(as_dataset(X))
     try:
-        certain.evaluator(source.evenly_spaced_batch(2)).values()
+        certain.evaluator(dataset.evenly_spaced_batch(2)).values()
     except (ModelOutputError, UnsupportedError, DataError):
         return None
     return certain

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Json
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.ale_statistics_bootstrap import (
     Percentiles,
     ReplicatedStatistics,
@@ -137,7 +137,7 @@ class Statistics(DisplayMixin):
             if line.feature == feature or (is_place and place == feature):
                 return line
         known = f"one of {[line.feature for line in self.lines]}"
-        raise DataError(format_error("feature", repr(feature), known, "Use the name of a feature"))
+        raise DataError("feature", repr(feature), known, "Use the name of a feature")
 
     def __iter__(self) -> Iterator[Statistic]:
         return iter(self.lines)
@@ -406,7 +406,7 @@ def _check_accumulated(effect: Effect) -> None:
     if effect.spec.local_effects in ("none", "values"):
         got = "an effect that is not accumulated"
         raise UnsupportedError(
-            format_error(what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()")
+            what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()"
         )
 
 
@@ -514,32 +514,26 @@ def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
     if isinstance(null, NullDistribution):
         if not any(len(draws) for draws in null.draws.values()):
             raise DataError(
-                format_error(
-                    "statistics(null)",
-                    "an empty null distribution",
-                    "at least one random feature",
-                    "Rerun sd.null_distribution()",
-                )
+                "statistics(null)",
+                "an empty null distribution",
+                "at least one random feature",
+                "Rerun sd.null_distribution()",
             )
         return _matching_draws(null, effects)
     names = [null] if isinstance(null, str) else null
     if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
         expected = "a null distribution, or names of random features"
         raise DataError(
-            format_error(
-                "statistics(null)", repr(null)[:60], expected, "Use null=sd.null_distribution(...)"
-            )
+            "statistics(null)", repr(null)[:60], expected, "Use null=sd.null_distribution(...)"
         )
     for name in names:
         if name not in effects:
             known = f"names among {list(effects)}"
             raise DataError(
-                format_error(
-                    "statistics(null)",
-                    repr(name),
-                    known,
-                    "Include the random feature in the explained features",
-                )
+                "statistics(null)",
+                repr(name),
+                known,
+                "Include the random feature in the explained features",
             )
     draws = np.array([point_statistics(effects[name]) for name in names])
     return {name: draws for name in effects if name not in names}
@@ -572,12 +566,10 @@ def _matching_draws(null: NullDistribution, effects: Mapping[str, Effect]) -> di
 def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]]) -> DataError:
     shown = " or ".join(sorted({f"{w[0]} of {w[1]}" for w in ways}))
     return DataError(
-        format_error(
-            f"statistics(null) of {name!r}",
-            f"draws of {shown}",
-            f"{own[0]} of {own[1]}, with the same settings",
-            "Pass the method of sd.explain to sd.null_distribution",
-        )
+        f"statistics(null) of {name!r}",
+        f"draws of {shown}",
+        f"{own[0]} of {own[1]}, with the same settings",
+        "Pass the method of sd.explain to sd.null_distribution",
     )
 
 

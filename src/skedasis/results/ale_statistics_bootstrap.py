@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.effect import Effect
@@ -128,37 +128,29 @@ def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Perce
     values = _numbers(y)
     if weighted and weights is None:
         fix = "Pass the weights that were passed to explain"
-        raise DataError(
-            format_error("statistics(sample_weight)", "None", "one weight per row", fix)
-        )
+        raise DataError("statistics(sample_weight)", "None", "one weight per row", fix)
     w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
     if w.shape != values.shape:
         got = f"shapes {values.shape} and {w.shape}"
         fix = "Pass the outcomes and weights of the rows of X"
-        raise DataError(
-            format_error("statistics(y, sample_weight)", got, "one number per row", fix)
-        )
+        raise DataError("statistics(y, sample_weight)", got, "one number per row", fix)
     if not np.isfinite(w).all() or (w < 0).any() or not w.any():
         got = "weights that are negative, not finite or all zero"
         raise DataError(
-            format_error(
-                "statistics(sample_weight)",
-                got,
-                "non-negative numbers, at least one of them positive",
-                "Pass the weights that were passed to explain",
-            )
+            "statistics(sample_weight)",
+            got,
+            "non-negative numbers, at least one of them positive",
+            "Pass the weights that were passed to explain",
         )
     values, w = values[w > 0], w[w > 0]
     if rows is not None and len(values) != rows:
         got, expected = f"length {len(values)}", f"length {rows} (one per row)"
         fix = "Pass the outcomes of the rows that were explained"
-        raise DataError(format_error("statistics(y)", got, expected, fix))
+        raise DataError("statistics(y)", got, expected, fix)
     if not np.isfinite(values).all():
         got = f"{int((~np.isfinite(values)).sum())} values that are NaN or infinite"
         raise DataError(
-            format_error(
-                "statistics(y)", got, "finite numbers", "Remove these rows before sd.explain"
-            )
+            "statistics(y)", got, "finite numbers", "Remove these rows before sd.explain"
         )
     return Percentiles.around(values, w)
 
@@ -179,7 +171,7 @@ def _numbers(y: Any) -> Floats:
         got, values = "values that are no numbers", np.zeros(0)
     if got:
         fix = "Pass the outcome of each row as a number, a class as 0 or 1"
-        raise DataError(format_error("statistics(y)", got, "one number per row", fix))
+        raise DataError("statistics(y)", got, "one number per row", fix)
     return values
 
 

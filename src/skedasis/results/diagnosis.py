@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from skedasis._types import Floats, Json
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.display import DiagnosisDisplay, align_columns
 from skedasis.results.effect import make_read_only
 from skedasis.results.importance import Importance, ImportanceRank
@@ -144,9 +144,7 @@ class Diagnosis(DiagnosisDisplay):
         """Return the measures and the verdict of a feature."""
         if feature not in self.features:
             known = f"one of {list(self.features)}"
-            raise DataError(
-                format_error("feature", repr(feature), known, "Pass the name of a feature")
-            )
+            raise DataError("feature", repr(feature), known, "Pass the name of a feature")
         k = self.features.index(feature)
         return Finding(
             feature,

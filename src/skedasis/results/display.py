@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from skedasis._renamed import RenamedAttributes, refuse_old_keywords
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
@@ -52,7 +52,7 @@ def check_confidence_level(what: str, confidence_level: Any) -> float:
     )
     if not number or not 0 < float(confidence_level) < 1:
         fix = "Pass for example 0.95"
-        raise DataError(format_error(what, repr(confidence_level), "a number between 0 and 1", fix))
+        raise DataError(what, repr(confidence_level), "a number between 0 and 1", fix)
     return float(confidence_level)
 
 
@@ -67,7 +67,7 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
     elif method in ("PDP", "ICE"):
         fix += " or heterogeneity=False"
     return UnsupportedError(
-        format_error(what, "no heterogeneity score", "an effect with a heterogeneity score", fix)
+        what, "no heterogeneity score", "an effect with a heterogeneity score", fix
     )
 
 
@@ -154,7 +154,7 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
             "Pass more rows of each class, or use method='repeats' for an interval over the "
             "permutations only"
         )
-    return DataError(format_error(f"interval of {importance.method}", got, expected, fix))
+    return DataError(f"interval of {importance.method}", got, expected, fix)
 
 
 # --- notebooks and interactive pages --------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
 from skedasis.data.features import find_feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.display import EffectsDisplay, Ranking
 from skedasis.results.effect import Effect
 from skedasis.stats.random import RandomState
@@ -56,12 +56,10 @@ def check_order(by: str) -> None:
     """
     if by not in ("importance", "heterogeneity_score"):
         raise DataError(
-            format_error(
-                "ranking(by)",
-                repr(by),
-                "'importance' or 'heterogeneity_score'",
-                "Pass one of these",
-            )
+            "ranking(by)",
+            repr(by),
+            "'importance' or 'heterogeneity_score'",
+            "Pass one of these",
         )
 
 
@@ -99,9 +97,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         if isinstance(feature, str):
             return self.effects[features[find_feature(features, feature)].name]
         known = f"one of {list(self.effects)}"
-        raise DataError(
-            format_error("feature", repr(feature), known, "Pass the name of an explained feature")
-        )
+        raise DataError("feature", repr(feature), known, "Pass the name of an explained feature")
 
     def __contains__(self, feature: object) -> bool:
         return feature in self.effects
@@ -142,13 +138,11 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         without_score = [e.feature for e in self.effects.values() if e.swap_score is None]
         if by == "heterogeneity_score" and without_score:
             raise UnsupportedError(
-                format_error(
-                    "ranking(by='heterogeneity_score')",
-                    f"no heterogeneity score of {without_score[0]!r}",
-                    "a heterogeneity score of each feature",
-                    "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
-                    "by any method but MPlot",
-                )
+                "ranking(by='heterogeneity_score')",
+                f"no heterogeneity score of {without_score[0]!r}",
+                "a heterogeneity score of each feature",
+                "Explain again without heterogeneity_rows=0 (of PDP, without heterogeneity=False), "
+                "by any method but MPlot",
             )
         lines = [
             Rank(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skedasis.data.times import TimeAxis, TimePoints
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.effect import BinStats, Effect, LevelStats
 from skedasis.results.surface import CellStats, Surface
 
@@ -83,24 +83,20 @@ def _no_table(effect: Effect, of: str) -> Exception:
     what, name = f"to_frame(of={of!r})", repr(effect.feature)
     if of == "missing":
         return UnsupportedError(
-            format_error(
-                what,
-                f"{name}, which has no point of missing values",
-                "a feature that is missing in some rows, and a model that accepts missing values",
-                "Use of='effect' for the points of the curve",
-            )
+            what,
+            f"{name}, which has no point of missing values",
+            "a feature that is missing in some rows, and a model that accepts missing values",
+            "Use of='effect' for the points of the curve",
         )
     if of in ("bins", "curves"):
         return UnsupportedError(
-            format_error(
-                what,
-                f"the {effect.spec.method} of {name}, which has no {of}",
-                f"a method with {of}",
-                "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
-            )
+            what,
+            f"the {effect.spec.method} of {name}, which has no {of}",
+            f"a method with {of}",
+            "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
         )
     known = "'effect', 'bins', 'curves' or 'missing'"
-    return DataError(format_error("to_frame(of)", repr(of), known, "Pass one of these"))
+    return DataError("to_frame(of)", repr(of), known, "Pass one of these")
 
 
 def _points(effect: Effect) -> Table:
@@ -251,9 +247,7 @@ def surface_table(surface: Surface, of: str) -> Table:
         For "cells" of a PDP, which has no cells.
     """
     if of not in ("effect", "cells"):
-        raise DataError(
-            format_error("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
-        )
+        raise DataError("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
     nodes = [
         point_column(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
         for s, t in zip(surface.sides, surface.times, strict=True)
@@ -265,12 +259,10 @@ def surface_table(surface: Surface, of: str) -> Table:
         columns["std_error"] = surface.std_error.ravel()
     elif surface.cells is None:
         raise UnsupportedError(
-            format_error(
-                "to_frame(of='cells')",
-                f"the {surface.spec.method} surface, which has no cells",
-                "a method with cells",
-                "Use ALE or DALE",
-            )
+            "to_frame(of='cells')",
+            f"the {surface.spec.method} surface, which has no cells",
+            "a method with cells",
+            "Use ALE or DALE",
         )
     else:
         columns = _cell_columns(nodes, surface.cells)
@@ -365,10 +357,8 @@ def to_data_frame(table: Table, backend: Any) -> Any:
             return data.to_native()
     names = " or ".join(map(str, libraries))
     raise UnsupportedError(
-        format_error(
-            "to_frame",
-            f"an environment without {names}",
-            "an installed data frame library",
-            f"Install one: pip install {libraries[0]}",
-        )
+        "to_frame",
+        f"an environment without {names}",
+        "an installed data frame library",
+        f"Install one: pip install {libraries[0]}",
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.display import (
     ImportanceDisplay,
     Ranking,
@@ -280,9 +280,7 @@ class Importance(ImportanceDisplay):
         """
         if method not in ("analytic", "repeats"):
             known = "'analytic' or 'repeats'"
-            raise DataError(
-                format_error("interval(method)", repr(method), known, "Pass one of these")
-            )
+            raise DataError("interval(method)", repr(method), known, "Pass one of these")
         confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
         if simultaneous:
             confidence_level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
@@ -353,15 +351,13 @@ class Importance(ImportanceDisplay):
             }
         if of != "local":
             known = "'importance', 'values' or 'local'"
-            raise DataError(format_error("to_frame(of)", repr(of), known, "Pass one of these"))
+            raise DataError("to_frame(of)", repr(of), known, "Pass one of these")
         if self.local is None:
             raise UnsupportedError(
-                format_error(
-                    "to_frame(of='local')",
-                    "an importance without values of single rows",
-                    "an importance that keeps them",
-                    "Explain again with sd.PFI(local=1000)",
-                )
+                "to_frame(of='local')",
+                "an importance without values of single rows",
+                "an importance that keeps them",
+                "Explain again with sd.PFI(local=1000)",
             )
         rows = len(self.local)
         return {
@@ -413,5 +409,5 @@ class Importance(ImportanceDisplay):
 def _index(features: tuple[str, ...], feature: str) -> int:
     if feature not in features:
         known = f"one of {list(features)}"
-        raise DataError(format_error("feature", repr(feature), known, "Pass the name of a feature"))
+        raise DataError("feature", repr(feature), known, "Pass the name of a feature")
     return features.index(feature)

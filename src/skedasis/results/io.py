@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
@@ -295,12 +295,10 @@ def save(result: Any, path: str | Path) -> None:
     """
     if not _is_result(result):
         raise DataError(
-            format_error(
-                "save",
-                f"an object of type {type(result).__name__}",
-                "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
-                "Pass a result of sd.explain or sd.diagnose",
-            )
+            "save",
+            f"an object of type {type(result).__name__}",
+            "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
+            "Pass a result of sd.explain or sd.diagnose",
         )
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
@@ -358,7 +356,7 @@ def load(path: str | Path) -> Any:
         raise _load_error(path) from error
     if version != FORMAT:
         fix = "Update skedasis" if version > FORMAT else "Explain again, and save the result again"
-        raise DataError(format_error("load", f"format {version}", f"format {FORMAT}", fix))
+        raise DataError("load", f"format {version}", f"format {FORMAT}", fix)
     if not _is_result(result):
         raise _load_error(path)
     return result
@@ -366,12 +364,10 @@ def load(path: str | Path) -> Any:
 
 def _load_error(path: str | Path, why: str = "which is no saved result") -> DataError:
     return DataError(
-        format_error(
-            "load",
-            f"{path}, {why}",
-            "a file that save wrote",
-            "Save the result again",
-        )
+        "load",
+        f"{path}, {why}",
+        "a file that save wrote",
+        "Save the result again",
     )
 
 

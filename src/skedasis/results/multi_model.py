@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.display import DisplayMixin, Ranking, check_confidence_level, save_if, this
 from skedasis.results.effect import About, Effect, LevelStats, Spec, make_read_only
 from skedasis.results.effects import Effects, check_order
@@ -180,7 +180,7 @@ class MultiModelResult(RenamedAttributes):
             return self.overlap / (1 - self.overlap)
         if of not in ("learner", "bound"):
             known = "'learner', 'bound' or 'models'"
-            raise DataError(format_error("interval(of)", repr(of), known, "Pass one of these"))
+            raise DataError("interval(of)", repr(of), known, "Pass one of these")
         got = "models whose training rows are unknown"
         expected = "the rows that each model was fitted on"
         if of == "bound" and self.overlap is not None:
@@ -188,12 +188,10 @@ class MultiModelResult(RenamedAttributes):
             expected = "models that were fitted on different rows"
         more = ", or correction=held-out rows / training rows" if of == "learner" else ""
         raise UnsupportedError(
-            format_error(
-                f"interval(of={of!r})",
-                got,
-                expected,
-                f"Explain with cv=[(train, test), ...]{more}",
-            )
+            f"interval(of={of!r})",
+            got,
+            expected,
+            f"Explain with cv=[(train, test), ...]{more}",
         )
 
     def save(self, path: str | Path) -> None:
@@ -232,9 +230,7 @@ def check_table(of: str, usual: str) -> None:
     DataError
     """
     if of not in (usual, "models"):
-        raise DataError(
-            format_error("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
-        )
+        raise DataError("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
 
 
 # --- interactive pages, as in `skedasis.results.display` ------------------------------------------
@@ -962,9 +958,7 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
         """Return the line of one feature."""
         if feature not in self.features:
             known = f"one of {list(self.features)}"
-            raise DataError(
-                format_error("feature", repr(feature), known, "Pass the name of a feature")
-            )
+            raise DataError("feature", repr(feature), known, "Pass the name of a feature")
         return self._lines()[self.features.index(feature)]
 
     def ranking(self) -> Ranking[ModelsImportanceRank]:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.times import TimeAxis
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.results.display import SurfaceDisplay
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, LevelStats, Spec, make_read_only
 from skedasis.stats.grid import Cells
@@ -259,12 +259,10 @@ def evaluate_at_points(
     first, second = (s.locate(v) for s, v in zip(shown.sides, (a, b), strict=True))
     if any(steps) and shown.cells is None:
         raise UnsupportedError(
-            format_error(
-                f"step=True for the {shown.spec.method} surface",
-                "a surface on the points of a grid",
-                "a surface with cells, as from ALE and DALE",
-                "Omit step",
-            )
+            f"step=True for the {shown.spec.method} surface",
+            "a surface on the points of a grid",
+            "a surface with cells, as from ALE and DALE",
+            "Omit step",
         )
     positions = [
         _upper_edge(side, x, position) if stepped else position
@@ -671,12 +669,10 @@ class Surface(SurfaceDisplay):
             parts = list(self.main)
         else:
             raise UnsupportedError(
-                format_error(
-                    "with_main_effects",
-                    f"{self.spec.method} without slopes by the single features",
-                    "the effects of the two features",
-                    "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
-                )
+                "with_main_effects",
+                f"{self.spec.method} without slopes by the single features",
+                "the effects of the two features",
+                "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
             )
         value = self.value + parts[0][:, None] + parts[1][None, :]
         origin = "given" if effects is not None else "own"

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 
 RandomState: TypeAlias = "int | np.random.Generator | None"
 """What `random_state` may be, as in scikit-learn: an integer, a generator, or None."""
@@ -56,12 +56,10 @@ def as_seed(what: str, random_state: Any) -> int:
     whole = isinstance(random_state, Integral) and not isinstance(random_state, (bool, np.bool_))
     if not whole or random_state < 0:
         raise DataError(
-            format_error(
-                what,
-                repr(random_state),
-                "an integer of 0 or more, a numpy.random.Generator, or None",
-                "Use 0",
-            )
+            what,
+            repr(random_state),
+            "an integer of 0 or more, a numpy.random.Generator, or None",
+            "Use 0",
         )
     return int(random_state)
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 
 # --- the ensemble ---------------------------------------------------------------------------------
 
@@ -194,12 +194,10 @@ def method_response(ensemble: Ensemble, raw: Floats, name: str | None = None) ->
         response = scores - ensemble.offset
     else:
         raise UnsupportedError(
-            format_error(
-                f"the trees of {ensemble.title}",
-                f"a question for {method}",
-                f"one for {default}",
-                f"Explain {default} instead",
-            )
+            f"the trees of {ensemble.title}",
+            f"a question for {method}",
+            f"one for {default}",
+            f"Explain {default} instead",
         )
     if method == "predict_proba" and ensemble.link == "identity":
         # Unanimous votes have probability 1, whose log odds raise an error. A rounded sum must not hide this.

@@ -53,13 +53,13 @@ class TreeForest:
     Parameters
     ----------
     ensemble : Ensemble
-    source : Dataset
+    dataset : Dataset
     compiled : bool
         Whether kernels can be compiled; else only means over rows are evaluated.
     """
 
     ensemble: Ensemble
-    source: Dataset
+    dataset: Dataset
     compiled: bool = True
     held: dict[int, Codes] = field(default_factory=dict)
 
@@ -91,7 +91,7 @@ class TreeForest:
     @cached_property
     def _keeps_codes(self) -> bool:
         """Return whether the codes of whole columns are kept."""
-        return 4 * len(self.source.table) * len(self.shape.columns) <= _HOLD
+        return 4 * len(self.dataset.table) * len(self.shape.columns) <= _HOLD
 
     def jumps(self, j: int) -> Floats | None:
         """Return the sorted positions of the trees' jumps along a numeric column: just after each of these values."""
@@ -117,7 +117,7 @@ class TreeForest:
 
     def _read(self, j: int, rows: Any) -> Codes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
-        table = self.source.table
+        table = self.dataset.table
         category_codes = self.category_codes(j)
         if category_codes is None:
             return tests.codes(table.column(j, rows))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.categorical import (
     ERROR_HALF_WIDTH,
@@ -198,24 +198,20 @@ def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, cente
     """
     if center not in ("mean", None):
         raise DataError(
-            format_error(
-                "compare(center)", repr(center), "'mean' or None", "Use one of these values"
-            )
+            "compare(center)", repr(center), "'mean' or None", "Use one of these values"
         )
     if not 1 <= len(effects) <= MOST:
         got = f"{len(effects)} effects" if effects else "no effect"
-        raise DataError(
-            format_error("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
-        )
+        raise DataError("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
     for e in effects:
         if not isinstance(e, Effect):
             got = type(e).__name__
             fix = "Pass what sd.explain(q, X, feature) returns"
-            raise UnsupportedError(format_error("compare", got, "effects of one feature", fix))
+            raise UnsupportedError("compare", got, "effects of one feature", fix)
     if labels is not None and (isinstance(labels, str) or len(labels) != len(effects)):
         got = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
         fix = "Pass one label for each effect"
-        raise DataError(format_error("compare(labels)", got, f"{len(effects)} labels", fix))
+        raise DataError("compare(labels)", got, f"{len(effects)} labels", fix)
     first = effects[0]
     for e in effects[1:]:
         _check_comparable_pair(first, e)
@@ -225,22 +221,20 @@ def _check_comparable_pair(a: Effect, b: Effect) -> None:
     if a.feature != b.feature:
         got = f"effects of {shorten(a.feature, 40)!r} and {shorten(b.feature, 40)!r}"
         raise DataError(
-            format_error(
-                "compare", got, "effects of the same feature", "Compare one feature at a time"
-            )
+            "compare", got, "effects of the same feature", "Compare one feature at a time"
         )
     if a.spec.derivative != b.spec.derivative:
         fix = "Pass only effects with derivative=True, or only others"
         got = "derivatives and values"
-        raise UnsupportedError(format_error("compare", got, "only one of the two", fix))
+        raise UnsupportedError("compare", got, "only one of the two", fix)
     if (a.levels is None) != (b.levels is None):
         fix = "Explain both with the same schema"
         got = f"{shorten(a.feature, 40)!r} as a categorical and as a numeric feature"
-        raise UnsupportedError(format_error("compare", got, "only one of the two", fix))
+        raise UnsupportedError("compare", got, "only one of the two", fix)
     if a.about.unit != b.about.unit and not (a.about.unit is None or b.about.unit is None):
         got = f"units {a.about.unit!r} and {b.about.unit!r}"
         raise UnsupportedError(
-            format_error("compare", got, "effects in the same unit", "Explain the same quantity")
+            "compare", got, "effects in the same unit", "Explain the same quantity"
         )
 
 
@@ -602,9 +596,7 @@ def ordered_effects(
     """
     ranks = Effects(dict(effects)).ranking(by)[:top]
     if not ranks:
-        raise DataError(
-            format_error("plot", "no effect", "at least one effect", "Explain one or more features")
-        )
+        raise DataError("plot", "no effect", "at least one effect", "Explain one or more features")
     return [effects[r.feature] for r in ranks]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten, wrapped
 from skedasis.results.diagnosis import Diagnosis
@@ -139,12 +139,10 @@ def where(diagnosis: Diagnosis, confidence_level: float | None = None) -> Import
     confidence_level = diagnosis.confidence_level if confidence_level is None else confidence_level
     if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
         raise DataError(
-            format_error(
-                "plot(confidence_level)",
-                repr(confidence_level),
-                "a number between 0 and 1",
-                "Use 0.95",
-            )
+            "plot(confidence_level)",
+            repr(confidence_level),
+            "a number between 0 and 1",
+            "Use 0.95",
         )
     order = by_likelihood(diagnosis)
     both = (diagnosis.likelihood, diagnosis.entropy)

@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
 from skedasis.plots.scales import Axis, counted, shorten
@@ -64,12 +64,10 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     view = EffectPlotOptions() if view is None else view
     if view.color is not None and effect.curves is None:
         raise UnsupportedError(
-            format_error(
-                "plot(color)",
-                f"{effect.spec.method} without individual curves",
-                "a PDP or ICE that keeps curves",
-                "Use sd.ICE(), or omit color",
-            )
+            "plot(color)",
+            f"{effect.spec.method} without individual curves",
+            "a PDP or ICE that keeps curves",
+            "Use sd.ICE(), or omit color",
         )
     if view.elevated_regions and (effect.levels is not None or effect.bins is not None):
         elevated_regions(effect)  # raises an error that names what is needed
@@ -126,12 +124,10 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     bins, about = effect.bins, effect.about
     if bins is None or not has_bins(effect):
         raise UnsupportedError(
-            format_error(
-                "slopes",
-                f"{effect.spec.method} without bins",
-                "an effect with bins",
-                "Use sd.ALE() or sd.RHALE()",
-            )
+            "slopes",
+            f"{effect.spec.method} without bins",
+            "an effect with bins",
+            "Use sd.ALE() or sd.RHALE()",
         )
     means = effect.spec.local_effects == "values"
     factor = about.feature_std if per_sd and not means else 1.0

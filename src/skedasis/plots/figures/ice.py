@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.effect_parts import (
     aside,
     effect_rug,
@@ -98,7 +98,7 @@ def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEnco
         got = f"the string {color!r}" if isinstance(color, str) else got
         expected = f"one value for each of the {needed:,} rows of X"
         fix = "Pass a column of X, or another array with one value per row"
-        raise DataError(format_error("plot(color)", got, expected, fix))
+        raise DataError("plot(color)", got, expected, fix)
     said = name if name is not None else getattr(color, "name", None)
     called = "color" if said is None else str(said)
     missing = gaps(values)
@@ -163,7 +163,7 @@ def _grouped(
     if odd is not None or values.dtype.kind in "mMc":
         got = "dates or times" if values.dtype.kind in "mM" else type(odd).__name__
         fix = "Convert the values to numbers or text"
-        raise DataError(format_error("plot(color)", got, "numbers, text or booleans", fix))
+        raise DataError("plot(color)", got, "numbers, text or booleans", fix)
     texts = np.array([str(v) for v in there], dtype=object)
     names, at, count = np.unique(texts.astype(str), return_inverse=True, return_counts=True)
     if len(names) > FEW:
@@ -222,9 +222,7 @@ def grouped(
     at, groups, weight, notes = _rows(effect, view)
     if not groups.groups:
         fix = "Pass classes, text or booleans, such as color=y"
-        raise UnsupportedError(
-            format_error("plot(histogram)", "colours on a numeric scale", "groups", fix)
-        )
+        raise UnsupportedError("plot(histogram)", "colours on a numeric scale", "groups", fix)
     if places is not None:
         known = np.isfinite(at) & (at >= 0)
         there = np.full(len(at), np.nan)
@@ -268,7 +266,7 @@ def _values(effect: Effect, given: Any) -> Floats:
         got = f"shape {values.shape}" if values.ndim != 1 else f"{len(values):,} values"
         rows = "each row" if n is None else f"each of the {n:,} rows"
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
-        raise DataError(format_error("plot(values)", got, f"one value for {rows} of X", fix))
+        raise DataError("plot(values)", got, f"one value for {rows} of X", fix)
     if effect.levels is not None:
         return effect.levels.codes(values).astype(float)
     if effect.time is not None:
@@ -276,7 +274,7 @@ def _values(effect: Effect, given: Any) -> Floats:
     numbers = as_numbers(values, gaps(values))
     if numbers is None:
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
-        raise DataError(format_error("plot(values)", "values that are not numeric", "numbers", fix))
+        raise DataError("plot(values)", "values that are not numeric", "numbers", fix)
     return numbers
 
 
@@ -474,12 +472,10 @@ def centred_as_requested(effect: Effect, view: EffectPlotOptions) -> tuple[Effec
     """
     if view.ice == "raw" and effect.spec.center is not None:
         raise UnsupportedError(
-            format_error(
-                "plot(ice='raw')",
-                f"{effect.spec.method} with center={effect.spec.center!r}",
-                "an effect that is not centred",
-                "Explain with center=None, or plot with ice='centered'",
-            )
+            "plot(ice='raw')",
+            f"{effect.spec.method} with center={effect.spec.center!r}",
+            "an effect that is not centred",
+            "Explain with center=None, or plot with ice='centered'",
         )
     # Derivatives are not centred: their mean is the average slope.
     centring = view.ice == "centered" and effect.spec.center is None and not effect.spec.derivative

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten
 from skedasis.plots.spec import BELOW
@@ -152,12 +152,10 @@ def bars(
     """
     if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
         raise DataError(
-            format_error(
-                "plot(confidence_level)",
-                repr(confidence_level),
-                "a number between 0 and 1",
-                "Use 0.95",
-            )
+            "plot(confidence_level)",
+            repr(confidence_level),
+            "a number between 0 and 1",
+            "Use 0.95",
         )
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
@@ -216,7 +214,7 @@ def shifts(
         if importance.metric is not None:
             fix = "A metric is computed over all rows at once; explain a loss instead"
         raise UnsupportedError(
-            format_error("plot(kind='local')", "an importance without kept rows", "kept rows", fix)
+            "plot(kind='local')", "an importance without kept rows", "kept rows", fix
         )
     top = SHOWN if top is None and features is None else top
     chosen = display_order(importance, features, top)
@@ -244,9 +242,7 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
         isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1
     ):
         raise DataError(
-            format_error(
-                "plot(top)", repr(top), "an integer of at least 1, or None", "Use 20, or None"
-            )
+            "plot(top)", repr(top), "an integer of at least 1, or None", "Use 20, or None"
         )
     asked = [features] if isinstance(features, str) else features
     known = importance.features
@@ -254,15 +250,11 @@ def display_order(importance: Importance, features: Sequence[str] | None, top: i
         odd = next(f for f in asked if f not in known)
         shown = ", ".join(repr(shorten(f, 40)) for f in known[:8])
         expected = f"some of {shown}{', …' if len(known) > 8 else ''}"
-        raise DataError(
-            format_error("plot(features)", repr(odd), expected, "Use names of features")
-        )
+        raise DataError("plot(features)", repr(odd), expected, "Use names of features")
     places = range(len(known)) if asked is None else [known.index(f) for f in dict.fromkeys(asked)]
     places = np.array(sorted(places), dtype=np.int64)
     if len(places) == 0:
-        raise DataError(
-            format_error("plot(features)", "no features", "at least one", "Name some features")
-        )
+        raise DataError("plot(features)", "no features", "at least one", "Name some features")
     return places[np.argsort(-importance.mean[places], kind="stable")][:top]
 
 

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.categorical import Places
 from skedasis.plots.scales import (
     Axis,
@@ -622,10 +622,10 @@ class SurfacePlotOptions:
         if self.empty not in ("hatched", "filled", "blank"):
             fix = "Use one of these values"
             expected = "'hatched', 'filled' or 'blank'"
-            raise DataError(format_error("plot(empty)", repr(self.empty), expected, fix))
+            raise DataError("plot(empty)", repr(self.empty), expected, fix)
         if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
             expected = "a number of contours, their values, or None"
-            raise DataError(format_error("plot(levels)", repr(self.levels), expected, "Use 7"))
+            raise DataError("plot(levels)", repr(self.levels), expected, "Use 7")
 
 
 def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSpec:
@@ -799,12 +799,10 @@ def _contains_zero(
         return np.zeros((0, 4))
     if surface.includes_main_effects:
         raise UnsupportedError(
-            format_error(
-                f"plot(confidence_level) of a {surface.spec.method}'s surface",
-                "values that include main effects, for which zero has no special meaning",
-                "an interaction effect alone, as ALE and DALE return it",
-                "Omit confidence_level=",
-            )
+            f"plot(confidence_level) of a {surface.spec.method}'s surface",
+            "values that include main effects, for which zero has no special meaning",
+            "an interaction effect alone, as ALE and DALE return it",
+            "Omit confidence_level=",
         )
     ends = [replace(surface, value=v) for v in surface.interval(sight.confidence_level)]
     low, high = (e.at(*asked, step=(steps[0], steps[1])) for e in ends)

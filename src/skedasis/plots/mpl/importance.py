@@ -20,7 +20,7 @@ from matplotlib.text import Annotation, Text
 
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.figures.diagnosis import (
     ImportanceMap,
     RedundancyBars,
@@ -127,9 +127,7 @@ def draw_importance(
     ['age', 'noise']
     """
     if kind not in ("bars", "local"):
-        raise DataError(
-            format_error("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
-        )
+        raise DataError("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
     if kind == "local":
         return _local(importance, features, top, ax, size, legend=legend)
     panel = bars(importance, features=features, top=top, confidence_level=confidence_level)
@@ -216,7 +214,7 @@ def _local(
         first, *more = found
         if more:
             got, fix = f"{len(found)} features", f"Use features=[{first.name!r}]"
-            raise DataError(format_error("plot(ax) with kind='local'", got, "one feature", fix))
+            raise DataError("plot(ax) with kind='local'", got, "one feature", fix)
         entries = _histograms(ax, first, said)
         label_below(ax, first.x)
         label_beside(ax, first.y)

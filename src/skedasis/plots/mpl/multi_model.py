@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from skedasis._renamed import refuse_old_keywords
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots.figures.compare import (
     EACH,
     MEAN,
@@ -141,9 +141,7 @@ def draw_all_models(
     """
     ranks = found.ranking(by)[:top]
     if not ranks:
-        raise DataError(
-            format_error("plot", "no effect", "at least one effect", "Explain one or more features")
-        )
+        raise DataError("plot", "no effect", "at least one effect", "Explain one or more features")
     each = [models_panel(found[r.feature], confidence_level, of) for r in ranks]
     panels = share_vertical_axis([own.panel for own in each])
     columns = columns or columns_for(len(panels))

@@ -17,7 +17,7 @@ import numpy as np
 from markupsafe import Markup
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.plots import descriptions
 from skedasis.plots.descriptions import effect_alt_text, overlay_alt_text
 from skedasis.plots.figures.categorical import Places
@@ -487,9 +487,7 @@ def small_models(
     ranks = found.ranking(by)[:top]
     if not ranks:
         raise DataError(
-            format_error(
-                "explore", "no effect", "at least one effect", "Explain one or more features"
-            )
+            "explore", "no effect", "at least one effect", "Explain one or more features"
         )
     each = [models_panel(found[r.feature], confidence_level, of) for r in ranks]
     panels = share_vertical_axis([own.panel for own in each])

@@ -16,7 +16,7 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import Binning, Uniform, as_binning
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.results.effect import About, Spec
 from skedasis.results.surface import CellStats, PairAxis, PairRows, Surface
 from skedasis.stats.ale_math import accumulation_matrix
@@ -306,12 +306,10 @@ def rebin_surface(shown: Surface, bins: Any) -> Surface:
         if rows is not None and not rows.exact and shown.spec.pointwise:
             got = "a sample of the rows"
         raise UnsupportedError(
-            format_error(
-                f"rebin of the {shown.spec.method} surface",
-                got,
-                "mixed derivatives of all rows, as from DALE",
-                fix,
-            )
+            f"rebin of the {shown.spec.method} surface",
+            got,
+            "mixed derivatives of all rows, as from DALE",
+            fix,
         )
     pair: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
     schemes = [as_binning(b, Uniform) for b in pair]

@@ -24,7 +24,7 @@ from skedasis.binning import (
     cells_for_column,
 )
 from skedasis.data.column_stats import Column
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.results.build.accumulated import (
     SelectedBins,
     accumulated_effect,
@@ -70,12 +70,10 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
 def _no_bins_error(effect: Effect) -> UnsupportedError:
     fix = "Explain again with another grid, or use a method with bins"
     return UnsupportedError(
-        format_error(
-            f"rebin of the {effect.spec.method} of {effect.feature!r}",
-            "a result without bins",
-            "ALE, DALE, UALE, RHALE or MPlot",
-            "Use the levels as they are" if effect.levels is not None else fix,
-        )
+        f"rebin of the {effect.spec.method} of {effect.feature!r}",
+        "a result without bins",
+        "ALE, DALE, UALE, RHALE or MPlot",
+        "Use the levels as they are" if effect.levels is not None else fix,
     )
 
 
@@ -113,23 +111,19 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
     what = f"rebin of the {effect.spec.method} of {effect.feature!r}"
     if effect.about.feature.kind != "ordinal":
         raise UnsupportedError(
-            format_error(
-                what,
-                "a nominal feature, each of whose steps is a bin",
-                "a numeric or an ordinal feature",
-                "If the levels have an order, declare it: "
-                f'sd.Feature({effect.feature!r}, "ordinal", levels=[...])',
-            )
+            what,
+            "a nominal feature, each of whose steps is a bin",
+            "a numeric or an ordinal feature",
+            "If the levels have an order, declare it: "
+            f'sd.Feature({effect.feature!r}, "ordinal", levels=[...])',
         )
     scheme = as_binning(bins, Uniform)
     if not isinstance(scheme, (Optimal, Greedy)):
         raise UnsupportedError(
-            format_error(
-                what,
-                f"{type(scheme).__name__}, whose bins are intervals of an axis",
-                "Optimal or Greedy, which group levels",
-                "Use for example e.rebin(sd.Optimal(alpha=0.5))",
-            )
+            what,
+            f"{type(scheme).__name__}, whose bins are intervals of an axis",
+            "Optimal or Greedy, which group levels",
+            "Use for example e.rebin(sd.Optimal(alpha=0.5))",
         )
     spec, pooled, rows = (
         _with_bins(effect.spec, scheme),
@@ -242,12 +236,10 @@ def _from_cells(
         candidates, moved = _nearest(cells, edges)
     if differences and moved.any() and not isinstance(scheme, AutoUniform):
         raise UnsupportedError(
-            format_error(
-                f"rebin of the {spec.method} of {effect.feature!r}",
-                f"{int(moved.sum())} edges that are not in e.cells.edges",
-                "unions of its cells, because each local effect is a difference across one of them",
-                "Explain again with these bins, or pass a subset of e.cells.edges as sd.Edges",
-            )
+            f"rebin of the {spec.method} of {effect.feature!r}",
+            f"{int(moved.sum())} edges that are not in e.cells.edges",
+            "unions of its cells, because each local effect is a difference across one of them",
+            "Explain again with these bins, or pass a subset of e.cells.edges as sd.Edges",
         )
     first, last = candidates[0], candidates[-1]
     cells, candidates = Cells(cells.edges[first : last + 1], cells.closed), candidates - first
@@ -274,12 +266,10 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
         kept, moved = _nearest(cells, edges)
         if moved.any() or kept[0] != 0 or kept[-1] != len(cells):
             raise UnsupportedError(
-                format_error(
-                    f"rebin of the {spec.method} of {effect.feature!r}",
-                    "edges that are not a subset of e.cells.edges, or miss its first or last one",
-                    "unions of its cells, because each local effect is a difference across one of them",
-                    "Explain again with these bins, or pass such a subset as sd.Edges",
-                )
+                f"rebin of the {spec.method} of {effect.feature!r}",
+                "edges that are not a subset of e.cells.edges, or miss its first or last one",
+                "unions of its cells, because each local effect is a difference across one of them",
+                "Explain again with these bins, or pass such a subset as sd.Edges",
             )
     # The moments of the rows' differences across their bin are known for the present bins and for single cells.
     stats, bin_slopes = effect.bins, None

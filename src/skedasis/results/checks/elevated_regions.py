@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.results.display import check_confidence_level
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect
 from skedasis.stats.moments import Moments, WeightKind
@@ -169,9 +169,7 @@ def _curves(effect: Effect) -> Curves:
         elif effect.spec.derivative:
             got = "curves of slopes"
         fix = "Use sd.ICE() or sd.PDP() for a numeric feature"
-        raise UnsupportedError(
-            format_error("elevated_regions", got, "ICE curves of a numeric feature", fix)
-        )
+        raise UnsupportedError("elevated_regions", got, "ICE curves of a numeric feature", fix)
     curves = effect.curves
     if curves.weight is None:
         return curves

@@ -19,7 +19,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import ordered_levels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
 
@@ -49,7 +49,7 @@ class FeatureSpace:
 
     Parameters
     ----------
-    source : Dataset
+    dataset : Dataset
     points : ndarray of float, shape (n, k)
         Numbers in units of their standard deviation. A missing value is at the mean, and one unit off on an additional
         axis. Levels have axes of their own, so that rows with different levels are one unit apart.
@@ -59,7 +59,7 @@ class FeatureSpace:
         Indices of the rows that others are compared with.
     """
 
-    source: Dataset
+    dataset: Dataset
     points: Floats
     owner: Ints
     reference: Ints
@@ -72,11 +72,11 @@ class FeatureSpace:
         """Return the space of X; X itself if it is one."""
         if isinstance(X, FeatureSpace):
             return X
-        source = as_dataset(X)
-        parts = [_axes_of(source, f) for f in source.features]
+        dataset = as_dataset(X)
+        parts = [_axes_of(dataset, f) for f in dataset.features]
         owner = np.repeat(np.arange(len(parts)), [p.shape[1] for p in parts])
-        reference = np.random.default_rng(seed).permutation(len(source))[:N_REFERENCE]
-        return cls(source, np.concatenate(parts, axis=1), owner, np.asarray(reference))
+        reference = np.random.default_rng(seed).permutation(len(dataset))[:N_REFERENCE]
+        return cls(dataset, np.concatenate(parts, axis=1), owner, np.asarray(reference))
 
     def with_related(self, columns: tuple[int, ...]) -> Subspace:
         """Return the view of some columns and the (at most three) others that share most information with them."""
@@ -88,7 +88,7 @@ class FeatureSpace:
 
     def _view(self, columns: tuple[int, ...]) -> Subspace:
         own, some = np.isin(self.owner, columns), self.reference[:N_NEW_ROWS]
-        shared = np.zeros(len(self.source.features))
+        shared = np.zeros(len(self.dataset.features))
         for axis in np.flatnonzero(~own):
             best = max(self._dependence(int(axis), int(a)) for a in np.flatnonzero(own))
             shared[self.owner[axis]] = max(shared[self.owner[axis]], best)
@@ -99,7 +99,7 @@ class FeatureSpace:
         points = self.points[:, axes]
         distance = nearest_distance(points[some], points[self.reference], np.arange(len(some)))
         limit = float(np.percentile(distance, PERCENTILE)) if len(self.reference) > 1 else np.inf
-        names = tuple(self.source.features[j].name for j in others)
+        names = tuple(self.dataset.features[j].name for j in others)
         return Subspace(self, points, self.owner[axes], limit, names)
 
     @cached_property
@@ -118,7 +118,7 @@ class FeatureSpace:
 
     def numbers(self, position: int) -> Floats:
         """Return a numeric column."""
-        return self.source.table.column(position)
+        return self.dataset.table.column(position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,16 +207,16 @@ def nearest_distance(new_rows: Floats, reference: Floats, without: Ints) -> Floa
     return out
 
 
-def _axes_of(source: Dataset, feature: Feature) -> Floats:
+def _axes_of(dataset: Dataset, feature: Feature) -> Floats:
     """Return the axes of a column, (n, k)."""
-    n = len(source.table)
-    x = source.numbers(feature) if not feature.categorical else None
+    n = len(dataset.table)
+    x = dataset.numbers(feature) if not feature.categorical else None
     if x is not None:
         mean, scale = _scale(x)
         there = np.isfinite(x)
         axis = np.where(there, (x - mean) / scale, 0.0)[:, None]
         return axis if there.all() else np.hstack([axis, (~there).astype(float)[:, None]])
-    codes, values = source.table.coded(feature.position)
+    codes, values = dataset.table.coded(feature.position)
     codes = ordered_levels(feature, codes, values).codes + 1
     count = np.bincount(codes)
     kept = np.argsort(-count, kind="stable")[:_LEVELS]
@@ -314,7 +314,7 @@ def columns_of(space: FeatureSpace, effect: Effect) -> tuple[int, ...]:
 
 def is_moved(space: FeatureSpace, feature: Feature) -> bool:
     """Return whether the columns of a feature have other positions or names in X than in the explained data."""
-    columns, known = feature.columns, space.source.features
+    columns, known = feature.columns, space.dataset.features
     if max(columns) >= len(known):
         return True
     if feature.members or feature.name in ("", known[columns[0]].name):
@@ -325,9 +325,7 @@ def is_moved(space: FeatureSpace, feature: Feature) -> bool:
 def wrong_table_error() -> DataError:
     """Return the error for an X other than the explained data."""
     got, expected = "another table than the one that was explained", "the same rows and columns"
-    return DataError(
-        format_error("checks(X)", got, expected, "Pass the X that was passed to sd.explain")
-    )
+    return DataError("checks(X)", got, expected, "Pass the X that was passed to sd.explain")
 
 
 def _same(a: Floats, b: Floats) -> bool:
@@ -358,7 +356,7 @@ def _rows_at_levels(
 ) -> tuple[Ints, Ints, Floats]:
     """Return row indices, the indices of the levels they get, and the new rows."""
     n = len(view.points)
-    column = view.space.source.levels(effect.about.feature, top=n)
+    column = view.space.dataset.levels(effect.about.feature, top=n)
     labels = column.levels.labels
     shown = effect.levels.labels if effect.levels is not None else ()
     donors = np.array(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skedasis._renamed import RenamedAttributes
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.display import check_confidence_level, no_score_error
 from skedasis.results.effect import Effect
 
@@ -130,12 +130,10 @@ def heterogeneity_test(
     if above is not None and not (number and 0 <= above < np.inf):
         what = "heterogeneity_test(above)"
         raise DataError(
-            format_error(
-                what,
-                repr(above),
-                "a non-negative number",
-                "Remove above to use the default threshold",
-            )
+            what,
+            repr(above),
+            "a non-negative number",
+            "Remove above to use the default threshold",
         )
     score = effect.swap_score
     if score is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.check import number
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
@@ -100,7 +100,7 @@ def check_comparable(effect: Effect, other: Any) -> None:
     fix = "Pass the other method's effect of the same feature"
     if not isinstance(other, Effect):
         got = type(other).__name__
-        raise DataError(format_error("checks(beside)", got, "an effect of the same feature", fix))
+        raise DataError("checks(beside)", got, "an effect of the same feature", fix)
     mine, theirs = effect.about, other.about
     got = ""
     if mine.feature.name != theirs.feature.name:
@@ -112,7 +112,7 @@ def check_comparable(effect: Effect, other: Any) -> None:
     ) or effect.spec.derivative != other.spec.derivative:
         got = "effects of different kinds (levels and numbers, or slopes and values)"
     if got:
-        raise DataError(format_error("checks(beside)", got, "the same feature and quantity", fix))
+        raise DataError("checks(beside)", got, "the same feature and quantity", fix)
 
 
 def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats, Floats]:

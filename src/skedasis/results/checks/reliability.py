@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.errors import DataError, format_error
+from skedasis.errors import DataError
 from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
@@ -169,9 +169,7 @@ def check_effects(
     """Run the reliability checks of several effects, in their order; see `check_effect`."""
     if beside is not None and not isinstance(beside, Mapping):
         got, expected = type(beside).__name__, "effects by feature"
-        raise DataError(
-            format_error("checks(beside)", got, expected, "Pass the Effects of another method")
-        )
+        raise DataError("checks(beside)", got, expected, "Pass the Effects of another method")
     seed = as_seed("checks(random_state)", random_state)
     space = None if X is None else FeatureSpace.of(X, seed)
     flags: list[Check] = []
@@ -664,7 +662,7 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
         if side.levels is None:
             view.set_values(new_rows, feature.position, side.nodes[place].astype(float))
             continue
-        column = space.source.levels(feature, top=n)
+        column = space.dataset.levels(feature, top=n)
         known_rows = dict(zip(column.levels.labels, column.levels.rows, strict=True))
         donors = np.array([known_rows.get(label, -1) for label in side.levels.labels])[place]
         there = donors >= 0

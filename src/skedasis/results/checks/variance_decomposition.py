@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
-from skedasis.errors import UnsupportedError, format_error
+from skedasis.errors import UnsupportedError
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinStats, Effect, make_read_only
@@ -410,12 +410,10 @@ def variance_decomposition(
     if stats is None:
         method = f"{effect.spec.method} of {effect.feature!r}"
         raise UnsupportedError(
-            format_error(
-                f"variance_decomposition of {method}",
-                "no bins",
-                "an effect with bins",
-                "Use sd.RHALE() or sd.ALE()",
-            )
+            f"variance_decomposition of {method}",
+            "no bins",
+            "an effect with bins",
+            "Use sd.RHALE() or sd.ALE()",
         )
     if len(stats) == 0:
         none = np.zeros(0)

@@ -52,7 +52,7 @@ from typing import Any, Literal
 import numpy as np
 
 from skedasis._types import Bools, Floats
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form, quadratic_term
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
@@ -327,12 +327,10 @@ class IntervalOptions:
         _check_integer("n_jobs", self.n_jobs, 1, "Use 1")
         if not isinstance(self.simultaneous, (bool, np.bool_)):
             raise DataError(
-                format_error(
-                    "interval(simultaneous)",
-                    repr(self.simultaneous),
-                    "True or False",
-                    "Use True or False",
-                )
+                "interval(simultaneous)",
+                repr(self.simultaneous),
+                "True or False",
+                "Use True or False",
             )
 
     @property
@@ -351,14 +349,12 @@ class IntervalOptions:
 def _check_choice(name: str, got: Any, known: tuple[str, ...]) -> None:
     if not isinstance(got, str) or got not in known:
         listed = " or ".join(repr(k) for k in known)
-        raise DataError(format_error(f"interval({name})", repr(got), listed, "Use one of these"))
+        raise DataError(f"interval({name})", repr(got), listed, "Use one of these")
 
 
 def _check_integer(name: str, got: Any, least: int, fix: str) -> None:
     if isinstance(got, (bool, np.bool_)) or not isinstance(got, Integral) or got < least:
-        raise DataError(
-            format_error(f"interval({name})", repr(got), f"an integer of at least {least}", fix)
-        )
+        raise DataError(f"interval({name})", repr(got), f"an integer of at least {least}", fix)
 
 
 def interval(effect: Effect, options: IntervalOptions) -> Ends:
@@ -389,12 +385,10 @@ def _check_options(effect: Effect, options: IntervalOptions) -> None:
     spec = effect.spec
     if spec.mean_alone:
         raise UnsupportedError(
-            format_error(
-                f"interval of a {spec.method} with heterogeneity=False",
-                "only the mean curve",
-                "the standard deviation between rows",
-                "Explain again without heterogeneity=False",
-            )
+            f"interval of a {spec.method} with heterogeneity=False",
+            "only the mean curve",
+            "the standard deviation between rows",
+            "Explain again without heterogeneity=False",
         )
     what = f"interval(of={options.of!r}) of {spec.method}"
     if options.of == "heterogeneity_score":
@@ -402,17 +396,15 @@ def _check_options(effect: Effect, options: IntervalOptions) -> None:
         return
     if options.of == "importance" and options.method == "analytic":
         raise UnsupportedError(
-            format_error(what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'")
+            what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'"
         )
     _check_statistic(effect, options.of, what)
     if options.bins == "chosen" and (options.method == "analytic" or options.of != "value"):
         raise UnsupportedError(
-            format_error(
-                "interval(bins='chosen')",
-                f"method={options.method!r}, of={options.of!r}",
-                "method='bootstrap', of='value'",
-                "Use these, or bins='fixed'",
-            )
+            "interval(bins='chosen')",
+            f"method={options.method!r}, of={options.of!r}",
+            "method='bootstrap', of='value'",
+            "Use these, or bins='fixed'",
         )
 
 
@@ -420,12 +412,10 @@ def _check_score(effect: Effect, options: IntervalOptions, what: str) -> None:
     """Raise if there is no heterogeneity score, or if a bootstrap is requested for it."""
     if options.method == "bootstrap":
         raise UnsupportedError(
-            format_error(
-                what,
-                "method='bootstrap', which would separate the pairs of rows that the score is computed from",
-                "method='analytic'",
-                "Remove method",
-            )
+            what,
+            "method='bootstrap', which would separate the pairs of rows that the score is computed from",
+            "method='analytic'",
+            "Remove method",
         )
     if effect.swap_score is None:
         raise no_score_error(what, effect.spec.method)
@@ -444,9 +434,7 @@ def _score_interval(effect: Effect, confidence_level: float) -> Ends:
 def _check_statistic(effect: Effect, of: str, what: str) -> None:
     """Raise if the effect does not have the statistic."""
     if of == "bins" and effect.bins is None:
-        raise UnsupportedError(
-            format_error(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
-        )
+        raise UnsupportedError(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
 
 
 # ------------------------------------------------------------------------------------------
@@ -591,15 +579,13 @@ def _check_counts(counts: Any, rows: int) -> Floats:
         got = f"shape {given.shape}" if number else repr(counts)[:60]
         fix = "Pass one count for each kept row, in the order of e.rows or e.curves"
         expected = f"numbers of shape (R, {rows}) or ({rows},)"
-        raise DataError(format_error("resampled(counts)", got, expected, fix))
+        raise DataError("resampled(counts)", got, expected, fix)
     table = np.atleast_2d(given).astype(float)
     if not np.isfinite(table).all() or (table < 0).any() or not table.any(axis=1).all():
         raise DataError(
-            format_error(
-                "resampled(counts)",
-                "counts that are negative, not finite, or all zero",
-                "non-negative numbers, at least one of them positive",
-                "Draw the counts with rng.multinomial(n, np.full(n, 1 / n)), for example",
-            )
+            "resampled(counts)",
+            "counts that are negative, not finite, or all zero",
+            "non-negative numbers, at least one of them positive",
+            "Draw the counts with rng.multinomial(n, np.full(n, 1 / n)), for example",
         )
     return table

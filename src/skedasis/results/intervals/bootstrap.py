@@ -26,7 +26,7 @@ import numpy as np
 from skedasis import binning
 from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import Binning
-from skedasis.errors import BinningWarning, DataError, UnsupportedError, format_error
+from skedasis.errors import BinningWarning, DataError, UnsupportedError
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, LOCAL, quadratic_term
 from skedasis.results.build.rebin import fine_cells
@@ -886,12 +886,10 @@ class FromCurves:
         """Return replicates of the statistic, (R, m)."""
         if of != "value":
             raise UnsupportedError(
-                format_error(
-                    f"bootstrap of the {of} of {self.effect.spec.method}",
-                    "a result that keeps a part of the curves",
-                    "all curves",
-                    "Explain with a larger keep=, for PDP with ice='all'",
-                )
+                f"bootstrap of the {of} of {self.effect.spec.method}",
+                "a result that keeps a part of the curves",
+                "all curves",
+                "Explain with a larger keep=, for PDP with ice='all'",
             )
         e, rng = self.effect, bootstrap_rng(seed)
         factor = correlation_factor(self.curves)
@@ -977,12 +975,10 @@ def replicate_source(effect: Effect, wanted: SourceName | None = None) -> Replic
     """
     if wanted not in (None, "rows", "moments"):
         raise DataError(
-            format_error(
-                "interval(source)",
-                repr(wanted),
-                "'rows', 'moments' or None",
-                "Use None to choose automatically",
-            )
+            "interval(source)",
+            repr(wanted),
+            "'rows', 'moments' or None",
+            "Use None to choose automatically",
         )
     if effect.spec.local_effects == "none":
         return _curve_source(effect, wanted)
@@ -1035,12 +1031,10 @@ def resampler(effect: Effect) -> FromRows | MeanOfCurves | ConstantEffect:
 
 def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
     return UnsupportedError(
-        format_error(
-            f"bootstrap of {effect.spec.method}",
-            "a result that keeps a part of the rows",
-            "all rows",
-            f"Explain with a larger keep=, for PDP with ice='all'; or {otherwise}",
-        )
+        f"bootstrap of {effect.spec.method}",
+        "a result that keeps a part of the rows",
+        "all rows",
+        f"Explain with a larger keep=, for PDP with ice='all'; or {otherwise}",
     )
 
 
@@ -1128,12 +1122,10 @@ def scheme_of(effect: Effect) -> Binning:
     cells = effect.cells
     if effect.spec.on_cells or effect.values is not None:
         raise UnsupportedError(
-            format_error(
-                f"interval(bins='chosen') of {effect.spec.method}",
-                "a curve of differences, which does not depend on the bins",
-                "an effect computed from slopes",
-                "Use bins='fixed'",
-            )
+            f"interval(bins='chosen') of {effect.spec.method}",
+            "a curve of differences, which does not depend on the bins",
+            "an effect computed from slopes",
+            "Use bins='fixed'",
         )
     if isinstance(described, dict) and cells is not None and len(cells) and effect.levels is None:
         kind = getattr(binning, str(described.get("scheme")), None)
@@ -1142,12 +1134,10 @@ def scheme_of(effect: Effect) -> Binning:
             return kind(**settings)
     got = "levels" if effect.levels is not None else "bins that are not chosen by local effects"
     raise UnsupportedError(
-        format_error(
-            f"interval(bins='chosen') of {effect.spec.method}",
-            got,
-            "a numeric feature and bins by Optimal, Greedy or AutoUniform",
-            "Use bins='fixed'",
-        )
+        f"interval(bins='chosen') of {effect.spec.method}",
+        got,
+        "a numeric feature and bins by Optimal, Greedy or AutoUniform",
+        "Use bins='fixed'",
     )
 
 

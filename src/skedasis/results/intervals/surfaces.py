@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, UnsupportedError, format_error
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
@@ -504,21 +504,17 @@ def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
     rows = shown.rows
     if shown.cells is not None and shown.includes_main_effects:
         raise UnsupportedError(
-            format_error(
-                f"resampled rows of {shown.spec.method} surface",
-                "a surface that includes main effects",
-                "the second-order effect alone",
-                "Resample it before adding the main effects",
-            )
+            f"resampled rows of {shown.spec.method} surface",
+            "a surface that includes main effects",
+            "the second-order effect alone",
+            "Resample it before adding the main effects",
         )
     if rows is None or not exact_rows(shown):
         raise UnsupportedError(
-            format_error(
-                f"resampled rows of {shown.spec.method} surface",
-                "a result that keeps a part of the rows",
-                "a result that keeps all rows",
-                "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
-            )
+            f"resampled rows of {shown.spec.method} surface",
+            "a result that keeps a part of the rows",
+            "a result that keeps all rows",
+            "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
         )
     if shown.cells is None:
         return _means_of_surfaces(shown, rows)
@@ -535,12 +531,10 @@ def resampled(shown: Surface, counts: Any) -> Floats:
     if not right or not (np.isfinite(given) & (given >= 0)).all() or not given.any(axis=1).all():
         got = f"an array of shape {np.shape(counts)}"
         raise DataError(
-            format_error(
-                "resampled(counts)",
-                got if not right else "negative or infinite counts, or only zeros",
-                f"counts of the {rows} rows",
-                "Pass non-negative counts with at least one positive count per replicate",
-            )
+            "resampled(counts)",
+            got if not right else "negative or infinite counts, or only zeros",
+            f"counts of the {rows} rows",
+            "Pass non-negative counts with at least one positive count per replicate",
         )
     return drawn(given)[0]
 
@@ -605,9 +599,7 @@ def bootstrap_replicates(shown: Surface, replicates: int, seed: int) -> Replicat
         or replicates < 2
     ):
         raise DataError(
-            format_error(
-                "interval(replicates)", repr(replicates), "an integer of at least 2", "Use 1000"
-            )
+            "interval(replicates)", repr(replicates), "an integer of at least 2", "Use 1000"
         )
     rng = bootstrap_rng(seed, 0)
     if exact_rows(shown):
@@ -655,12 +647,10 @@ def check_moments(shown: Surface) -> None:
     rows_alone = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
     if rows_alone if shown.cells is not None else SHOWN not in shown.moments:
         raise UnsupportedError(
-            format_error(
-                f"interval of {shown.spec.method} surface",
-                "a result of an earlier version, without variances",
-                "a result with variances",
-                "Explain again",
-            )
+            f"interval of {shown.spec.method} surface",
+            "a result of an earlier version, without variances",
+            "a result with variances",
+            "Explain again",
         )
 
 
@@ -841,7 +831,7 @@ def _check_options(shown: Surface, method: Any, of: Any) -> None:
         ),
     ):
         if not ok:
-            raise DataError(format_error(f"interval({what})", got, expected, fix))
+            raise DataError(f"interval({what})", got, expected, fix)
     said = None
     if shown.cells is not None and shown.includes_main_effects and of == "value":
         said = (
@@ -858,7 +848,7 @@ def _check_options(shown: Surface, method: Any, of: Any) -> None:
             "Explain again without heterogeneity=False",
         )
     if said is not None:
-        raise UnsupportedError(format_error(f"interval of {shown.spec.method} surface", *said))
+        raise UnsupportedError(f"interval of {shown.spec.method} surface", *said)
 
 
 def _cells(shown: Surface) -> Floats:

@@ -1,0 +1,145 @@
+"""Checks of arguments: one function for each kind of argument, so that all are checked and described alike.
+
+Each returns the checked value in Python's own type, and raises `DataError` otherwise. `what` is the argument as the user
+wrote it, such as ``"interval(replicates)"``; `fix` is what to do, one sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from numbers import Integral, Real
+from typing import TypeGuard
+
+import numpy as np
+
+from skedasis.errors import DataError
+
+_LONGEST = 60
+"""Number of characters of a value that a message repeats."""
+
+
+def shown(value: object) -> str:
+    """Return how a message repeats a value: its `repr`, cut off."""
+    return repr(value)[:_LONGEST]
+
+
+def listed(options: Collection[object]) -> str:
+    """Return the valid values for a message.
+
+    Examples
+    --------
+    >>> listed(["auto", "off", None])
+    "'auto', 'off' or None"
+    """
+    *first, last = map(repr, options)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def is_int(value: object) -> TypeGuard[int]:
+    """Return whether a value is an integer of Python or NumPy; truth values are not."""
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a real number of Python or NumPy, NaN and infinity included; truth values are not."""
+    return isinstance(value, Real) and not isinstance(value, (bool, np.bool_))
+
+
+def check_option(
+    what: str, value: object, options: Sequence[object], fix: str = "Use one of these"
+) -> None:
+    """Raise if a value is not one of the options.
+
+    Examples
+    --------
+    >>> check_option("plot(ice)", "all", ("centered", "raw", None))
+    Traceback (most recent call last):
+    skedasis.errors.DataError: plot(ice): got 'all', expected 'centered', 'raw' or None. Use one of these.
+    """
+    # An array has no truth value, and True equals 1.
+    plain = value is None or isinstance(value, (str, int, float))
+    flag = isinstance(value, bool)
+    if not plain or not any(value == o and flag == isinstance(o, bool) for o in options):
+        raise DataError(what, shown(value), listed(options), fix)
+
+
+def check_int(what: str, value: object, least: int, fix: str, expected: str | None = None) -> int:
+    """Return an integer; raise for anything else, and if it is less than `least`.
+
+    Parameters
+    ----------
+    expected : str, optional
+        What is valid; by default "an integer of at least" `least`.
+
+    Examples
+    --------
+    >>> check_int("n_jobs", 0, 1, "Use 1")
+    Traceback (most recent call last):
+    skedasis.errors.DataError: n_jobs: got 0, expected an integer of at least 1. Use 1.
+    """
+    if not is_int(value) or value < least:
+        raise DataError(what, shown(value), expected or f"an integer of at least {least}", fix)
+    return int(value)
+
+
+def check_int_or_none(
+    what: str, value: object, least: int, fix: str, expected: str | None = None
+) -> int | None:
+    """Return None or an integer of at least `least`; see `check_int`."""
+    expected = expected or f"an integer of at least {least}, or None"
+    return None if value is None else check_int(what, value, least, fix, expected)
+
+
+def check_number(
+    what: str,
+    value: object,
+    expected: str,
+    fix: str,
+    *,
+    least: float = -np.inf,
+    above: float = -np.inf,
+    below: float = np.inf,
+    most: float = np.inf,
+) -> float:
+    """Return a finite number within the limits, of which `least` and `most` are valid themselves.
+
+    Parameters
+    ----------
+    expected : str
+        What is valid, such as "a non-negative number".
+
+    Examples
+    --------
+    >>> check_number("correction", 0.25, "a non-negative number", "Use 0.25", least=0.0)
+    0.25
+    """
+    number = float(value) if is_number(value) else np.nan
+    if not (np.isfinite(number) and least <= number <= most and above < number < below):
+        raise DataError(what, shown(value), expected, fix)
+    return number
+
+
+def check_probability(what: str, value: object, fix: str = "Pass for example 0.95") -> float:
+    """Return a number between 0 and 1, for example a confidence level; raise for 0 and 1 themselves, too."""
+    return check_number(what, value, "a number between 0 and 1", fix, above=0.0, below=1.0)
+
+
+def check_flag(what: str, value: object, fix: str = "Use True or False") -> bool:
+    """Return a truth value. A text such as "no" would be true: what it should switch off would be on."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise DataError(what, shown(value), "True or False", fix)
+    return bool(value)
+
+
+def check_name(what: str, value: object, names: Sequence[str], fix: str) -> str:
+    """Return a name that is one of `names`; the message lists them.
+
+    Examples
+    --------
+    >>> check_name("feature", "agee", ["age", "sex"], "Pass the name of a feature")
+    Traceback (most recent call last):
+    skedasis.errors.DataError: feature: got 'agee', expected one of ['age', 'sex']. Pass the name of a feature.
+    """
+    if not isinstance(value, str) or value not in names:
+        raise DataError(what, shown(value), f"one of {list(names)}", fix)
+    return value

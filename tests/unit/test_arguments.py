@@ -1,0 +1,82 @@
+"""The checks of arguments: what passes, in which type, and what the message says otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis import _arguments as check
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
+def test_integers_of_numpy_become_python_integers(value):
+    assert type(check.check_int("n", value, 1, "Use 1")) is int
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 2.0, "2", None, np.array([2]), 0, -1])
+def test_other_values_are_no_integers(value):
+    with pytest.raises(
+        sd.DataError, match=r"^n: got .+, expected an integer of at least 1. Use 1.$"
+    ):
+        check.check_int("n", value, 1, "Use 1")
+
+
+def test_none_is_valid_where_it_is_said():
+    assert check.check_int_or_none("n", None, 1, "Use 1") is None
+    with pytest.raises(sd.DataError, match="at least 1, or None"):
+        check.check_int_or_none("n", 0, 1, "Use 1")
+
+
+@pytest.mark.parametrize("value", ["a", np.str_("a"), None])
+def test_options_are_compared_by_value(value):
+    check.check_option("o", value, ("a", None))
+
+
+@pytest.mark.parametrize("value", ["b", 1, True, np.array(["a", "a"]), ["a"], object()])
+def test_anything_else_is_no_option(value):
+    with pytest.raises(sd.DataError, match=r"^o: got .+, expected 'a' or None. Use one of these.$"):
+        check.check_option("o", value, ("a", None))
+
+
+def test_truth_values_are_not_the_numbers_that_equal_them():
+    check.check_option("base", 2, ("e", 2))
+    with pytest.raises(sd.DataError):
+        check.check_option("base", True, ("e", 1))
+    with pytest.raises(sd.DataError):
+        check.check_option("flag", 1, (True, False))
+
+
+@pytest.mark.parametrize(
+    "value", [0, 1, -0.1, 1.1, np.nan, np.inf, True, "0.9", None, np.array(0.5)]
+)
+def test_no_probabilities(value):
+    with pytest.raises(sd.DataError, match="expected a number between 0 and 1"):
+        check.check_probability("p", value)
+
+
+@pytest.mark.parametrize("value", [0.5, np.float32(0.5)])
+def test_probabilities(value):
+    assert type(check.check_probability("p", value)) is float
+
+
+def test_limits_of_numbers():
+    assert check.check_number("c", 0, "e", "f", least=0.0) == 0.0
+    for value in (-1e-300, np.inf, np.nan):
+        with pytest.raises(sd.DataError):
+            check.check_number("c", value, "e", "f", least=0.0)
+    with pytest.raises(sd.DataError):
+        check.check_number("c", 0, "e", "f", above=0.0)
+
+
+@pytest.mark.parametrize("value", ["no", 1, 0, None, np.array([True])])
+def test_a_word_or_a_number_is_no_truth_value(value):
+    with pytest.raises(sd.DataError, match="expected True or False"):
+        check.check_flag("f", value)
+    assert check.check_flag("f", np.False_) is False
+
+
+def test_a_long_value_is_cut_off():
+    with pytest.raises(sd.DataError) as caught:
+        check.check_name("feature", "x" * 500, ["a"], "Pass a name")
+    assert len(str(caught.value)) < 150
