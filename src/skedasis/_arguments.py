@@ -1,7 +1,7 @@
 """Checks of arguments: one function for each kind of argument, so that all are checked and described alike.
 
-Each returns the checked value in the own type of Python, and raises `DataError` otherwise. `what` is the argument as the
-user wrote it, such as ``"interval(replicates)"``; `fix` is what to do, one sentence.
+Each returns the checked value, in Python's own type, and raises `DataError` for an invalid one. `what` is the argument
+as the user wrote it, such as ``"interval(replicates)"``; `fix` is what to do, one sentence.
 """
 
 from __future__ import annotations
