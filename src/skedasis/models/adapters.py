@@ -23,6 +23,7 @@ from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.introspection import check_fitted_on
+from skedasis.models.protocols import AdaptedModel
 
 ROWS_PER_PASS = 2048
 """Rows per pass on a CPU: so few that the activations of hidden layers stay in its cache."""
@@ -36,7 +37,7 @@ _COMPARED = 8
 """Probe rows that are evaluated in one call and in pairs, to check that rows are independent."""
 
 
-class ModelAdapter(ABC):
+class ModelAdapter(AdaptedModel, ABC):
     """A model of another library as a function of rows that returns an array, (n,) or (n, outputs).
 
     Rows come in any container and are converted part by part, so that X is never copied as a whole. The model is never
@@ -50,8 +51,6 @@ class ModelAdapter(ABC):
     title : str
         The model's name in provenance and error messages.
     """
-
-    piecewise_constant = False
 
     @property
     def batch_rows(self) -> int:

@@ -28,6 +28,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
 from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
+from skedasis.models.protocols import AdaptedModel
 
 # --- LightGBM and XGBoost -------------------------------------------------------------------------
 
@@ -259,7 +260,7 @@ def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
 # --- XGBoost's booster as a model of rows, and its JSON -------------------------------------------
 
 
-class XGBooster:
+class XGBooster(AdaptedModel):
     """A bare XGBoost `Booster` as a model of rows, which takes arrays and frames.
 
     Parameters
@@ -271,9 +272,13 @@ class XGBooster:
         self.grown = booster
         self.__name__ = "XGBoost Booster"
 
-    @cached_property
+    @property
     def piecewise_constant(self) -> bool:
         """Return whether the booster is piecewise constant; it may also be linear (gblinear)."""
+        return self._has_trees
+
+    @cached_property
+    def _has_trees(self) -> bool:  # asking the booster writes all of its settings as JSON
         return is_piecewise_constant(self.grown)
 
     def predict(self, X: Any) -> Any:

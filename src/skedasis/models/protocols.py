@@ -1,0 +1,71 @@
+"""Types of models: what is called on a user's model, and what the package's own adapters declare.
+
+A user's model may take rows of any container and type, and return anything that NumPy converts. Therefore the rows are
+`Any`, the one type that a function of any rows accepts, and the response is `object`, which must be converted
+(`skedasis.models.calling`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias, TypeGuard
+
+RowFunction: TypeAlias = Callable[[Any], object]
+"""A function of rows: a model without methods, or the user's slopes, (n, d)."""
+MixedFunction: TypeAlias = Callable[[Any, int, int], object]
+"""The user's mixed second derivatives by two columns, (n,)."""
+
+
+class SupportsPredict(Protocol):
+    """A fitted model with `predict`."""
+
+    def predict(self, X: Any, /) -> object:
+        """Return one number or label for each row, or one row of them."""
+        ...
+
+
+class SupportsPredictProba(Protocol):
+    """A fitted classifier with `predict_proba`."""
+
+    def predict_proba(self, X: Any, /) -> object:
+        """Return the probabilities of the classes, (n, classes)."""
+        ...
+
+
+class SupportsDecisionFunction(Protocol):
+    """A fitted classifier with `decision_function`."""
+
+    def decision_function(self, X: Any, /) -> object:
+        """Return the scores of the classes, (n,) or (n, classes)."""
+        ...
+
+
+def has_predict(model: object) -> TypeGuard[SupportsPredict]:
+    """Return whether a model has `predict`.
+
+    It asks the instance: scikit-learn's classes have methods that depend on parameters, such as `predict_proba` of
+    `SVC`, so that a check of the class, as `isinstance` with a Protocol makes it, would find too many.
+    """
+    return hasattr(model, "predict")
+
+
+def has_predict_proba(model: object) -> TypeGuard[SupportsPredictProba]:
+    """Return whether a model has `predict_proba`; see `has_predict`."""
+    return hasattr(model, "predict_proba")
+
+
+class AdaptedModel:
+    """Base of the models that this package makes from a user's: what the engine asks of them, and the defaults."""
+
+    of_scores: str = "Use sd.prediction for scores"
+    """What to do if the outputs are scores where probabilities are needed."""
+
+    @property
+    def piecewise_constant(self) -> bool:
+        """Return whether the model is constant between jumps."""
+        return False
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Return how many rows a batch should have at most; None for any number."""
+        return None
