@@ -17,7 +17,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 Values: TypeAlias = NDArray[np.generic]
 """Values of a column in the user's own type: numbers, text, times or objects."""
 TableLike: TypeAlias = "NDArray[np.generic] | IntoDataFrame"
-"""X: an array, or a data frame of any library that narwhals reads."""
+"""X: a two-dimensional array, or an eager data frame of any library that narwhals reads, or of narwhals itself."""
 Level: TypeAlias = Hashable
 """A level of a categorical feature as it stands in X; None for missing values."""
 OutputLabel: TypeAlias = Hashable

@@ -64,7 +64,7 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
     X = CONTAINERS[name](data())
     before = rows_of(X)
     rng = np.random.default_rng(0)
-    source = as_dataset(X, weights=[1, 1, 0, 2, 1, 1, 3])
+    source = as_dataset(X, sample_weight=[1, 1, 0, 2, 1, 1, 3])
     for batch in [*source.batches(4), source.evenly_spaced_batch(3).take(np.array([2, 0, 1]))]:
         n, rows = len(batch), batch.row_id
         buffer = batch.tile(3)

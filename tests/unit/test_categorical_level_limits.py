@@ -53,7 +53,7 @@ def test_missing_counts_as_a_level():
 
 def test_the_most_frequent_levels_are_those_of_the_largest_weight():
     X = objects(["a", "a", "a", "b", "c", None, "d"])
-    source, feature = nominal(X, weights=[1, 1, 1, 4, 3, 3.5, 3])
+    source, feature = nominal(X, sample_weight=[1, 1, 1, 4, 3, 3.5, 3])
     column = source.levels(feature, top=3)
     assert column.levels.values == ("a", "b", None)
     assert column.codes.tolist() == [0, 0, 0, 1, -1, 2, -1]

@@ -154,7 +154,7 @@ def test_levels_put_into_rows_are_what_x_holds(name):
 def test_weights_of_zero_take_rows_away(name):
     values, X = COLUMNS[name]
     weights = np.arange(len(values)) % 4 * 0.5
-    source, feature = nominal(X, weights=weights)
+    source, feature = nominal(X, sample_weight=weights)
     column = source.levels(feature)
     kept = [i for i, w in enumerate(weights) if w > 0]
     assert [column.levels.values[k] for k in column.codes] == [values[i] for i in kept]

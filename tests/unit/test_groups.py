@@ -150,7 +150,7 @@ def test_a_one_hot_block_has_its_columns_for_levels(make, dtype):
 def test_a_block_of_objects_and_of_rows_without_weight():
     X = np.concatenate([np.arange(7.0)[:, None], one_hot(1)], axis=1).astype(object)
     X[0, 3] = True  # two ones, in a row of weight 0
-    source, group = block_of(X, weights=[0, 1, 1, 1, 1, 2, 1])
+    source, group = block_of(X, sample_weight=[0, 1, 1, 1, 1, 2, 1])
     column = source.levels(group)
     assert column.levels.labels == ("x1", "x2", "x4", "(none)")
     assert column.levels.rows.tolist() == [1, 4, 3, 2]

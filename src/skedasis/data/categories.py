@@ -31,7 +31,7 @@ from skedasis.data.factorize import (
     is_absent,
     to_python,
 )
-from skedasis.data.features import Feature, find_feature
+from skedasis.data.features import Feature, Groups, find_feature
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -424,7 +424,7 @@ _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def apply_groups(dataset: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, ...]:
+def apply_groups(dataset: Dataset, groups: Groups) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
@@ -474,7 +474,7 @@ def apply_groups(dataset: Dataset, groups: Mapping[str, Any]) -> tuple[Feature, 
     )
 
 
-def _positions(features: tuple[Feature, ...], name: Any, columns: Any) -> list[int]:
+def _positions(features: tuple[Feature, ...], name: object, columns: object) -> list[int]:
     """Return the positions of a group's columns."""
     if not isinstance(name, str):
         raise DataError(

@@ -15,9 +15,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
@@ -29,7 +29,7 @@ from skedasis.data.categories import (
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import missing_mask
-from skedasis.data.features import Feature, apply_schema, check_integers, check_names
+from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
 
 # ------------------------------------------------------------------------- data set and batches
@@ -336,7 +336,7 @@ def as_frames(dataset: Dataset, names: Sequence[str]) -> Dataset:
     return dataset
 
 
-def to_array(X: Any) -> NDArray[Any]:
+def to_array(X: TableLike) -> Values:
     """Return an array or any data frame as an array."""
     if isinstance(X, np.ndarray):
         return X
@@ -348,7 +348,7 @@ def to_array(X: Any) -> NDArray[Any]:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-def as_table(X: Any) -> Table:
+def as_table(X: TableLike) -> Table:
     """Return X as a table.
 
     Raises
@@ -375,15 +375,31 @@ def as_table(X: Any) -> Table:
         ) from error
 
 
-def _is_tensor(X: Any) -> bool:
+def _is_tensor(X: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(X, torch.Tensor)
 
 
 def as_dataset(
-    X: Any, y: Any = None, weights: Any = None, schema: Any = None, keys: Any = None
+    X: TableLike,
+    y: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    schema: Schema | None = None,
+    row_id: ArrayLike | None = None,
 ) -> Dataset:
     """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`.
+
+    Parameters
+    ----------
+    X : ndarray or data frame, shape (n, d)
+    y : array_like, shape (n,) or (n, 1), optional
+        Labels.
+    sample_weight : array_like of float, shape (n,), optional
+        Rows of weight 0 are excluded.
+    schema : mapping or sequence of Feature, optional
+        See `skedasis.data.features.apply_schema`.
+    row_id : array_like, shape (n,), optional
+        Unique identifiers of the rows, numbers or text (`Dataset.keys`).
 
     Returns
     -------
@@ -393,7 +409,7 @@ def as_dataset(
     ------
     DataError
         If X has no rows or duplicate column names; if lengths differ; if weights are negative, not finite or all zero;
-        if keys are not unique.
+        if identifiers are not unique.
     """
     table = as_table(X)
     features = table.features()
@@ -406,17 +422,16 @@ def as_dataset(
             "Check how the data were selected",
         )
     labels = None if y is None else _check_labels(y, len(table))
-    w, rows = _check_weights(weights, len(table))
-    row_keys = None if keys is None else _check_keys(keys, len(table))
+    weights, rows = _check_weights(sample_weight, len(table))
+    keys = None if row_id is None else _check_keys(row_id, len(table))
     if rows is not None:
         labels = None if labels is None else labels[rows]
-        row_keys = None if row_keys is None else row_keys[rows]
-    return Dataset(
-        table, apply_schema(features, schema), labels, w, rows, table.library, keys=row_keys
-    )
+        keys = None if keys is None else keys[rows]
+    features = apply_schema(features, schema)
+    return Dataset(table, features, labels, weights, rows, table.library, keys=keys)
 
 
-def _check_labels(y: Any, n: int) -> NDArray[Any]:
+def _check_labels(y: ArrayLike, n: int) -> Values:
     """Return the labels as an array, one for each row."""
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -435,9 +450,9 @@ def _check_labels(y: Any, n: int) -> NDArray[Any]:
     return labels
 
 
-def _check_keys(keys: Any, n: int) -> NDArray[Any]:
+def _check_keys(row_id: ArrayLike, n: int) -> Values:
     """Return the row identifiers as an array; raise if they are missing, of several types, or not unique."""
-    row_keys = np.asarray(keys)
+    row_keys = np.asarray(row_id)
     got = None
     if row_keys.shape != (n,):
         got = f"shape {row_keys.shape}"
@@ -460,7 +475,7 @@ def _check_keys(keys: Any, n: int) -> NDArray[Any]:
     return row_keys
 
 
-def _check_weights(weights: Any, n: int) -> tuple[Floats | None, Ints | None]:
+def _check_weights(weights: ArrayLike | None, n: int) -> tuple[Floats | None, Ints | None]:
     """Return the positive weights, and the indices of their rows (None for all rows)."""
     if weights is None:
         return None, None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
+from skedasis._arguments import is_int
+from skedasis._types import Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 
@@ -50,7 +51,7 @@ class Feature:
     name: str
     kind: Kind = "continuous"
     unit: str | None = None
-    levels: tuple[Any, ...] | None = None
+    levels: tuple[Level, ...] | None = None
     position: int = 0
     label: Hashable = None
     dtype: str = "float64"
@@ -83,7 +84,22 @@ class Feature:
         return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
-def apply_schema(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...]:
+SchemaEntry: TypeAlias = Kind | Feature
+"""What a schema declares for a column: its kind, or a `Feature` with its name, kind, unit and levels."""
+# `Mapping` is invariant in its keys: a user's `dict[str, Kind]` is no `Mapping[Hashable, Kind]`.
+Schema: TypeAlias = (
+    Mapping[str, SchemaEntry]
+    | Mapping[int, SchemaEntry]
+    | Mapping[str | int, SchemaEntry]
+    | Mapping[Hashable, SchemaEntry]
+    | Sequence[Feature]
+)
+"""The argument `schema`: columns by label, name or position, and what is declared for them."""
+Groups: TypeAlias = Mapping[str, Iterable[Hashable]]
+"""The argument `groups`: the name of each group, and its columns by label, name or position."""
+
+
+def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Feature, ...]:
     """Return the features with the user's schema applied.
 
     Parameters
@@ -101,6 +117,7 @@ def apply_schema(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...
     """
     if schema is None:
         return tuple(features)
+    entries: list[tuple[Hashable, SchemaEntry]]
     if isinstance(schema, Mapping):
         entries = list(schema.items())
     elif isinstance(schema, Sequence) and all(isinstance(f, Feature) for f in schema):
@@ -120,7 +137,7 @@ def apply_schema(features: Sequence[Feature], schema: Any) -> tuple[Feature, ...
     return tuple(declared)
 
 
-def _apply(inferred: Feature, entry: Any) -> Feature:
+def _apply(inferred: Feature, entry: SchemaEntry) -> Feature:
     if isinstance(entry, Feature) and entry.kind in get_args(Kind):
         return replace(
             inferred, name=entry.name, kind=entry.kind, unit=entry.unit, levels=entry.levels
@@ -148,11 +165,13 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
     """
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
-    for attribute in ("label", "name"):
-        for position, feature in enumerate(features):
-            if getattr(feature, attribute) == wanted and not isinstance(wanted, bool):
-                return position
-    if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+    if not isinstance(wanted, bool):
+        labels: list[Hashable] = [f.label for f in features]
+        names: list[Hashable] = [f.name for f in features]
+        for known in (labels, names):
+            if wanted in known:
+                return known.index(wanted)
+    if is_int(wanted):
         position = int(wanted)
         if -len(features) <= position < len(features):
             return position % len(features)
@@ -162,12 +181,12 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
             f"a position in 0..{len(features) - 1}",
             f"X has {len(features)} columns; positions start at 0",
         )
-    names = [f.name for f in features]
     import difflib  # for the message of an error only
 
-    near = difflib.get_close_matches(str(wanted), names, n=1, cutoff=0.4)
+    texts = [f.name for f in features]
+    near = difflib.get_close_matches(str(wanted), texts, n=1, cutoff=0.4)
     fix = f"Did you mean {near[0]!r}?" if near else "Use a name from X's columns"
-    listed = ", ".join(repr(n) for n in names[:12]) + (", …" if len(names) > 12 else "")
+    listed = ", ".join(repr(n) for n in texts[:12]) + (", …" if len(texts) > 12 else "")
     raise DataError("feature", repr(wanted), f"one of {listed}", fix)
 
 
