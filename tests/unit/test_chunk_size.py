@@ -49,11 +49,11 @@ def timed(clock, seconds, model=bent):
 
 def met(clock, seconds, model=bent):
     """Return a caller after the model check, which calls the model on 64 rows; the model; the sizes of later calls."""
-    pace = ChunkedCaller()
+    caller = ChunkedCaller()
     slow, sizes = timed(clock, seconds, model)
-    pace.call(slow, X[:64], 64)
+    caller.call(slow, X[:64], 64)
     sizes.clear()
-    return pace, slow, sizes
+    return caller, slow, sizes
 
 
 # ------------------------------------------------------------------------------------ sizes of calls
@@ -61,16 +61,16 @@ def met(clock, seconds, model=bent):
 
 @pytest.mark.parametrize("row", [1e-9, 1e-6, 6e-6])
 def test_a_fast_model_gets_all_rows_in_one_call(clock, row):
-    pace, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = pace.call(model, X, len(X))
+    caller, model, sizes = met(clock, lambda n: n * row)
+    answer, calls = caller.call(model, X, len(X))
     assert (sizes, calls) == ([len(X)], 1)
     np.testing.assert_array_equal(answer, bent(X))
 
 
 @pytest.mark.parametrize("row", [3e-5, 1e-4, 1e-3, 1e-2])
 def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
-    pace, model, sizes = met(clock, lambda n: n * row)
-    answer, calls = pace.call(model, X, len(X))
+    caller, model, sizes = met(clock, lambda n: n * row)
+    answer, calls = caller.call(model, X, len(X))
     assert sum(sizes) == len(X)
     assert len(sizes) == calls > 1
     assert all(
@@ -80,27 +80,27 @@ def test_calls_of_a_slow_model_last_a_tenth_of_a_second_to_one(clock, row):
 
 
 def test_no_part_is_smaller_than_the_check(clock):
-    pace, model, sizes = met(clock, lambda n: n * 1.0)
-    pace.call(model, X[:1000], 1000)
+    caller, model, sizes = met(clock, lambda n: n * 1.0)
+    caller.call(model, X[:1000], 1000)
     assert min(sizes) >= 64
     assert max(sizes) < 128
 
 
 def test_a_call_that_costs_more_than_its_rows_gets_more_of_them(clock):
     """20 ms per call and 0.01 ms per row: extrapolating the check of 64 rows would give calls of 3,000 rows."""
-    pace, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
-    pace.call(model, X, len(X))
+    caller, model, sizes = met(clock, lambda n: 0.02 + n * 1e-5)
+    caller.call(model, X, len(X))
     assert sizes == [1024, 16_384, len(X) - 1024 - 16_384]
     sizes.clear()
-    pace.call(model, X, len(X))
+    caller.call(model, X, len(X))
     assert sizes == [len(X)]
 
 
 def test_rows_that_get_dearer_together_are_kept_apart(clock):
     """As in a Gaussian process, whose matrix of rows by training rows exceeds the cache."""
-    pace, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
+    caller, model, sizes = met(clock, lambda n: n * (1e-5 if n <= 3000 else 1e-4))
     for _ in range(2):
-        pace.call(model, X, len(X))
+        caller.call(model, X, len(X))
     assert sizes[:2] == [16_384, 4096]  # each larger size is tried once
     assert max(sizes[2:]) <= 1536
     assert len([n for n in sizes[2:30] if n != 1024]) <= 1  # the last call has the remaining rows
@@ -109,19 +109,19 @@ def test_rows_that_get_dearer_together_are_kept_apart(clock):
 def test_a_hiccup_does_not_last(clock):
     """A size that was slow once is tried again."""
     hiccups = iter([0.0, 0.6])
-    pace, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
+    caller, model, sizes = met(clock, lambda n: n * 5e-5 + next(hiccups, 0.0))
     for _ in range(3):
-        pace.call(model, X, len(X))
+        caller.call(model, X, len(X))
     assert sizes[:2] == [4096, 1024]
     assert sizes[-3:-1] == [4096, 4096]
     assert sizes.count(1024) < 80
 
 
 def test_parts_begin_at_multiples_of_64_and_none_is_small(clock):
-    pace, model, sizes = met(clock, lambda n: n * 1e-4)
+    caller, model, sizes = met(clock, lambda n: n * 1e-4)
     for n in (9_217, 10_000, 12_289, 40_003):
         sizes.clear()
-        pace.call(model, X[:n], n)
+        caller.call(model, X[:n], n)
         assert all(size % 64 == 0 for size in sizes[:-1])
         assert min(sizes) >= 512
 
@@ -146,8 +146,8 @@ def test_without_a_look_at_the_model_nothing_is_cut(clock):
     ],
 )
 def test_answers_are_put_together_as_they_came(clock, answer):
-    pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, _ = pace.call(model, X[:3000], 3000)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3, answer)
+    found, _ = caller.call(model, X[:3000], 3000)
     assert len(sizes) > 1
     assert type(found) is type(answer(X))
     assert np.asarray(found).dtype == np.asarray(answer(X)).dtype
@@ -156,8 +156,8 @@ def test_answers_are_put_together_as_they_came(clock, answer):
 
 @pytest.mark.parametrize("answer", [lambda X: pd.Series(X[:, 0]), lambda X: (X[:, 0], X[:, 1])])
 def test_other_answers_come_in_one_piece(clock, answer):
-    pace, model, sizes = met(clock, lambda n: n * 1e-3, answer)
-    found, calls = pace.call(model, X[:3000], 3000)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3, answer)
+    found, calls = caller.call(model, X[:3000], 3000)
     assert (sizes, calls, type(found)) == ([3000], 1, type(answer(X)))
 
 
@@ -168,13 +168,13 @@ def test_a_model_may_answer_with_the_same_array_each_time(clock):
         memory[: len(X)] = X[:, 0]
         return memory[: len(X)]
 
-    pace, model, _ = met(clock, lambda n: n * 1e-3, model)
-    np.testing.assert_array_equal(pace.call(model, X[:3000], 3000)[0], X[:3000, 0])
+    caller, model, _ = met(clock, lambda n: n * 1e-3, model)
+    np.testing.assert_array_equal(caller.call(model, X[:3000], 3000)[0], X[:3000, 0])
 
 
 def test_an_answer_of_the_wrong_length_is_left_to_the_checks(clock):
-    pace, model, sizes = met(clock, lambda n: n * 1e-3, lambda X: X[: len(X) // 64 * 64, 0])
-    found, calls = pace.call(model, X[:3009], 3009)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3, lambda X: X[: len(X) // 64 * 64, 0])
+    found, calls = caller.call(model, X[:3009], 3009)
     assert len(found) == 3008
     assert sizes[-1] == 3009
     assert calls == len(sizes)
@@ -185,15 +185,15 @@ def test_answers_that_do_not_fit_together_are_left_to_the_checks(clock):
         return X[:, 0] if len(X) == 3009 or len(sizes) % 2 else X[:, :1]
 
     sizes = []
-    pace, model, sizes = met(clock, lambda n: n * 1e-3, moody)
-    found, calls = pace.call(model, X[:3009], 3009)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3, moody)
+    found, calls = caller.call(model, X[:3009], 3009)
     assert (found.shape, calls) == ((3009,), len(sizes))
     assert calls == 3
 
 
 def test_no_rows_are_one_call_of_none(clock):
-    pace, model, sizes = met(clock, lambda n: n * 1e-3)
-    assert pace.call(model, X[:0], 0)[0].shape == (0,)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3)
+    assert caller.call(model, X[:0], 0)[0].shape == (0,)
     assert sizes == [0]
 
 
@@ -232,10 +232,10 @@ def test_a_linear_model_keeps_its_last_bit_wherever_it_is_cut(clock):
 
     fitted = LinearRegression().fit(X, bent(X))
     with threadpool_limits(1):
-        pace, model, _ = met(clock, lambda n: n * 1e-3, fitted.predict)
+        caller, model, _ = met(clock, lambda n: n * 1e-3, fitted.predict)
         for n in (5_003, 20_001, 40_003):
             whole = fitted.predict(np.asfortranarray(X[:n]))
-            parts, calls = pace.call(model, np.asfortranarray(X[:n]), n)
+            parts, calls = caller.call(model, np.asfortranarray(X[:n]), n)
             assert calls > 1
             np.testing.assert_array_equal(parts, whole)
 
@@ -314,10 +314,10 @@ def test_memory_bounds_these_calls_too():
 
 
 def test_the_bar_hears_of_every_part(clock):
-    pace, model, sizes = met(clock, lambda n: n * 1e-3)
+    caller, model, sizes = met(clock, lambda n: n * 1e-3)
     heard = []
-    pace.heartbeat = lambda: heard.append(len(sizes))
-    pace.call(model, X[:4000], 4000)
+    caller.heartbeat = lambda: heard.append(len(sizes))
+    caller.call(model, X[:4000], 4000)
     assert heard == list(range(1, len(sizes) + 1))
 
 

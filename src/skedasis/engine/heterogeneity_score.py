@@ -49,13 +49,13 @@ class Scores:
         Empty with ``heterogeneity_rows=0``.
     exact : bool
         Whether the scores are computed from all rows.
-    meter : CallStats
+    stats : CallStats
         Calls and rows of the model that the scores needed.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
-    meter: CallStats = field(default_factory=CallStats)
+    stats: CallStats = field(default_factory=CallStats)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +113,7 @@ def compute_scores(
     part = dataset.subset(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
     evaluated = _evaluated_rows(job, tasks, part, rows)
-    own, changes, meter = _evaluate(job, part, swaps, evaluated, n_jobs, show)
+    own, changes, stats = _evaluate(job, part, swaps, evaluated, n_jobs, show)
     known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
@@ -128,7 +128,7 @@ def compute_scores(
             vif=swap.vif,
             exact=rows.exact,
         )
-    return Scores(found, rows.exact, meter)
+    return Scores(found, rows.exact, stats)
 
 
 def identifiers(dataset: Dataset) -> np.ndarray:
@@ -266,22 +266,22 @@ def _evaluate(
         (label, key): np.full(len(evaluated), np.nan) for label in job.outputs for key in swaps
     }
     positions = np.flatnonzero(evaluated)
-    meter, pace = CallStats(), job.checked.pace
+    stats, caller = CallStats(), job.checked.caller
     text = f"Heterogeneity scores of {job.quantity.describe()}"
     limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
     with limiter as begin, Progress(len(batches) * len(swaps), text, show) as bar:
-        pace.heartbeat = lambda: bar.advance(0)
+        caller.heartbeat = lambda: bar.advance(0)
 
         def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:
             return (positions[batch.places], *_batch(job, batch, swaps, bar))
 
-        for rows, (at, moved), cost in map_in_order(work, batches, n_jobs, begin, pace.stop):
-            meter.add(cost)
+        for rows, (at, moved), cost in map_in_order(work, batches, n_jobs, begin, caller.stop):
+            stats.add(cost)
             for label, values in at.items():
                 own[label][rows] = values
             for key, values in moved.items():
                 change[key][rows] = values
-    return own, change, meter
+    return own, change, stats
 
 
 def _batch(
@@ -297,10 +297,10 @@ def _batch(
         for evaluator in evaluators.values():
             evaluator.forget()
         bar.advance()
-    meter = CallStats()
+    stats = CallStats()
     for evaluator in evaluators.values():
-        meter.add(evaluator.meter)
-    return (at, moved), meter
+        stats.add(evaluator.stats)
+    return (at, moved), stats
 
 
 def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:

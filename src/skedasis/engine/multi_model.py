@@ -84,8 +84,8 @@ def quantities_of(models: Sequence[Any]) -> list[Quantity]:
         with annotate_model_index(i, len(models)):
             found.append(as_quantity(model))
     for name, what in (("n_features_in_", "columns"), ("feature_names_in_", "columns' names")):
-        check_equal([getattr(q.called, name, None) for q in found], what)
-    check_equal([getattr(q.called, "classes_", None) for q in found], "classes")
+        check_equal([getattr(q.model, name, None) for q in found], what)
+    check_equal([getattr(q.model, "classes_", None) for q in found], "classes")
     check_equal([q.name for q in found], "quantities")
     return found
 
@@ -647,7 +647,7 @@ def _replace_slopes(
         return
     again = _prepare_models(quantities, dataset, features, folds, options, failed)
     for model_run, (job, _, _) in zip(found, again, strict=True):
-        model_run.job.checked.meter.add(job.checked.meter)
+        model_run.job.checked.stats.add(job.checked.stats)
         model_run.job.plans.update({key: job.plans[key] for key in failed})
         later = run(restricted_job(model_run.job, list(failed)), options.n_jobs, options.progress)
         for key, local in later.items():

@@ -83,7 +83,7 @@ class Job:
         Copies of a batch's rows in one call of the model, and rows of a batch.
     sample : ndarray of bool, optional
         Mask of the kept rows, (n,); None for all.
-    meter : CallStats
+    stats : CallStats
         Calls and rows of the model so far.
     trees : str, optional
         For tree ensembles: that their structure is used, or why the model is called.
@@ -100,7 +100,7 @@ class Job:
     copies: int
     batch_rows: int
     sample: Bools | None
-    meter: CallStats = field(default_factory=CallStats)
+    stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
 
     @property
@@ -167,15 +167,15 @@ def _check_model(
     quantity: Quantity, dataset: Dataset, tasks: Sequence[Task], tree: TreeMode
 ) -> tuple[TreeDecision, ProbeResult]:
     """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
-    output_meter = CallStats()
+    output_stats = CallStats()
     present = _present(tasks)
-    by_label = quantity.outputs(dataset, output_meter, present)
+    by_label = quantity.outputs(dataset, output_stats, present)
     outputs: dict[Any, Quantity] = {None: quantity} if by_label is None else by_label
     checked = probe_model(list(outputs.values()), dataset, present)
-    checked.meter.add(output_meter)
+    checked.stats.add(output_stats)
     means = all(getattr(t.variant, "means_only", False) for t in tasks)
     evaluated = use_trees_if_exact(outputs, dataset, tree, checked, means=means)
-    checked.meter.add(evaluated.meter)
+    checked.stats.add(evaluated.stats)
     return evaluated, checked
 
 
@@ -192,14 +192,14 @@ def _batch_size(
     sets = max(t.variant.points_per_call(by_task[t.key]) for t in tasks)
     held = max(t.variant.floats_per_row(by_task[t.key]) for t in tasks)
     # Memory per row: its copies in the buffer, and its curve with intermediate results. Outputs share a response cache.
-    tape = outputs if outputs > 1 else 0
-    row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + tape))
+    cached = outputs if outputs > 1 else 0
+    row_bytes = 8 * ((len(dataset.features) + 8) * sets * outputs + held * (4 + cached))
     if evaluated.batch_rows is not None:
         # The model is not called: the batch size keeps a batch's copies in the processor's cache.
         return max(1, min(evaluated.batch_rows, len(dataset), memory // row_bytes)), sets
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     limits = [t.variant.batch_rows for t in tasks]
-    limits += [getattr(q.called, "batch_rows", None) for q in evaluated.outputs.values()]
+    limits += [getattr(q.model, "batch_rows", None) for q in evaluated.outputs.values()]
     rows = min(rows, len(dataset), *(n for n in limits if n is not None))
     room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.
@@ -233,10 +233,10 @@ def _plans(
             plan = task.variant.plan(task.column, _no_derivatives(task))
             plans |= {(label, task.key): plan for label in outputs}
             continue
-        tape = ResponseCache() if len(outputs) > 1 else None
+        cache = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
             derivative_info = tuple(
-                _derivative_info(quantity, dataset, c, checked, tape, task) for c in task.columns
+                _derivative_info(quantity, dataset, c, checked, cache, task) for c in task.columns
             )
             known = derivative_info[0] if len(derivative_info) == 1 else derivative_info
             common = agreed.get((label, task.key))
@@ -286,7 +286,7 @@ def _derivative_info(
     dataset: Dataset,
     column: Any,
     checked: ProbeResult,
-    tape: ResponseCache | None,
+    cache: ResponseCache | None,
     task: Task,
 ) -> DerivativeInfo:
     if not isinstance(column, Column):
@@ -299,7 +299,7 @@ def _derivative_info(
     values = (
         column.distinct_values if column.integer and derivative_info.kind == "differences" else None
     )
-    return derivative_info_of(quantity, dataset, column.summary(), checked, tape, values)
+    return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)
 
 
 def _sample(dataset: Dataset, kept: int, seed: int) -> Bools | None:

@@ -148,13 +148,13 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
     capacity = len(job.dataset) if job.sample is None else int(job.sample.sum())
     rows = RowStore(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
-    pace = job.checked.pace
+    caller = job.checked.caller
     limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
     with (
         limiter as begin,
         Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
     ):
-        pace.heartbeat = lambda: bar.advance(0)
+        caller.heartbeat = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
             previous: list[BatchEvaluator | None] = getattr(
@@ -162,14 +162,14 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
             )
             gathered, evaluators = _batch(job, *task, previous, bar)
             worker.evaluators = evaluators
-            meter = CallStats()
+            stats = CallStats()
             for evaluator in evaluators:
-                meter.add(evaluator.meter)
-            return gathered, meter
+                stats.add(evaluator.stats)
+            return gathered, stats
 
         numbered = list(enumerate(batches))
-        for gathered, meter in map_in_order(work, numbered, n_jobs, begin, pace.stop):
-            job.meter.add(meter)
+        for gathered, stats in map_in_order(work, numbered, n_jobs, begin, caller.stop):
+            job.stats.add(stats)
             for key, local in gathered.items():
                 rows.add(key, local.kept)
                 local.kept = {}
@@ -223,7 +223,7 @@ def make_evaluators(
     previous : list of BatchEvaluator or None, optional
         The same worker's evaluators of the previous batch, whose memory is reused.
     """
-    tape = ResponseCache() if len(job.outputs) > 1 else None
+    cache = ResponseCache() if len(job.outputs) > 1 else None
     previous_evaluators: list[BatchEvaluator | None] = (
         [None] * len(job.outputs) if previous is None else previous
     )
@@ -232,7 +232,7 @@ def make_evaluators(
     for (label, quantity), previous_evaluator in zip(
         job.outputs.items(), previous_evaluators, strict=True
     ):
-        evaluator = quantity.evaluator(batch, copies, job.checked.eps, previous_evaluator, tape)
-        evaluator.shared, evaluator.pace = shared, job.checked.pace
+        evaluator = quantity.evaluator(batch, copies, job.checked.eps, previous_evaluator, cache)
+        evaluator.shared, evaluator.caller = shared, job.checked.caller
         evaluators[label] = evaluator
     return evaluators

@@ -134,7 +134,7 @@ def check_slopes(
                 _differences(evaluators[label], position, cells[label, feature])
             )
         for evaluator in evaluators.values():
-            job.checked.meter.add(evaluator.meter)
+            job.checked.stats.add(evaluator.stats)
     checks: dict[Key, SlopeCheck] = {}
     for key in keys:
         effect, x = (

@@ -171,8 +171,8 @@ class ChunkedCaller:
     Examples
     --------
     >>> import numpy as np
-    >>> pace = ChunkedCaller()
-    >>> answer, calls = pace.call(lambda X: X[:, 0], np.ones((200, 1)), 200)
+    >>> caller = ChunkedCaller()
+    >>> answer, calls = caller.call(lambda X: X[:, 0], np.ones((200, 1)), 200)
     >>> answer.shape, calls
     ((200,), 1)
     """

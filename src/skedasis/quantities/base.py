@@ -45,16 +45,14 @@ class Quantity(ABC):
     name: str = "prediction"
     unit: str | None = None
 
+    model: object = None
+    """The model that `raw` calls; None if it is not known."""
+
     labelled: bool = False
     """Whether the quantity needs the rows' labels: likelihoods and losses do, predictions and entropies do not."""
 
-    @property
-    def called(self) -> Any:
-        """Return the model that `raw` calls, or None if it is not known."""
-        return None
-
-    def calling(self, model: Any) -> Quantity | None:
-        """Return this quantity of another model with the same responses, or None if that is not possible."""
+    def with_model(self, model: Any) -> Quantity | None:
+        """Return this quantity of another model with the same responses; None if that is not possible."""
         return None
 
     @abstractmethod
@@ -90,12 +88,12 @@ class Quantity(ABC):
         return 0
 
     def outputs(
-        self, dataset: Dataset, meter: CallStats | None = None, among: Ints | None = None
+        self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity] | None:
         """Return the quantity of each output by its label, or None if the quantity has a single output.
 
         If the model has to be called to learn the number of outputs, it is called on rows at the positions `among`,
-        and `meter` counts them.
+        and `stats` counts them.
         """
         return None
 
@@ -172,7 +170,7 @@ class Quantity(ABC):
         copies: int = 1,
         eps: float = _EPS,
         used: BatchEvaluator | None = None,
-        tape: ResponseCache | None = None,
+        cache: ResponseCache | None = None,
     ) -> BatchEvaluator:
         """Return the evaluator of the quantity on a batch of rows.
 
@@ -185,16 +183,16 @@ class Quantity(ABC):
             Unit round-off of the dtype that the model computes in.
         used : BatchEvaluator, optional
             A finished evaluator of the same worker, whose buffer is reused.
-        tape : ResponseCache, optional
+        cache : ResponseCache, optional
             Cache of responses, shared with the evaluators of the model's other outputs.
         """
-        if getattr(self.called, "forest", None) is not None:
+        if getattr(self.model, "forest", None) is not None:
             from skedasis.quantities.tree_evaluator import TreeEvaluator
 
-            return TreeEvaluator(self, batch, copies, eps, used, tape)
+            return TreeEvaluator(self, batch, copies, eps, used, cache)
         from skedasis.quantities.evaluator import BatchEvaluator
 
-        return BatchEvaluator(self, batch, copies, eps, used, tape)
+        return BatchEvaluator(self, batch, copies, eps, used, cache)
 
     def at(self, X: Any, y: Any = None) -> Floats:
         """Return the quantity at each row of X.

@@ -190,7 +190,7 @@ class BatchEvaluator:
         Unit round-off of the dtype that the model computes in.
     used : BatchEvaluator, optional
         A finished evaluator, whose buffer is reused.
-    tape : ResponseCache, optional
+    cache : ResponseCache, optional
         Cache of responses, shared with the evaluators of the model's other outputs.
     """
 
@@ -201,20 +201,20 @@ class BatchEvaluator:
         copies: int,
         eps: float,
         used: BatchEvaluator | None = None,
-        tape: ResponseCache | None = None,
+        cache: ResponseCache | None = None,
     ) -> None:
         self.quantity, self.batch, self.eps = quantity, batch, eps
         self.copies = max(copies, 1)
-        self.meter = CallStats()
+        self.stats = CallStats()
         self.output: Any = None
         self._own: Floats | None = None
         self._columns: dict[int, Floats] = {}
         self._used = None if used is None else used.left()
         self._whole: tuple[BatchEvaluator, Ints] | None = None
-        self._tape = tape
+        self._cache = cache
         self._tiled: Any = None
         self.shared: dict[str, Any] = {}
-        self.pace = ChunkedCaller()
+        self.caller = ChunkedCaller()
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -261,21 +261,21 @@ class BatchEvaluator:
         return self.batch.labels()
 
     def subset(self, rows: Ints) -> BatchEvaluator:
-        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `meter`."""
+        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `stats`."""
         # type(self): the subset of a `TreeEvaluator` is a `TreeEvaluator`.
         part: BatchEvaluator = type(self)(
             self.quantity, self.batch.take(rows), self.copies, self.eps
         )
-        part.meter, part._whole, part.pace = self.meter, (self, rows), self.pace
-        part._tape = None if self._tape is None else self._tape.part(rows)
+        part.stats, part._whole, part.caller = self.stats, (self, rows), self.caller
+        part._cache = None if self._cache is None else self._cache.part(rows)
         if self._own is not None:
             part._own = self._own[rows]
         return part
 
     def forget(self) -> None:
         """Delete cached responses except those at the rows of X. Called between features."""
-        if self._tape is not None:
-            self._tape.forget()
+        if self._cache is not None:
+            self._cache.forget()
 
     def given(self) -> Any:
         """Return the unchanged rows as they are passed to the model."""
@@ -390,8 +390,8 @@ class BatchEvaluator:
         d = len(self.batch.dataset.features)
         y = self._targets(n // max(len(self), 1))
         raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
-        self.meter.slope_rows += n
-        self.meter.slope_calls += 1
+        self.stats.slope_rows += n
+        self.stats.slope_calls += 1
         slopes = as_numbers(raw, f"{self.quantity.describe()}: slope")
         if slopes.shape != (n, d):
             raise ModelOutputError(
@@ -466,8 +466,8 @@ class BatchEvaluator:
             self._buffer.own(),
             f"mixed derivatives of {n} rows",
         )
-        self.meter.slope_rows += n
-        self.meter.slope_calls += 1
+        self.stats.slope_rows += n
+        self.stats.slope_calls += 1
         what = f"{self.quantity.describe()}: mixed"
         # Copy: the response may be a view of the input buffer, which is overwritten later.
         mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
@@ -487,23 +487,23 @@ class BatchEvaluator:
             error.add_note(f"raised while skedasis called {self.quantity.describe()} ({where})")
             raise
         finally:
-            self.meter.seconds += time.perf_counter() - started
+            self.stats.seconds += time.perf_counter() - started
 
     def _call(self, changes: Changes, sets: int, where: str) -> Floats:
         """Return the quantity for `sets` copies of the batch's rows with columns replaced, shape (sets * n,)."""
         n = sets * len(self)
         if n == 0:  # estimators raise for zero rows
             return np.empty(0)
-        key = None if self._tape is None else self._tape.key(changes)
-        if self._tape is not None and key in self._tape:
-            raw = self._tape[key]
+        key = None if self._cache is None else self._cache.key(changes)
+        if self._cache is not None and key in self._cache:
+            raw = self._cache[key]
         else:
             raw = self._ask(changes, sets, f"{n} rows {where}")
-            if self._tape is not None:
-                self._tape[key] = raw
+            if self._cache is not None:
+                self._cache[key] = raw
         targets = self._targets(sets)
         values = as_array(self.quantity.read(raw, targets), self.quantity.describe())
-        self.meter.floored += self.quantity.floored(raw, targets)
+        self.stats.floored += self.quantity.floored(raw, targets)
         # The precision of the response, which the dtype of values computed from it need not show.
         if self.output is None:
             self.output = self.quantity.computed(raw) or values.dtype
@@ -522,12 +522,14 @@ class BatchEvaluator:
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
             n = sets * len(self)
-            raw, calls = self._timed(lambda r: self.pace.call(self.quantity.raw, r, n), rows, where)
+            raw, calls = self._timed(
+                lambda r: self.caller.call(self.quantity.raw, r, n), rows, where
+            )
         except Exception as error:
             note_failing_levels(error, self.quantity, self.batch, changes)
             raise
-        self.meter.rows += n
-        self.meter.calls += calls
+        self.stats.rows += n
+        self.stats.calls += calls
         return raw
 
 
@@ -562,20 +564,20 @@ class ProbeResult:
     ----------
     eps : float
         Unit round-off of the dtype that the model computes in.
-    meter : CallStats
+    stats : CallStats
         Calls and rows of the probe, which are counted separately from those of the explanation.
     among : ndarray of int, optional
         Positions of the rows that the probe's rows were drawn from; None means all.
-    pace : ChunkedCaller
+    caller : ChunkedCaller
         Measured speed of the model, which sets the size of later calls.
     answers : tuple of ndarray of float
         Values of each quantity at the probe's rows, at most 64.
     """
 
     eps: float
-    meter: CallStats
+    stats: CallStats
     among: Ints | None = None
-    pace: ChunkedCaller = field(default_factory=ChunkedCaller)
+    caller: ChunkedCaller = field(default_factory=ChunkedCaller)
     answers: tuple[Floats, ...] = ()
 
 
@@ -602,17 +604,17 @@ def probe_model(
     Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
     """
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
-    meter, pace = CallStats(), ChunkedCaller()
+    stats, caller = CallStats(), ChunkedCaller()
     rounds: list[list[Floats]] = []
     eps = float(np.finfo(float).eps)
     for _ in range(2):
-        tape = ResponseCache() if len(quantities) > 1 else None
-        evaluators = [q.evaluator(batch, tape=tape) for q in quantities]
+        cache = ResponseCache() if len(quantities) > 1 else None
+        evaluators = [q.evaluator(batch, cache=cache) for q in quantities]
         for evaluator in evaluators:
-            evaluator.pace = pace
+            evaluator.caller = caller
         rounds.append([evaluator.values() for evaluator in evaluators])
         for evaluator, answer in zip(evaluators, rounds[-1], strict=True):
-            meter.add(evaluator.meter)
+            stats.add(evaluator.stats)
             eps = max(eps, unit_round_off(evaluator.output, answer))
         if not _same(evaluators[0].given(), batch.tile(1).own()):
             raise ModelOutputError(
@@ -623,7 +625,7 @@ def probe_model(
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _check_deterministic(quantity, first, second, eps)
-    return ProbeResult(eps, meter, among, pace, tuple(rounds[0]))
+    return ProbeResult(eps, stats, among, caller, tuple(rounds[0]))
 
 
 def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
@@ -643,7 +645,7 @@ def derivative_info_of(
     dataset: Dataset,
     column: Summary,
     found: ProbeResult,
-    tape: ResponseCache | None = None,
+    cache: ResponseCache | None = None,
     values: Floats | None = None,
 ) -> DerivativeInfo:
     """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
@@ -654,10 +656,10 @@ def derivative_info_of(
     if derivative_info.kind != "differences":
         return derivative_info
     evaluator = quantity.evaluator(
-        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, tape=tape
+        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
     )
     derivative_info = probe_derivatives(evaluator, column, values)
-    found.meter.add(evaluator.meter)
+    found.stats.add(evaluator.stats)
     return derivative_info
 
 

@@ -64,13 +64,13 @@ class Loss(Quantity):
     labelled = True
 
     @property
-    def called(self) -> Any:
+    def model(self) -> Any:
         """Return the model of the prediction."""
-        return self.of.called
+        return self.of.model
 
-    def calling(self, model: Any) -> Quantity | None:
+    def with_model(self, model: Any) -> Quantity | None:
         """Return the same loss of another model."""
-        of = self.of.calling(model)
+        of = self.of.with_model(model)
         return None if of is None else replace(self, of=of)
 
     def raw(self, X: Any) -> Any:

@@ -51,16 +51,12 @@ _DIFFERENCES = DerivativeInfo("differences", "central differences")
 class FromModel(Quantity):
     """Base class of quantities of one model: calls it with rows in the container that it was fitted on."""
 
-    model: Any
+    # `field()`: without it the None of the base class would be its default.
+    model: Any = field()
     name: str = "prediction"
     unit: str | None = None
 
-    @property
-    def called(self) -> Any:
-        """Return the model."""
-        return self.model
-
-    def calling(self, model: Any) -> Quantity | None:
+    def with_model(self, model: Any) -> Quantity | None:
         """Return the same quantity of another model."""
         return replace(self, model=model)
 
@@ -288,7 +284,7 @@ class Logit(Probability):
 
     scored: bool | None = None
 
-    def calling(self, model: Any) -> Quantity | None:
+    def with_model(self, model: Any) -> Quantity | None:
         """Return the same quantity of another model, which is called by the same method as this one."""
         return replace(self, model=model, scored=self._by_score)
 
@@ -575,15 +571,15 @@ class MultiOutput(Quantity):
         return self.one.prepare(dataset)
 
     def outputs(
-        self, dataset: Dataset, meter: CallStats | None = None, among: Ints | None = None
+        self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
     ) -> dict[Any, Quantity]:
         """Return the quantity of each output; call the model on two rows if their number is not known."""
         if self.parts:
             return self.parts
         rows = dataset.evenly_spaced_batch(2, among)
         response = np.asarray(self.one.raw(rows.tile(1).own()))
-        if meter is not None:
-            meter.rows, meter.calls = meter.rows + len(rows), meter.calls + 1
+        if stats is not None:
+            stats.rows, stats.calls = stats.rows + len(rows), stats.calls + 1
         if response.ndim != 2:
             raise ModelOutputError(
                 self.describe(),

@@ -140,24 +140,30 @@ class TreeEvaluator(BatchEvaluator):
     """
 
     @cached_property
+    def _trees(self) -> TreeModelProxy:
+        """Return the trees in place of the quantity's model."""
+        if not isinstance(self.quantity.model, TreeModelProxy):
+            raise TypeError("the evaluator of trees requires a quantity of a TreeModelProxy")
+        return self.quantity.model
+
+    @cached_property
     def _buffer(self) -> TreeRows:
-        stand_in: TreeModelProxy = self.quantity.called
         if self._whole is not None:
             whole, rows = self._whole
             return whole._buffer.some(rows)  # noqa: SLF001 - an evaluator of the same class
-        return stand_in.forest.on(self.batch)
+        return self._trees.forest.on(self.batch)
 
     @cached_property
     def _part(self) -> tuple[int, Any] | None:
         """Return the output and its trees on the batch if the quantity is a sum of leaves, else None."""
-        output = self.quantity.called.plain_output(self.quantity)
+        output = self._trees.plain_output(self.quantity)
         return None if output is None else (output, self._buffer.part(output))
 
     def _ask(self, changes: Changes, sets: int, where: str) -> Any:
         """Evaluate the trees."""
         rows = self._buffer
         question = rows.swept(changes, sets) if changes else rows.own()
-        self.meter.tree_rows += len(question)
+        self.stats.tree_rows += len(question)
         return self._timed(self.quantity.raw, question, where)
 
     def sweep_together(self, changes: Changes, m: int) -> Floats:
@@ -166,7 +172,7 @@ class TreeEvaluator(BatchEvaluator):
             return super().sweep_together(changes, m)
         output, _ = self._part
         rows = self._buffer
-        self.meter.tree_rows += m * len(self)
+        self.stats.tree_rows += m * len(self)
         replaced = {j: sets_of(values, 0, m) for j, values in changes.items()}
         sums = self._timed(lambda _: rows.sums(output, replaced, m), None, "sums of leaves")
         return (sums + rows.forest.ensemble.base[output]).T
@@ -194,7 +200,7 @@ class TreeEvaluator(BatchEvaluator):
         if self._part is None:
             raise TypeError("differences of codes require a quantity that is a sum of leaves")
         part, place = self._part[1], self._buffer.forest.shape.place(j)
-        self.meter.tree_rows += 2 * len(self)
+        self.stats.tree_rows += 2 * len(self)
         return self._timed(lambda _: part.between(place, low, high), None, "differences of leaves")
 
     def sums(self, changes: Changes, m: int) -> Floats:
@@ -204,7 +210,7 @@ class TreeEvaluator(BatchEvaluator):
         if self._part is None or self.weights is not None or len(tested) > 1:
             return super().sums(changes, m)
         output, part = self._part
-        self.meter.tree_rows += m * len(self)
+        self.stats.tree_rows += m * len(self)
         base = len(self) * float(forest.ensemble.base[output])
         if not tested:
             return np.full(m, base + part.total())
@@ -237,14 +243,14 @@ class TreeDecision:
         Text for the provenance: that the trees are evaluated, or why not. None for a model without trees.
     batch_rows : int, optional
         Recommended number of rows per batch.
-    meter : CallStats
+    stats : CallStats
         Calls and rows of the comparison.
     """
 
     outputs: Outputs
     said: str | None = None
     batch_rows: int | None = None
-    meter: CallStats = field(default_factory=CallStats)
+    stats: CallStats = field(default_factory=CallStats)
 
 
 def use_trees_if_exact(
@@ -278,7 +284,7 @@ def use_trees_if_exact(
         raise DataError("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'")
     if wish == "off":
         return TreeDecision(outputs)
-    model = next(iter(outputs.values())).called
+    model = next(iter(outputs.values())).model
     try:
         return _read_and_verify(outputs, dataset, model, checked, means=means)
     except _TreesUnavailable as reason:
@@ -290,19 +296,19 @@ def use_trees_if_exact(
                 "Use tree='auto'",
             ) from reason
         if reason.quiet:
-            return TreeDecision(outputs, meter=reason.meter)
+            return TreeDecision(outputs, stats=reason.stats)
         _warn_once(
             f"{title(model)}: the model is called, because its trees cannot be used: {reason}"
         )
-        return TreeDecision(outputs, f"the model is called: {reason}", meter=reason.meter)
+        return TreeDecision(outputs, f"the model is called: {reason}", stats=reason.stats)
 
 
 class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is called instead
     """The reason why trees cannot be used; `quiet` suppresses the warning, for models without trees."""
 
-    def __init__(self, reason: str, *, quiet: bool = False, meter: CallStats | None = None) -> None:
+    def __init__(self, reason: str, *, quiet: bool = False, stats: CallStats | None = None) -> None:
         super().__init__(reason)
-        self.quiet, self.meter = quiet, meter or CallStats()
+        self.quiet, self.stats = quiet, stats or CallStats()
 
 
 def _read_and_verify(
@@ -338,14 +344,14 @@ def _read_and_verify(
             "numba is not installed, which makes tree evaluation about a hundred times faster "
             "(pip install 'skedasis[trees]')"
         )
-    replaced = {label: quantity.calling(stand_in) for label, quantity in outputs.items()}
+    replaced = {label: quantity.with_model(stand_in) for label, quantity in outputs.items()}
     if any(q is None for q in replaced.values()):
         raise _TreesUnavailable("the quantity needs more than the sums of leaves", quiet=True)
     of_trees: Outputs = {label: q for label, q in replaced.items() if q is not None}
-    meter = _verify(outputs, of_trees, dataset, checked)
+    stats = _verify(outputs, of_trees, dataset, checked, forest)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"
     said = f"exact: {trees} of {ensemble.title} evaluated without calling the model"
-    return TreeDecision(of_trees, said, forest.batch_rows, meter)
+    return TreeDecision(of_trees, said, forest.batch_rows, stats)
 
 
 def _has_derivatives(quantity: Quantity, dataset: Dataset) -> bool:
@@ -360,47 +366,51 @@ def _counts_suffice(stand_in: Any, outputs: Outputs, dataset: Dataset, *, means:
 
 
 def _verify(
-    outputs: Outputs, of_trees: Outputs, dataset: Dataset, checked: ProbeResult
+    outputs: Outputs,
+    of_trees: Outputs,
+    dataset: Dataset,
+    checked: ProbeResult,
+    forest: TreeForest,
 ) -> CallStats:
     """Compare trees and model at the probe's rows and at mixtures of them; raise `_TreesUnavailable` if they differ."""
     batch = dataset.evenly_spaced_batch(PROBE_ROWS, checked.among)
-    meter = CallStats()
-    single = next(iter(of_trees.values())).called.forest.ensemble.sums_single
+    stats = CallStats()
+    single = forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
-    by_model = [*checked.answers, *_at_mixed_rows(outputs, batch, checked.eps, meter)]
+    by_model = [*checked.answers, *_at_mixed_rows(outputs, batch, checked.eps, stats)]
     try:
         at_rows = [
             quantity.evaluator(batch, eps=checked.eps).values() for quantity in of_trees.values()
         ]
         by_tree = [*at_rows, *_at_mixed_rows(of_trees, batch, checked.eps, CallStats())]
     except UnsupportedError as error:
-        raise _TreesUnavailable(str(error), meter=meter) from error
+        raise _TreesUnavailable(str(error), stats=stats) from error
     except (ModelOutputError, TypeError, ValueError) as error:
         # X has columns of another type than the trees' tests were read as, such as text instead of numbers.
         raise _TreesUnavailable(
-            f"the trees cannot be evaluated on this X ({error})", meter=meter
+            f"the trees cannot be evaluated on this X ({error})", stats=stats
         ) from error
     for expected, computed in zip(by_model, by_tree, strict=True):
         scale, difference = np.abs(expected).max(initial=0.0), np.abs(expected - computed)
         if (difference > (_TOLERANCE_SINGLE if single else _TOLERANCE) * scale).any():
             worst = float(difference.max())
             raise _TreesUnavailable(
-                f"the trees as read and the model differ by up to {worst:.3g}", meter=meter
+                f"the trees as read and the model differ by up to {worst:.3g}", stats=stats
             )
-    return meter
+    return stats
 
 
-def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, meter: CallStats) -> list[Floats]:
+def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, stats: CallStats) -> list[Floats]:
     """Return all outputs at rows that combine columns of different rows of the batch."""
-    rows, tape = batch.row_id, ResponseCache()
+    rows, cache = batch.row_id, ResponseCache()
     changes: Mapping[int, Any] = {
         j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.dataset.features))
     }
     values: list[Floats] = []
     for quantity in outputs.values():
-        evaluator = quantity.evaluator(batch, eps=eps, tape=tape)
+        evaluator = quantity.evaluator(batch, eps=eps, cache=cache)
         values.append(evaluator.sweep_together(changes, 1)[:, 0])
-        meter.add(evaluator.meter)
+        stats.add(evaluator.stats)
     return values
 
 

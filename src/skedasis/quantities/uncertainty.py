@@ -47,7 +47,7 @@ class Uncertainty(FromModel):
 
     predictor: Any = None
 
-    def calling(self, model: Any) -> Quantity | None:
+    def with_model(self, model: Any) -> Quantity | None:
         """Return the same quantity of another classifier; None for other predictors, which call several methods."""
         if type(self.predictor) is not Classifier:
             return None

@@ -136,8 +136,8 @@ class ModelRunner:
 
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together."""
-        started, dataset, meter = time.perf_counter(), self.dataset(), CallStats()
-        parts = self.quantity.outputs(dataset, meter) or {None: self.quantity}
+        started, dataset, stats = time.perf_counter(), self.dataset(), CallStats()
+        parts = self.quantity.outputs(dataset, stats) or {None: self.quantity}
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Any] = []
         keeps = isinstance(next(iter(parts.values())), Probability)
@@ -148,19 +148,19 @@ class ModelRunner:
             labels = batch.targets() if self.quantity.labelled else None
             for label, part in parts.items():
                 values[label].append(np.array(part.read(answer, labels), dtype=float).reshape(-1))
-            meter.rows, meter.calls = meter.rows + len(batch), meter.calls + 1
-        self.passes.append(Pass(_record(meter, time.perf_counter() - started)))
+            stats.rows, stats.calls = stats.rows + len(batch), stats.calls + 1
+        self.passes.append(Pass(_record(stats, time.perf_counter() - started)))
         joined = {label: np.concatenate(some) for label, some in values.items()}
         return Predictions(parts, joined, np.concatenate(raw) if raw else None)
 
 
-def _record(meter: CallStats, seconds: float) -> Json:
+def _record(stats: CallStats, seconds: float) -> Json:
     """Return the provenance of predictions, with the keys of a method's provenance."""
     return {
         "method": "predictions",
         "settings": {},
-        "model_rows": meter.rows,
-        "model_calls": meter.calls,
+        "model_rows": stats.rows,
+        "model_calls": stats.calls,
         "slope_rows": 0,
         "check_rows": 0,
         "score_rows": 0,
