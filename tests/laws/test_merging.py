@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import _about
-from skedasis.engine.plan import Settings, prepare_job
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.plan import prepare_job
 from skedasis.engine.select import FeatureSelection
 from tests.laws.mixed_cases import (
     EVERY_LEVEL_WAY,
@@ -44,7 +45,7 @@ class Parts:
         """Compute the partial result of each subset of rows separately."""
         source = as_dataset(case.X, None, case.weights, schema)
         tasks = FeatureSelection(source, wanted).tasks(method)
-        job = prepare_job(quantity, method, source, tasks, Settings(10**9, 10**9))
+        job = prepare_job(quantity, method, source, tasks, ExplainOptions(memory=10**9, keep=10**9))
         (batch,) = source.batches(len(source))
         way, plan = tasks[0].variant, job.plans[None, tasks[0].key]
         found = [

@@ -16,88 +16,19 @@ from skedasis.data.features import Feature
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
 from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
-from skedasis.errors import DataError
 from skedasis.methods.base import BatchStats
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
-from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
     from skedasis.engine.heterogeneity_score import Scores
 
 
 # ------------------------------------------------------------------------------------------
-# Arguments that all methods share.
-
-
-SCORE_ROWS = 10_000
-"""Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
-
-
-def as_bytes(size: int | str, what: str) -> int:
-    """Return the bytes of a size such as "256MB".
-
-    Raises
-    ------
-    DataError
-        For anything but a non-negative number with an optional unit.
-
-    Examples
-    --------
-    >>> as_bytes("1.5GB", "memory")
-    1500000000
-    """
-    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
-    text = str(size).strip().upper()
-    number, factor = text, 1
-    for unit, worth in units.items():
-        if text.endswith(unit):
-            number, factor = text[: -len(unit)], worth
-            break
-    try:
-        value = float(number) * factor
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf") or isinstance(size, bool):
-        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
-    return int(value)
-
-
-def check_settings(n_jobs: Any, weight_kind: Any) -> None:
-    """Raise if `n_jobs` or `weight_kind` is invalid.
-
-    Raises
-    ------
-    DataError
-    """
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs < 1:
-        raise DataError("n_jobs", repr(n_jobs), "an integer of at least 1", "Use 1")
-    if weight_kind not in ("frequency", "sampling"):
-        raise DataError(
-            "weight_kind", repr(weight_kind), "'frequency' or 'sampling'", "Use one of these"
-        )
-
-
-def check_heterogeneity_rows(rows: Any) -> int | None:
-    """Return `heterogeneity_rows` as an int or None.
-
-    Raises
-    ------
-    DataError
-        For anything but None, 0 or an integer of at least 2. 1 is invalid because rows are compared in pairs.
-    """
-    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, (bool, np.bool_))
-    if rows is None or (whole and rows >= 0 and rows != 1):
-        return None if rows is None else int(rows)
-    raise DataError(
-        "heterogeneity_rows",
-        repr(rows)[:60],
-        "0, an integer of at least 2, or None for all rows",
-        "Use 10_000, or 0 for no heterogeneity score",
-    )
+# The method and the features.
 
 
 def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
@@ -129,7 +60,6 @@ def finalize_all(
     job: Job,
     gathered: Gathered,
     scores: Scores,
-    kind: WeightKind,
     known: Mapping[Key, Effect],
 ) -> dict[Any, dict[Any, Any]]:
     """Return the results by output and key, from the merged batch statistics.
@@ -140,7 +70,6 @@ def finalize_all(
     gathered : dict of (label, key) to BatchStats
         Emptied, to free memory early.
     scores : Scores
-    kind : {"frequency", "sampling"}
     known : mapping of (label, key) to Effect
         Results that were finalized earlier, by the check of slopes.
     """
@@ -151,16 +80,14 @@ def finalize_all(
             local = gathered.pop(key)
             result = known.get(key)
             if result is None:
-                result = finalize_task(job, label, task, local, scores, kind)
+                result = finalize_task(job, label, task, local, scores)
             results[task.key] = result
     return by_output
 
 
-def finalize_task(
-    job: Job, label: Any, task: Task, local: BatchStats, scores: Scores, kind: WeightKind
-) -> Any:
+def finalize_task(job: Job, label: Any, task: Task, local: BatchStats, scores: Scores) -> Any:
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
-    exact, about = job.sample is None, about_of(job, label, task)
+    exact, about, kind = job.sample is None, about_of(job, label, task), job.options.weight_kind
     missing = local.moments.get(MISSING)
     local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
     result = task.variant.finalize(job.plans[label, task.key], local, about, exact=exact, kind=kind)
@@ -193,7 +120,7 @@ def collect_results(
 # Metadata of results.
 
 
-def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float) -> Json:
+def provenance(job: Job, scores: Scores, seconds: float) -> Json:
     """Return the record from which the results can be reproduced.
 
     Seconds are not reproducible, nor is the number of calls of a slow model: see `skedasis.models.calling`.
@@ -211,7 +138,7 @@ def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float)
         "rows": len(job.dataset),
         "weight": float(len(job.dataset)) if weights is None else float(weights.sum()),
         "features": names_of(job.tasks),
-        "random_state": seed,
+        "random_state": job.options.seed,
         "exact": True,
         "rows_kept": "all" if job.sample is None else int(job.sample.sum()),
         "kept_as_wanted": enough,
@@ -228,8 +155,8 @@ def provenance(job: Job, scores: Scores, seed: int, n_jobs: int, seconds: float)
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "model_seconds": job.stats.seconds + scores.stats.seconds,
         "seconds": seconds,
-        "n_jobs": n_jobs,
-        **({"model_threads": 1} if limits_model_threads(job, n_jobs) else {}),
+        "n_jobs": job.options.n_jobs,
+        **({"model_threads": 1} if limits_model_threads(job) else {}),
         "versions": {
             "skedasis": __version__,
             "numpy": np.__version__,

@@ -6,13 +6,15 @@ From training and test rows follow two numbers for the standard errors of a mean
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints
+from skedasis._arguments import is_int, shown
+from skedasis._types import Floats, Ints, TableLike
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError
 
@@ -27,6 +29,23 @@ _ROUNDING = 1e-9
 
 
 _USE_FOLDS = "Pass the folds that the models were fitted on, such as list(KFold(5).split(X))"
+
+
+Fold: TypeAlias = ArrayLike | tuple[ArrayLike, ArrayLike]
+"""The test rows of a model, or its training and its test rows: indices of rows of X, or masks."""
+
+
+@runtime_checkable
+class Splitter(Protocol):
+    """A splitter of scikit-learn, such as `KFold`."""
+
+    def split(self, X: Any, y: Any) -> Iterable[tuple[ArrayLike, ArrayLike]]:
+        """Yield the training and test rows of each fold; X and y are those of the caller."""
+        ...
+
+
+CrossValidation: TypeAlias = Splitter | Iterable[Fold]
+"""The argument `cv` of `explain`. An array of integers holds the fold number of each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,16 +77,19 @@ class Folds:
     chosen: str = "none: the overlap of the models' training rows is not known"
 
 
-def as_folds(cv: Any, models: int, dataset: Dataset, X: Any, y: Any) -> Folds:
+def as_folds(
+    cv: CrossValidation | None, models: int, dataset: Dataset, X: TableLike, y: ArrayLike | None
+) -> Folds:
     """Return the rows that each model is explained on.
 
     Parameters
     ----------
-    cv : object
+    cv : list, array or splitter, optional
         As in `explain`; None explains every model on all rows.
     models : int
     dataset : Dataset
-    X, y : object
+    X : array or data frame
+    y : array, optional
         As the caller gave them. Only splitters use them.
 
     Raises
@@ -131,13 +153,15 @@ def _correction_and_overlap(
     return float(ratios.mean()), max(overlap, 0.0)
 
 
-def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | None, str]:
+def _read(
+    cv: object, n: int, X: TableLike, y: ArrayLike | None
+) -> tuple[list[Ints], list[Ints] | None, str]:
     """Return the test rows, the training rows if known, and a description of `cv`."""
     if isinstance(cv, (str, dict, int, float)):
-        raise _error(repr(cv)[:60], _FORMS)
-    if callable(getattr(cv, "split", None)):
+        raise _error(shown(cv), _FORMS)
+    if isinstance(cv, Splitter):
         return (*_read(_split(cv, X, y), n, X, y)[:2], type(cv).__name__)
-    if hasattr(cv, "__next__"):
+    if isinstance(cv, Iterator):
         cv = list(cv)
     numbers = _fold_numbers(cv, n)
     if numbers is not None:
@@ -145,16 +169,17 @@ def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | Non
         return [np.flatnonzero(numbers == k) for k in known], None, "a fold number for each row"
     if not isinstance(cv, (list, tuple)):
         raise _error(f"{type(cv).__name__} {_shape(cv)}".strip(), _FORMS)
-    paired = [isinstance(f, tuple) and len(f) == 2 and _array_like(f[0]) for f in cv]
-    if any(paired) and not all(paired):
+    folds: Sequence[object] = cv
+    pairs = [f for f in folds if _is_pair(f)]
+    if pairs and len(pairs) < len(folds):
         raise _error(
             "(train, test) rows for some models, but only test rows for others",
             "one form for all models",
         )
-    if not any(paired):
-        return [_rows(f, n, f"fold {i}") for i, f in enumerate(cv)], None, "test rows"
-    trains = [_rows(f[0], n, f"training rows {i}", twice=True) for i, f in enumerate(cv)]
-    tests = [_rows(f[1], n, f"fold {i}") for i, f in enumerate(cv)]
+    if not pairs:
+        return [_rows(f, n, f"fold {i}") for i, f in enumerate(folds)], None, "test rows"
+    trains = [_rows(f[0], n, f"training rows {i}", twice=True) for i, f in enumerate(pairs)]
+    tests = [_rows(f[1], n, f"fold {i}") for i, f in enumerate(pairs)]
     for i, (train, test) in enumerate(zip(trains, tests, strict=True)):
         both = len(np.intersect1d(train, test))
         if both:
@@ -165,9 +190,9 @@ def _read(cv: Any, n: int, X: Any, y: Any) -> tuple[list[Ints], list[Ints] | Non
     return tests, trains, "(train, test) rows"
 
 
-def _split(cv: Any, X: Any, y: Any) -> list[Any]:
+def _split(cv: Splitter, X: TableLike, y: ArrayLike | None) -> list[tuple[ArrayLike, ArrayLike]]:
     """Return the folds of a splitter. Raise if they differ between calls: the models then saw other folds."""
-    first, second = list(cv.split(X, y)), list(cv.split(X, y))
+    first, second = ([(train, test) for train, test in cv.split(X, y)] for _ in range(2))
     same = len(first) == len(second) and all(
         np.array_equal(a[k], b[k]) for a, b in zip(first, second, strict=True) for k in (0, 1)
     )
@@ -178,14 +203,12 @@ def _split(cv: Any, X: Any, y: Any) -> list[Any]:
             "the folds that the models were fitted on",
             "Set its random_state to an integer, or pass the list of folds used for fitting",
         )
-    return [(train, test) for train, test in first]
+    return first
 
 
-def _fold_numbers(cv: Any, n: int) -> Ints | None:
+def _fold_numbers(cv: object, n: int) -> Ints | None:
     """Return the fold number of each row (negative for no fold), or None if `cv` is not an array of integers."""
-    if isinstance(cv, (list, tuple)) and not all(
-        isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in cv
-    ):
+    if isinstance(cv, (list, tuple)) and not all(map(is_int, cv)):
         return None
     numbers = np.asarray(cv)
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or len(numbers) == 0:
@@ -195,16 +218,16 @@ def _fold_numbers(cv: Any, n: int) -> Ints | None:
     return numbers
 
 
-def _array_like(value: Any) -> bool:
-    return np.ndim(value) == 1
+def _is_pair(fold: object) -> TypeGuard[tuple[ArrayLike, ArrayLike]]:
+    """Return whether a fold consists of training and test rows; a tuple of two indices does not."""
+    return isinstance(fold, tuple) and len(fold) == 2 and np.ndim(fold[0]) == 1
 
 
-def _shape(value: Any) -> str:
-    shape = getattr(value, "shape", None)
-    return "" if shape is None else f"of shape {tuple(shape)}"
+def _shape(value: object) -> str:
+    return f"of shape {value.shape}" if isinstance(value, np.ndarray) else ""
 
 
-def _rows(given: Any, n: int, what: str, *, twice: bool = False) -> Ints:
+def _rows(given: object, n: int, what: str, *, twice: bool = False) -> Ints:
     """Return row indices from indices or a mask. Repeated indices are allowed only if `twice`; else sort them."""
     rows = np.asarray(given)
     if rows.ndim == 1 and rows.dtype == bool and len(rows) == n:

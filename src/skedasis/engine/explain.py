@@ -18,39 +18,31 @@ Several models go through the same steps on shared cells: `multi_model`, with th
 from __future__ import annotations
 
 import time
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    SupportsIndex,
-    TypeAlias,
-    TypedDict,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, Unpack, overload
 
-from skedasis._renamed import refuse_old_keywords
+from skedasis._types import TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import (
-    SCORE_ROWS,
-    as_bytes,
-    check_heterogeneity_rows,
-    check_settings,
     collect_results,
     finalize_all,
     provenance,
     resolve_method_and_selection,
     warn_unused_arguments,
 )
-from skedasis.engine.plan import Settings, prepare_job
+from skedasis.engine.heterogeneity_score import compute_scores
+from skedasis.engine.options import (
+    ExplainKeywords,
+    ExplainOptions,
+    MultiModelKeywords,
+    takes_options,
+)
+from skedasis.engine.plan import prepare_job
 from skedasis.engine.run import run
+from skedasis.engine.second_round import run_second_rounds
 from skedasis.errors import DataError
 from skedasis.methods.base import MethodVariant, Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import MultiOutput, as_quantity
-from skedasis.quantities.tree_evaluator import TreeMode
-from skedasis.stats.moments import WeightKind
-from skedasis.stats.random import RandomState, as_seed
 
 if TYPE_CHECKING:
     from skedasis.results.effect import Effect
@@ -97,31 +89,6 @@ EffectMethod: TypeAlias = (
     | None
 )
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
-
-
-class ExplainKeywords(TypedDict, total=False):
-    """The keywords of `explain`."""
-
-    y: Any
-    sample_weight: Any
-    schema: Any
-    groups: Any
-    random_state: RandomState
-    memory: int | str
-    keep: int | str
-    n_jobs: int
-    progress: bool | None
-    weight_kind: WeightKind
-    row_id: Any
-    tree: TreeMode
-    heterogeneity_rows: int | None
-
-
-class MultiModelKeywords(ExplainKeywords, total=False):
-    """The keywords of `explain` for a list of models."""
-
-    cv: Any
-    correction: float | None
 
 
 # ------------------------------------------------------------------------------------------
@@ -304,28 +271,14 @@ def explain(
 ) -> Effects: ...
 
 
-@refuse_old_keywords
-def explain(  # noqa: PLR0913 - the one entry point has all keywords
+@takes_options(MultiModelKeywords)
+def explain(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: Any = None,
     *,
     method: Any = None,
-    y: Any = None,
-    sample_weight: Any = None,
-    schema: Any = None,
-    groups: Any = None,
-    random_state: RandomState = 0,
-    memory: int | str = "1GB",
-    keep: int | str = "256MB",
-    n_jobs: int = 1,
-    progress: bool | None = None,
-    weight_kind: WeightKind = "frequency",
-    row_id: Any = None,
-    tree: TreeMode = "auto",
-    heterogeneity_rows: int | None = SCORE_ROWS,
-    cv: Any = None,
-    correction: float | None = None,
+    **keywords: Unpack[MultiModelKeywords],
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
 
@@ -433,47 +386,42 @@ def explain(  # noqa: PLR0913 - the one entry point has all keywords
     >>> [r.feature for r in es.ranking()][0]
     'x0'
     """
-    # Imported here, not above, to keep `import skedasis` fast.
-    from skedasis.engine.heterogeneity_score import compute_scores
-    from skedasis.engine.second_round import run_second_rounds
-
-    seed = as_seed("explain(random_state)", random_state)
+    options = ExplainOptions.of("explain", **keywords)
     if isinstance(model, (list, tuple)):
-        given = (method, y, sample_weight, schema, groups, seed, memory, keep, n_jobs, progress)
-        more = (weight_kind, row_id, tree, heterogeneity_rows)
-        return _explain_models(model, X, features, cv, correction, *given, *more)
-    _check_no_cv(cv, correction)
+        # Imported here: explaining one model does not need it.
+        from skedasis.engine.multi_model import explain_several
+
+        return explain_several(model, X, features, method, options)
+    _check_one_model(options)
     started = time.perf_counter()
     quantity = as_quantity(model)
-    dataset = quantity.prepare(as_dataset(X, y, sample_weight, schema, row_id))
-    warn_unused_arguments(method, model, y)
-    method, selection = resolve_method_and_selection(
-        method, quantity, dataset, features, groups, seed
+    dataset = quantity.prepare(
+        as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     )
-    check_settings(n_jobs, weight_kind)
-    score_limit = check_heterogeneity_rows(heterogeneity_rows)
-    settings = Settings(as_bytes(memory, "memory"), as_bytes(keep, "keep"), seed, tree)
-
-    job = prepare_job(quantity, method, selection.dataset, selection.tasks(method), settings)
-    gathered = run(job, n_jobs, progress)
-    scores = compute_scores(job, score_limit, seed, n_jobs, progress)
-    known = run_second_rounds(job, gathered, scores, n_jobs, progress, seed=seed, kind=weight_kind)
-    results = finalize_all(job, gathered, scores, weight_kind, known)
-    record = provenance(job, scores, seed, n_jobs, time.perf_counter() - started)
+    warn_unused_arguments(method, model, options.y)
+    method, selection = resolve_method_and_selection(
+        method, quantity, dataset, features, options.groups, options.seed
+    )
+    job = prepare_job(quantity, method, selection.dataset, selection.tasks(method), options)
+    gathered = run(job)
+    scores = compute_scores(job)
+    known = run_second_rounds(job, gathered, scores)
+    results = finalize_all(job, gathered, scores, known)
+    record = provenance(job, scores, time.perf_counter() - started)
     by_output = {
         label: collect_results(found, record, selection, method) for label, found in results.items()
     }
     return by_output[None] if job.single else by_output
 
 
-def _check_no_cv(cv: Any, correction: Any) -> None:
+def _check_one_model(options: ExplainOptions) -> None:
     """Raise if arguments for several models are given with a single model.
 
     Raises
     ------
     DataError
     """
-    for name, value in (("cv", cv), ("correction", correction)):
+    for name, value in (("cv", options.cv), ("correction", options.correction)):
         if value is not None:
             raise DataError(
                 name,
@@ -481,12 +429,3 @@ def _check_no_cv(cv: Any, correction: Any) -> None:
                 "a list of models, one for each fold",
                 f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
             )
-
-
-def _explain_models(
-    models: Any, X: Any, features: Any, cv: Any, correction: Any, *given: Any
-) -> Any:
-    # Imported here: explaining one model does not need it.
-    from skedasis.engine.multi_model import ExplainOptions, explain_several
-
-    return explain_several(models, X, features, ExplainOptions(*given), cv, correction)

@@ -83,37 +83,28 @@ class _Swap:
     vif: float
 
 
-def compute_scores(
-    job: Job, limit: int | None, seed: int, n_jobs: int, show: bool | None
-) -> Scores:
+def compute_scores(job: Job) -> Scores:
     """Return the heterogeneity score of each feature and output of a job.
-
-    Parameters
-    ----------
-    job : Job
-    limit : int or None
-        Largest number of rows; None for all, 0 for no score.
-    seed, n_jobs, show
-        The arguments ``random_state``, ``n_jobs`` and ``progress`` of `explain`.
 
     Notes
     -----
-    Cost: at most `limit` model rows for each feature, and as many once for the rows' own values. Tree ensembles that
-    are evaluated from their structure cost nothing, and neither do rows whose partner has the same value. Only these
-    rows are read from X.
+    Cost: at most `heterogeneity_rows` model rows for each feature, and as many once for the rows' own values. Tree
+    ensembles that are evaluated from their structure cost nothing, and neither do rows whose partner has the same
+    value. Only these rows are read from X.
     """
+    limit = job.options.heterogeneity_rows
     tasks = [t for t in job.tasks if t.variant.scored]
     if limit == 0 or not tasks:
         return Scores()
     dataset = job.dataset
-    rows = score_rows(identifiers(dataset), dataset.weights, limit, seed)
+    rows = score_rows(identifiers(dataset), dataset.weights, limit, job.options.seed)
     # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = dataset.subset(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
     evaluated = _evaluated_rows(job, tasks, part, rows)
-    own, changes, stats = _evaluate(job, part, swaps, evaluated, n_jobs, show)
+    own, changes, stats = _evaluate(job, part, swaps, evaluated)
     known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
@@ -246,12 +237,7 @@ SwapResponses = tuple[dict[Any, Floats], dict[Key, Floats]]
 
 
 def _evaluate(
-    job: Job,
-    part: Dataset,
-    swaps: Mapping[Any, _Swap],
-    evaluated: Bools,
-    n_jobs: int,
-    show: bool | None,
+    job: Job, part: Dataset, swaps: Mapping[Any, _Swap], evaluated: Bools
 ) -> tuple[dict[Any, Floats], dict[Key, Floats], CallStats]:
     """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
     if not evaluated.all():
@@ -268,8 +254,9 @@ def _evaluate(
     positions = np.flatnonzero(evaluated)
     stats, caller = CallStats(), job.checked.caller
     text = f"Heterogeneity scores of {job.quantity.describe()}"
-    limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
-    with limiter as begin, Progress(len(batches) * len(swaps), text, show) as bar:
+    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
+    n_jobs, steps = job.options.n_jobs, len(batches) * len(swaps)
+    with limiter as begin, Progress(steps, text, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
         def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:

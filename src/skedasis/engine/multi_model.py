@@ -9,24 +9,20 @@ of all models.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from skedasis._types import Ints, Json
+from skedasis._types import Ints, Json, TableLike
 from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.assemble import (
-    SCORE_ROWS,
     about_of,
-    as_bytes,
-    check_heterogeneity_rows,
-    check_settings,
     finalize_task,
     provenance,
     resolve_method_and_selection,
@@ -34,7 +30,8 @@ from skedasis.engine.assemble import (
 )
 from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
-from skedasis.engine.plan import Job, Key, Plans, Settings, prepare_job
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.plan import Job, Key, Plans, prepare_job
 from skedasis.engine.run import Gathered, run
 from skedasis.engine.second_round import (
     add_round,
@@ -53,12 +50,11 @@ from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
-from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.results.build.linear_form import AXIS, LOCAL
-from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, combine_models
+from skedasis.results.multi_model import MultiModelEffects, combine_models
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import Moments
 
 # ------------------------------------------------------------------------------------------
 # Validation: the models must have the same quantity, columns, classes and outputs.
@@ -122,24 +118,6 @@ class annotate_model_index:  # noqa: N801 - used like a function: with annotate_
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None:
             error.add_note(self.note)
-
-
-def check_correction(correction: Any) -> float:
-    """Return `correction` as a float.
-
-    Raises
-    ------
-    DataError
-    """
-    number = isinstance(correction, (int, float, np.integer, np.floating))
-    if isinstance(correction, bool) or not number or not 0 <= correction < np.inf:
-        raise DataError(
-            "correction",
-            repr(correction)[:60],
-            "a non-negative number: the ratio of held-out to training rows",
-            "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data",
-        )
-    return float(correction)
 
 
 # ------------------------------------------------------------------------------------------
@@ -342,14 +320,13 @@ class _ChosenBins(Binning):
         return self.description
 
 
-def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any, Any]:
+def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Any, Any]:
     """Choose bins that depend on the local effects from those of all models; return the variants that use these bins.
 
     Parameters
     ----------
     found : sequence of ModelRun
         If a chosen edge is not an edge of the cells, the plans and moments are replaced by those on finer cells.
-    kind : {"frequency", "sampling"}
 
     Returns
     -------
@@ -357,6 +334,7 @@ def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any,
     """
     variants: dict[Any, Any] = {}
     job = found[0].job
+    kind = job.options.weight_kind
     for task in job.tasks:
         for label in job.outputs if _scheme(task.variant) is not None else ():
             key = label, task.key
@@ -376,19 +354,16 @@ def choose_shared_bins(found: Sequence[ModelRun], kind: WeightKind) -> dict[Any,
     return variants
 
 
-def run_shared_rounds(
-    found: Sequence[ModelRun], n_jobs: int, show: bool | None, kind: WeightKind
-) -> None:
+def run_shared_rounds(found: Sequence[ModelRun]) -> None:
     """Choose bins of step functions from the moments of all models, and compute each model's differences across them.
 
     Parameters
     ----------
     found : sequence of ModelRun
         The differences are added to each model's statistics.
-    n_jobs, show, kind
-        The arguments ``n_jobs``, ``progress`` and ``weight_kind`` of `explain`.
     """
     job = found[0].job
+    kind = job.options.weight_kind
     chosen: dict[Key, Cells] = {}
     for task in job.tasks:
         for label in job.outputs:
@@ -405,7 +380,7 @@ def run_shared_rounds(
         plans = {
             k: replace(model_run.job.plans[k], difference_bins=cells) for k, cells in chosen.items()
         }
-        add_round(model_run.job, plans, model_run.gathered, n_jobs, show)
+        add_round(model_run.job, plans, model_run.gathered)
 
 
 def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | None:
@@ -529,85 +504,81 @@ _SUMMED = (
 _EACH = ("quantity", "rows", "weight", "rows_kept", "kept_as_wanted", "trees", *_SUMMED)
 
 
-@dataclass(frozen=True)
-class ExplainOptions:
-    """The keywords of `explain`, unchecked."""
-
-    method: Any = None
-    y: Any = None
-    weights: Any = None
-    schema: Any = None
-    groups: Any = None
-    seed: int = 0
-    memory: int | str = "1GB"
-    keep: int | str = "256MB"
-    n_jobs: int = 1
-    progress: bool | None = None
-    weight_kind: WeightKind = "frequency"
-    row_id: Any = None
-    tree: TreeMode = "auto"
-    heterogeneity_rows: int | None = SCORE_ROWS
-
-
 def explain_several(
-    models: Sequence[Any],
-    X: Any,
-    features: Any,
-    options: ExplainOptions,
-    cv: Any,
-    correction: float | None,
+    models: Sequence[Any], X: TableLike, features: Any, method: Any, options: ExplainOptions
 ) -> Any:
-    """Explain several fitted models of the same quantity; see `explain`.
-
-    Parameters
-    ----------
-    models : list or tuple of quantities or models
-    X, features : object
-    options : ExplainOptions
-    cv, correction : object
-        As in `explain`.
-    """
+    """Explain several fitted models of the same quantity; see `explain`."""
     quantities = quantities_of(models)
-    check_settings(options.n_jobs, options.weight_kind)
-    fraction = None if correction is None else check_correction(correction)
-    dataset = as_dataset(X, options.y, options.weights, options.schema, options.row_id)
-    folds = as_folds(cv, len(models), dataset, X, options.y)
-    if fraction is not None:
-        folds = replace(folds, correction=fraction, chosen="given")
-    warn_unused_arguments(options.method, models[0], options.y)
-    found = _run_models(quantities, dataset, features, folds, options)
-    _replace_slopes(found, quantities, dataset, features, folds, options)
-    run_shared_rounds(found, options.n_jobs, options.progress, options.weight_kind)
-    variants = choose_shared_bins(found, options.weight_kind)
-    records = [provenance(o.job, o.scores, options.seed, options.n_jobs, o.seconds) for o in found]
+    dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    folds = as_folds(options.cv, len(models), dataset, X, options.y)
+    if options.correction is not None:
+        folds = replace(folds, correction=options.correction, chosen="given")
+    warn_unused_arguments(method, models[0], options.y)
+    # The models share the memory for kept rows.
+    options = replace(options, keep=options.keep_bytes // len(models))
+    call = _Call(quantities, dataset, features, method, folds, options)
+    found = _run_models(call)
+    _replace_slopes(call, found)
+    run_shared_rounds(found)
+    variants = choose_shared_bins(found)
+    records = [provenance(o.job, o.scores, o.seconds) for o in found]
     record = _record(records, found, folds)
-    kind, first = options.weight_kind, found[0].job
-    results = {
-        k: _results(found, k, variants, folds, (record, records), kind) for k in first.outputs
-    }
+    first = found[0].job
+    results = {k: _results(found, k, variants, folds, (record, records)) for k in first.outputs}
     return results[None] if first.single else results
 
 
-def _run_models(
-    quantities: Sequence[Quantity],
-    dataset: Dataset,
-    features: Any,
-    folds: Folds,
-    options: ExplainOptions,
-) -> list[ModelRun]:
+@dataclass(frozen=True, eq=False)
+class _Call:
+    """The checked arguments of `explain` for several models."""
+
+    quantities: Sequence[Quantity]
+    dataset: Dataset
+    features: Any
+    method: Any
+    folds: Folds
+    options: ExplainOptions
+
+    def prepare(
+        self, agreed: Mapping[Key, DerivativeInfo]
+    ) -> list[tuple[Job, FeatureSelection, Any]]:
+        """Return each model's job, selected features, and the method for its rows.
+
+        Parameters
+        ----------
+        agreed : mapping of (label, key) to DerivativeInfo
+            How local effects are computed where the models would differ.
+        """
+        by_rows = as_method(self.method).by_rows
+        options, parts = self.options, self.folds.parts
+        prepared: list[tuple[Job, FeatureSelection, Any]] = []
+        for i, (quantity, rows) in enumerate(zip(self.quantities, parts, strict=True)):
+            with annotate_model_index(i, len(parts)):
+                own, part = quantity.prepare(self.dataset), RowSubset(rows, parts)
+                if by_rows:
+                    own, part = some_rows(own, rows), None
+                method, selection = resolve_method_and_selection(
+                    self.method, quantity, own, self.features, options.groups, options.seed
+                )
+                tasks = selection.tasks(method)
+                job = prepare_job(quantity, method, selection.dataset, tasks, options, part, agreed)
+                prepared.append((job, selection, method))
+        return prepared
+
+
+def _run_models(call: _Call) -> list[ModelRun]:
     """Prepare every model on shared cells, then run each on its rows."""
-    limit = check_heterogeneity_rows(options.heterogeneity_rows)
     started = time.perf_counter()
-    prepared = _prepare_models(quantities, dataset, features, folds, options, {})
+    prepared = call.prepare({})
     check_equal([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
     agreed = common_derivative_info([job for job, _, _ in prepared])
     if agreed:
-        prepared = _prepare_models(quantities, dataset, features, folds, options, agreed)
+        prepared = call.prepare(agreed)
     found: list[ModelRun] = []
     for i, (job, selection, method) in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
-            gathered = run(job, options.n_jobs, options.progress)
-            scores = compute_scores(job, limit, options.seed, options.n_jobs, options.progress)
+            gathered = run(job)
+            scores = compute_scores(job)
         found.append(
             ModelRun(job, selection, method, gathered, scores, time.perf_counter() - started)
         )
@@ -615,14 +586,7 @@ def _run_models(
     return found
 
 
-def _replace_slopes(
-    found: list[ModelRun],
-    quantities: Sequence[Quantity],
-    dataset: Dataset,
-    features: Any,
-    folds: Folds,
-    options: ExplainOptions,
-) -> None:
+def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
     """Treat all models as step functions of the features for which the slopes of one model fail the check.
 
     Features for which the caller gave the slopes of some model are left as they are: given slopes are never replaced,
@@ -632,9 +596,7 @@ def _replace_slopes(
     plans = [item for model_run in found for item in model_run.job.plans.items()]
     given = {key for key, plan in plans if isinstance(plan, Plan) and plan.derivative_info.given}
     for model_run in found:
-        _, checks = check_slopes(
-            model_run.job, model_run.gathered, model_run.scores, options.seed, options.weight_kind
-        )
+        _, checks = check_slopes(model_run.job, model_run.gathered, model_run.scores)
         for key, check in checks.items():
             if key not in given and should_replace_slopes(model_run.job, key, check):
                 failed.setdefault(key, step_function_info(model_run.job, key, check))
@@ -645,41 +607,12 @@ def _replace_slopes(
             )
     if not failed:
         return
-    again = _prepare_models(quantities, dataset, features, folds, options, failed)
-    for model_run, (job, _, _) in zip(found, again, strict=True):
+    for model_run, (job, _, _) in zip(found, call.prepare(failed), strict=True):
         model_run.job.checked.stats.add(job.checked.stats)
         model_run.job.plans.update({key: job.plans[key] for key in failed})
-        later = run(restricted_job(model_run.job, list(failed)), options.n_jobs, options.progress)
+        later = run(restricted_job(model_run.job, list(failed)))
         for key, local in later.items():
             model_run.gathered[key] = keep_missing_moments(local, model_run.gathered[key])
-
-
-def _prepare_models(
-    quantities: Sequence[Quantity],
-    dataset: Dataset,
-    features: Any,
-    folds: Folds,
-    options: ExplainOptions,
-    agreed: dict[Any, DerivativeInfo],
-) -> list[tuple[Job, FeatureSelection, Any]]:
-    """Return each model's job, selected features, and the method for its rows."""
-    keep = as_bytes(options.keep, "keep") // len(quantities)
-    settings = Settings(as_bytes(options.memory, "memory"), keep, options.seed, options.tree)
-    by_rows = as_method(options.method).by_rows
-    prepared: list[tuple[Job, FeatureSelection, Any]] = []
-    for i, (quantity, rows) in enumerate(zip(quantities, folds.parts, strict=True)):
-        with annotate_model_index(i, len(quantities)):
-            own = quantity.prepare(dataset)
-            part = RowSubset(rows, folds.parts)
-            if by_rows:
-                own, part = some_rows(own, rows), None
-            method, selection = resolve_method_and_selection(
-                options.method, quantity, own, features, options.groups, options.seed
-            )
-            tasks = selection.tasks(method)
-            job = prepare_job(quantity, method, selection.dataset, tasks, settings, part, agreed)
-            prepared.append((job, selection, method))
-    return prepared
 
 
 def _results(
@@ -688,7 +621,6 @@ def _results(
     variants: dict[Any, Any],
     folds: Folds,
     provenances: tuple[Json, Sequence[Json]],
-    kind: WeightKind,
 ) -> Any:
     """Return the combined results of one output. `provenances` has the common record, and that of each model."""
     single: list[dict[Any, Any]] = []
@@ -700,7 +632,7 @@ def _results(
         gathered = model_run.gathered
         results = {
             t.key: finalize_task(
-                model_run.job, label, t, gathered.pop((label, t.key)), model_run.scores, kind
+                model_run.job, label, t, gathered.pop((label, t.key)), model_run.scores
             )
             for t in tasks
         }
@@ -717,10 +649,7 @@ def _results(
     selection = found[0].selection
     if None in shown or selection.single:
         return next(iter(shown.values()))
-    if selection.pairs:
-        return shown
-    effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
-    return MultiModelEffects(effects, record)
+    return shown if selection.pairs else MultiModelEffects(shown, record)
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

@@ -17,6 +17,7 @@ from skedasis._types import Bools, Ints
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
+from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import Task
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
@@ -42,26 +43,6 @@ Plans = dict[Key, Any]
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Settings of `explain` that do not depend on the model.
-
-    Parameters
-    ----------
-    memory, keep : int
-        Bytes for a batch, and for the rows that results keep.
-    seed : int
-        Seed of the sample of kept rows.
-    tree : {"auto", "off", "force"}
-        Whether tree ensembles are evaluated from their structure; see `explain`.
-    """
-
-    memory: int
-    keep: int
-    seed: int = 0
-    tree: TreeMode = "auto"
-
-
-@dataclass(frozen=True)
 class Job:
     """The prepared work of `explain`: all that does not depend on the batch.
 
@@ -83,6 +64,7 @@ class Job:
         Copies of a batch's rows in one call of the model, and rows of a batch.
     sample : ndarray of bool, optional
         Mask of the kept rows, (n,); None for all.
+    options : ExplainOptions
     stats : CallStats
         Calls and rows of the model so far.
     trees : str, optional
@@ -100,6 +82,7 @@ class Job:
     copies: int
     batch_rows: int
     sample: Bools | None
+    options: ExplainOptions
     stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
 
@@ -114,7 +97,7 @@ def prepare_job(
     method: Any,
     dataset: Dataset,
     tasks: Sequence[Task],
-    settings: Settings,
+    options: ExplainOptions,
     part: RowSubset | None = None,
     agreed: Mapping[Any, DerivativeInfo] | None = None,
 ) -> Job:
@@ -124,14 +107,14 @@ def prepare_job(
     ----------
     quantity, method, dataset, tasks
         Stored in the job.
-    settings : Settings
+    options : ExplainOptions
     part : RowSubset, optional
         For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
         these.
     agreed : mapping of (label, key) to DerivativeInfo, optional
         For several models: how local effects are computed where the models differ in their derivatives.
     """
-    evaluated, checked = _check_model(quantity, dataset, tasks, settings.tree)
+    evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     outputs = evaluated.outputs
     plans = _plans(outputs, dataset, tasks, checked, agreed or {})
     all_tasks = tasks
@@ -140,9 +123,11 @@ def prepare_job(
     donors = _donors(tasks, plans)
     for column in (c for t in (*all_tasks, *tasks) for c in t.columns if isinstance(c, Column)):
         column.release()  # together, the sorted columns need as much memory as X
-    rows, copies = _batch_size(dataset, tasks, plans, evaluated, settings.memory)
+    rows, copies = _batch_size(dataset, tasks, plans, evaluated, options.memory_bytes)
     variants = {t.key: t.variant for t in tasks}
-    budget = settings.keep // max(1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items()))
+    budget = options.keep_bytes // max(
+        1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
+    )
     requested = max(t.variant.n_rows_to_keep(len(dataset)) for t in tasks)
     kept = min(requested, budget)
     if kept < requested:
@@ -158,7 +143,8 @@ def prepare_job(
         checked,
         copies,
         rows,
-        _sample(dataset, kept, settings.seed),
+        _sample(dataset, kept, options.seed),
+        options,
         trees=evaluated.said,
     )
 

@@ -140,7 +140,7 @@ def map_in_order(
 Gathered = dict[Key, BatchStats]
 
 
-def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
+def run(job: Job) -> Gathered:
     """Go through the batches once, and return their statistics, merged in the order of the batches."""
     batches = list(job.dataset.batches(job.batch_rows))
     worker = threading.local()
@@ -149,11 +149,9 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
     rows = RowStore(list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
     caller = job.checked.caller
-    limiter = one_thread_each() if limits_model_threads(job, n_jobs) else nullcontext()
-    with (
-        limiter as begin,
-        Progress(steps, f"{job.method.name} of {job.quantity.describe()}", show) as bar,
-    ):
+    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
+    what = f"{job.method.name} of {job.quantity.describe()}"
+    with limiter as begin, Progress(steps, what, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
@@ -168,7 +166,7 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
             return gathered, stats
 
         numbered = list(enumerate(batches))
-        for gathered, stats in map_in_order(work, numbered, n_jobs, begin, caller.stop):
+        for gathered, stats in map_in_order(work, numbered, job.options.n_jobs, begin, caller.stop):
             job.stats.add(stats)
             for key, local in gathered.items():
                 rows.add(key, local.kept)
@@ -179,9 +177,9 @@ def run(job: Job, n_jobs: int, show: bool | None) -> Gathered:
     return merged
 
 
-def limits_model_threads(job: Job, n_jobs: int) -> bool:
+def limits_model_threads(job: Job) -> bool:
     """Return whether several threads call the model, so that its own thread pools are limited to one thread."""
-    return n_jobs > 1 and len(job.dataset) > job.batch_rows
+    return job.options.n_jobs > 1 and len(job.dataset) > job.batch_rows
 
 
 def _batch(

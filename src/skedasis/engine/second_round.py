@@ -27,22 +27,12 @@ from skedasis.results.checks.slope_check import ROWS, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import score_rows
-from skedasis.stats.moments import WeightKind
 
 _N_BINS = 16
 """Number of quantile bins on which slopes are checked."""
 
 
-def run_second_rounds(
-    job: Job,
-    gathered: Gathered,
-    scores: Scores,
-    n_jobs: int,
-    show: bool | None,
-    *,
-    seed: int,
-    kind: WeightKind,
-) -> dict[Key, Effect]:
+def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key, Effect]:
     """Check slopes, replace those that fail, and run the second rounds that methods request.
 
     Parameters
@@ -52,23 +42,21 @@ def run_second_rounds(
     gathered : dict of (label, feature) to BatchStats
         Statistics of the first round. Those of later rounds are added.
     scores : Scores
-    n_jobs, show, seed, kind
-        The arguments ``n_jobs``, ``progress``, ``random_state`` and ``weight_kind`` of `explain`.
 
     Returns
     -------
     dict of (label, feature) to Effect
         Effects whose slopes passed. The check finalizes them, so that `assemble` need not do it again.
     """
-    results, checks = check_slopes(job, gathered, scores, seed, kind)
+    results, checks = check_slopes(job, gathered, scores)
     failed = [key for key, check in checks.items() if should_replace_slopes(job, key, check)]
     if failed:
         replace_slopes(job, {key: step_function_info(job, key, checks[key]) for key in failed})
-        repeated = run(restricted_job(job, failed), n_jobs, show)
+        repeated = run(restricted_job(job, failed))
         for key, local in repeated.items():
             gathered[key] = keep_missing_moments(local, gathered[key])
             del results[key]
-    run_requested_rounds(job, gathered, scores, n_jobs, show, kind)
+    run_requested_rounds(job, gathered, scores)
     return results
 
 
@@ -77,7 +65,7 @@ def run_second_rounds(
 
 
 def check_slopes(
-    job: Job, gathered: Gathered, scores: Scores, seed: int, kind: WeightKind
+    job: Job, gathered: Gathered, scores: Scores
 ) -> tuple[dict[Key, Effect], dict[Key, SlopeCheck]]:
     """Compare accumulated slopes with differences of the quantity across at most 16 bins, in at most 512 rows.
 
@@ -87,9 +75,6 @@ def check_slopes(
     gathered : dict of (label, feature) to BatchStats
         Statistics of the first round.
     scores : Scores
-    seed, kind
-        The arguments ``random_state`` and ``weight_kind`` of `explain`. The checked rows are those with the smallest
-        hashes of seed and row identifier.
 
     Returns
     -------
@@ -99,21 +84,22 @@ def check_slopes(
 
     Notes
     -----
-    At most 1,024 model rows per feature, counted as ``check_rows``; per feature and output if each output has bins of
-    its own that were not chosen by the penalized likelihood. None for tree ensembles evaluated from their structure.
+    The checked rows are those with the smallest hashes of seed and row identifier. They cost at most 1,024 model rows
+    per feature, counted as ``check_rows``; per feature and output if each output has bins of its own that were not
+    chosen by the penalized likelihood. None for tree ensembles evaluated from their structure.
     """
     tasks = [t for t in job.tasks if t.variant.checks_slopes]
     keys = [(o, t.key) for t in tasks for o in job.outputs if _has_slopes(job.plans[o, t.key])]
     if not keys:
         return {}, {}
     dataset = job.dataset
-    rows = score_rows(identifiers(dataset), dataset.weights, ROWS, seed)
+    rows = score_rows(identifiers(dataset), dataset.weights, ROWS, job.options.seed)
     part = dataset.subset(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
     by_feature = {t.key: t for t in job.tasks}
     results = {
         (label, feature): finalize_task(
-            job, label, by_feature[feature], gathered[label, feature], scores, kind
+            job, label, by_feature[feature], gathered[label, feature], scores
         )
         for label, feature in keys
     }
@@ -228,14 +214,7 @@ def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
 # More rounds.
 
 
-def run_requested_rounds(
-    job: Job,
-    gathered: Gathered,
-    scores: Scores,
-    n_jobs: int,
-    show: bool | None,
-    kind: WeightKind,
-) -> None:
+def run_requested_rounds(job: Job, gathered: Gathered, scores: Scores) -> None:
     """Run one more round for the features whose method requests it (`Method.further`)."""
     plans: dict[Key, Plan] = {}
     for task in job.tasks:
@@ -243,20 +222,19 @@ def run_requested_rounds(
             key = label, task.key
             about = about_of(job, label, task)
             score = scores.found.get(key)
+            kind = job.options.weight_kind
             found = task.variant.further(job.plans[key], gathered[key], score, about, kind)
             if found is not None:
                 plans[key] = found
-    add_round(job, plans, gathered, n_jobs, show)
+    add_round(job, plans, gathered)
 
 
-def add_round(
-    job: Job, plans: Mapping[Key, Plan], gathered: Gathered, n_jobs: int, show: bool | None
-) -> None:
+def add_round(job: Job, plans: Mapping[Key, Plan], gathered: Gathered) -> None:
     """Run a round for some plans, and add its moments and rows to those of earlier rounds."""
     if not plans:
         return
     job.plans.update(plans)
-    for key, local in run(restricted_job(job, list(plans)), n_jobs, show).items():
+    for key, local in run(restricted_job(job, list(plans))).items():
         before = gathered[key]
         moments, kept = {**before.moments, **local.moments}, {**before.kept, **local.kept}
         gathered[key] = replace(before, moments=moments, kept=kept)

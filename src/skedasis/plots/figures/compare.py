@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -62,6 +62,7 @@ from skedasis.results.multi_model import (
     IntervalTarget,
     MultiModelEffect,
     MultiModelImportance,
+    MultiModelResult,
 )
 from skedasis.results.time_axis import align_time_axis
 
@@ -434,19 +435,23 @@ def models_panel(
         panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
         return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = effect_parts.horizontal(replace(first, missing_point=None))
-    points = np.asarray(found.points, dtype=float)
-    x = replace(x, least=min(x.least, _end(points, np.min)), most=max(x.most, _end(points, np.max)))
+    x = replace(
+        x,
+        least=min(x.least, _end(found.points, np.min)),
+        most=max(x.most, _end(found.points, np.max)),
+    )
     bent = _bent(found)
-    at = np.asarray(bent.points, dtype=float)
     ends = bent.interval(confidence_level, of)
     y, zero = _models_axis(bent, ends)
-    marked = np.searchsorted(at, points) if len(at) > len(points) else None
-    band = Band(at, *ends, "error", label)
-    few = len(points) <= VERTICES
-    line = Line(at, bent.value, MEAN, vertices=few, marked=marked if few else None)
+    marked = (
+        np.searchsorted(bent.points, found.points) if len(bent.points) > len(found.points) else None
+    )
+    band = Band(bent.points, *ends, "error", label)
+    few = len(found.points) <= VERTICES
+    line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug_of_models(found))
-    return ModelsSpec(panel, at, bent.values)
+    return ModelsSpec(panel, bent.points, bent.values)
 
 
 def _bent(found: MultiModelEffect) -> MultiModelEffect:
@@ -459,9 +464,7 @@ def _bent(found: MultiModelEffect) -> MultiModelEffect:
 
 
 def interval_label(
-    found: MultiModelEffect | MultiModelImportance,
-    confidence_level: float,
-    of: IntervalTarget | None,
+    found: MultiModelResult, confidence_level: float, of: IntervalTarget | None
 ) -> str:
     """Return the legend entry of the interval."""
     if of == "models" or (of is None and found.correction is None):
@@ -471,12 +474,12 @@ def interval_label(
     return f"{100 * confidence_level:g} % interval for the learner (c = {found.correction:.2g})"
 
 
-def _end(x: Floats, which: Callable[[Floats], np.float64]) -> float:
+def _end(x: Floats, which: Any) -> float:
     known = x[np.isfinite(x)]
     return float(which(known)) if len(known) else np.nan
 
 
-def _rows(found: MultiModelEffect | MultiModelImportance) -> str:
+def _rows(found: MultiModelResult) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
         return f"{counted(rows[0], 'row')} each"

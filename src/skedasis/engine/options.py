@@ -1,0 +1,338 @@
+"""The options of `explain`, which `report`, `diagnose`, `null_distribution` and the shell share.
+
+Each is defined once, as a field of `ExplainOptions`: its name, type, default, help text and check. The dictionaries of
+keywords (`ExplainKeywords` and its parts) repeat names and types for type checkers; a test compares them. The decorator
+`takes_options` derives a function's signature from them, and its error for an unknown keyword.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack, cast, get_args
+
+from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
+from skedasis._renamed import KEYWORDS
+from skedasis.errors import DataError
+from skedasis.quantities.tree_evaluator import TreeMode
+from skedasis.stats.moments import WeightKind
+from skedasis.stats.random import RandomState, as_seed
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from skedasis.data.features import Groups, Schema
+    from skedasis.engine.cross_validation import CrossValidation
+
+# ------------------------------------------------------------------------------------------
+# Keywords, for type checkers and editors.
+
+
+class CommonKeywords(TypedDict, total=False):
+    """The keywords that `explain`, `report`, `diagnose` and `null_distribution` share."""
+
+    sample_weight: ArrayLike | None
+    schema: Schema | None
+    random_state: RandomState
+    memory: int | str
+    keep: int | str
+    n_jobs: int
+    progress: bool | None
+    tree: TreeMode
+
+
+class ReportKeywords(CommonKeywords, total=False):
+    """The keywords that `report` passes on to `explain`."""
+
+    groups: Groups | None
+    heterogeneity_rows: int | None
+
+
+class NullKeywords(CommonKeywords, total=False):
+    """The keywords that `null_distribution` passes on to `explain`."""
+
+    weight_kind: WeightKind
+    row_id: ArrayLike | None
+
+
+class DiagnoseKeywords(NullKeywords, total=False):
+    """The keywords that `diagnose` passes on to `explain`."""
+
+    groups: Groups | None
+
+
+class ExplainKeywords(DiagnoseKeywords, total=False):
+    """The keywords of `explain` for one model."""
+
+    y: ArrayLike | None
+    heterogeneity_rows: int | None
+
+
+class MultiModelKeywords(ExplainKeywords, total=False):
+    """The keywords of `explain` for a list of models."""
+
+    cv: CrossValidation | None
+    correction: float | None
+
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def takes_options(keywords: type) -> Callable[[Function], Function]:
+    """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their defaults.
+
+    Parameters
+    ----------
+    keywords : type
+        The TypedDict of the keywords.
+
+    Returns
+    -------
+    callable
+        A decorator. The function it returns raises a TypeError for an unknown keyword, which names the valid ones, or
+        the new name of a renamed one.
+    """
+    names = keywords.__annotations__
+
+    def decorate(function: Function) -> Function:
+        given = inspect.signature(function)
+        own = [p for p in given.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+        shared = [
+            inspect.Parameter(
+                f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=f.type
+            )
+            for f in fields(ExplainOptions)
+            if f.name in names
+        ]
+        signature = given.replace(parameters=[*own, *shared])
+        valid = list(signature.parameters)
+
+        @wraps(function)
+        def checked(*args: object, **given: object) -> object:
+            for name in given:
+                if name not in valid:
+                    new = KEYWORDS.get(name)
+                    hint = f"valid keywords are {', '.join(valid)}"
+                    raise TypeError(
+                        f"{function.__name__}() got an unexpected keyword argument {name!r}: "
+                        f"{f'it is called {new!r}' if new in valid else hint}"
+                    )
+            return function(*args, **given)
+
+        checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
+        return cast(Function, checked)
+
+    return decorate
+
+
+# ------------------------------------------------------------------------------------------
+# The options, their defaults, help texts and checks.
+
+
+SCORE_ROWS = 10_000
+"""Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
+
+
+def _help(text: str) -> dict[str, str]:
+    return {"help": text}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ExplainOptions:
+    """The checked options of one call of `explain`.
+
+    The parameters are the keywords of `explain`. A random state is replaced by the integer that keys the draws, so that
+    a generator is used once.
+
+    Raises
+    ------
+    DataError
+        For an invalid option. `y`, `sample_weight`, `schema`, `groups`, `row_id` and `cv` are checked together with X.
+    """
+
+    y: ArrayLike | None = field(
+        default=None,
+        metadata=_help(
+            "Labels, for quantities that need them, and for `MPlot` of labels and residuals."
+        ),
+    )
+    sample_weight: ArrayLike | None = field(
+        default=None,
+        metadata=_help(
+            "Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."
+        ),
+    )
+    schema: Schema | None = field(
+        default=None,
+        metadata=_help(
+            "Kinds, units and orders of levels of columns whose types do not determine them."
+        ),
+    )
+    groups: Groups | None = field(
+        default=None,
+        metadata=_help("Columns that are explained together as one nominal feature."),
+    )
+    random_state: RandomState = field(default=0, metadata=_help("Random seed."))
+    memory: int | str = field(default="1GB", metadata=_help('Memory for batches, such as "1GB".'))
+    keep: int | str = field(
+        default="256MB", metadata=_help("Memory for the rows that results keep.")
+    )
+    n_jobs: int = field(default=1, metadata=_help("Number of threads."))
+    progress: bool | None = field(
+        default=None,
+        metadata=_help("Whether to show a progress bar if the work takes longer than two seconds."),
+    )
+    weight_kind: WeightKind = field(
+        default="frequency", metadata=_help("What weights mean for standard errors.")
+    )
+    row_id: ArrayLike | None = field(default=None, metadata=_help("Unique row identifiers."))
+    tree: TreeMode = field(
+        default="auto",
+        metadata=_help(
+            "Whether tree ensembles are explained from their structure, without model calls."
+        ),
+    )
+    heterogeneity_rows: int | None = field(
+        default=SCORE_ROWS,
+        metadata=_help(
+            "Largest number of rows for the heterogeneity scores; 0 computes no scores."
+        ),
+    )
+    cv: CrossValidation | None = field(
+        default=None,
+        metadata=_help("For a list of models: the held-out rows on which each is explained."),
+    )
+    correction: float | None = field(
+        default=None,
+        metadata=_help("For a list of models: the ratio of held-out to training rows."),
+    )
+
+    @classmethod
+    def of(cls, function: str, **keywords: Unpack[MultiModelKeywords]) -> Self:
+        """Return the options from the keywords of a public function, whose name a message about the seed states."""
+        seed = as_seed(f"{function}(random_state)", keywords.get("random_state", 0))
+        keywords["random_state"] = seed
+        return cls(**keywords)
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            value = getattr(self, option.name)
+            check = _CHECKS.get(option.name)
+            if check is not None and value is not option.default:
+                object.__setattr__(self, option.name, check(option.name, value))
+
+    @property
+    def seed(self) -> int:
+        """Return the integer that keys all random draws."""
+        return as_seed("random_state", self.random_state)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Return the bytes for batches."""
+        return as_bytes(self.memory, "memory")
+
+    @property
+    def keep_bytes(self) -> int:
+        """Return the bytes for the rows that results keep."""
+        return as_bytes(self.keep, "keep")
+
+    def keywords(self) -> ExplainKeywords:
+        """Return the options as keywords of `explain` for one model."""
+        return {
+            "y": self.y,
+            "sample_weight": self.sample_weight,
+            "schema": self.schema,
+            "groups": self.groups,
+            "random_state": self.random_state,
+            "memory": self.memory,
+            "keep": self.keep,
+            "n_jobs": self.n_jobs,
+            "progress": self.progress,
+            "weight_kind": self.weight_kind,
+            "row_id": self.row_id,
+            "tree": self.tree,
+            "heterogeneity_rows": self.heterogeneity_rows,
+        }
+
+
+def help_of(name: str) -> str:
+    """Return the help text of an option.
+
+    Examples
+    --------
+    >>> help_of("n_jobs")
+    'Number of threads.'
+    """
+    (text,) = (f.metadata["help"] for f in fields(ExplainOptions) if f.name == name)
+    return text
+
+
+def as_bytes(size: object, what: str) -> int:
+    """Return the bytes of a size such as "256MB".
+
+    Raises
+    ------
+    DataError
+        For anything but a non-negative number with an optional unit.
+
+    Examples
+    --------
+    >>> as_bytes("1.5GB", "memory")
+    1500000000
+    """
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+    text = str(size).strip().upper()
+    number, factor = text, 1
+    for unit, worth in units.items():
+        if text.endswith(unit):
+            number, factor = text[: -len(unit)], worth
+            break
+    try:
+        value = float(number) * factor
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf") or isinstance(size, bool):
+        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
+    return int(value)
+
+
+def _check_size(what: str, size: object) -> object:
+    as_bytes(size, what)
+    return size
+
+
+def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
+    """Return None, 0, or an integer of at least 2: rows are compared in pairs."""
+    expected = "0, an integer of at least 2, or None for all rows"
+    fix = "Use 10_000, or 0 for no heterogeneity score"
+    least = 0 if is_int(rows) and rows == 0 else 2
+    return check_int_or_none(what, rows, least, fix, expected)
+
+
+def _check_correction(what: str, correction: object) -> float | None:
+    expected = "a non-negative number: the ratio of held-out to training rows"
+    fix = "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data"
+    return None if correction is None else check_number(what, correction, expected, fix, least=0.0)
+
+
+def _one_of(options: Sequence[str]) -> Callable[[str, object], object]:
+    def check(what: str, value: object) -> object:
+        check_option(what, value, options)
+        return value
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[str, object], object]] = {
+    "random_state": as_seed,
+    "memory": _check_size,
+    "keep": _check_size,
+    "n_jobs": lambda what, value: check_int(what, value, 1, "Use 1"),
+    "weight_kind": _one_of(get_args(WeightKind)),
+    "tree": _one_of(get_args(TreeMode)),
+    "heterogeneity_rows": _check_heterogeneity_rows,
+    "correction": _check_correction,
+}
+"""Checks of options that do not depend on X. They take the name and the value, and return the checked value."""

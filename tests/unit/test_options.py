@@ -1,0 +1,54 @@
+"""The options of `explain`: one definition, from which keywords, signatures and documentation follow."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.engine.options import ExplainOptions, MultiModelKeywords
+
+NAMES = {f.name: f for f in fields(ExplainOptions)}
+
+
+def test_keywords_and_options_have_the_same_names_and_types():
+    keywords = {k: v.__forward_arg__ for k, v in MultiModelKeywords.__annotations__.items()}
+    assert keywords == {name: f.type for name, f in NAMES.items()}
+
+
+def test_the_signature_shows_all_options_with_their_defaults():
+    parameters = inspect.signature(sd.explain).parameters
+    assert list(parameters)[:4] == ["model", "X", "features", "method"]
+    assert {n: p.default for n, p in list(parameters.items())[4:]} == {
+        name: f.default for name, f in NAMES.items()
+    }
+
+
+def test_a_generator_is_used_once():
+    rng = np.random.default_rng(0)
+    options = ExplainOptions.of("explain", random_state=rng)
+    assert options.seed == options.seed == int(np.random.default_rng(0).integers(2**32))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_jobs", 0),
+        ("n_jobs", True),
+        ("weight_kind", "none"),
+        ("tree", "yes"),
+        ("memory", "much"),
+        ("keep", -1),
+        ("heterogeneity_rows", 1),
+        ("heterogeneity_rows", 2.0),
+        ("correction", -0.5),
+        ("correction", float("nan")),
+        ("random_state", -1),
+    ],
+)
+def test_an_invalid_option_is_a_data_error_that_names_it(name, value):
+    with pytest.raises(sd.DataError, match=name):
+        ExplainOptions.of("explain", **{name: value})
