@@ -26,6 +26,9 @@ def misuse() -> None:
     _ = sd.explain(model, X).value  # wrong: reportAttributeAccessIssue
     sd.explain(model, X, method=sd.PFI()).rebin(3)  # wrong: reportAttributeAccessIssue
     sd.explain(model, X, 0).interval(method="jackknife")  # wrong: reportArgumentType
+    sd.explain(model, X, 0).plot(colour="red")  # wrong: reportCallIssue
+    sd.explain(model, X, 0).plot(ice="all")  # wrong: reportArgumentType
+    sd.explain(model, X).plot(top="all")  # wrong: reportArgumentType
     sd.explain(model, X, 0).value = X  # wrong: reportAttributeAccessIssue
     sd.explain(model, X, n_jobs="two")  # wrong: reportArgumentType
     sd.RHALE(bin=5)  # wrong: reportCallIssue

@@ -22,17 +22,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, singledispatch
 from importlib import resources
-from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from markupsafe import Markup, escape
 
+from skedasis._arguments import check_int_or_none, check_option
+from skedasis._types import Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
 from skedasis.plots.descriptions import lead
 from skedasis.plots.figures.compare import ordered_effects
+from skedasis.plots.keywords import By, ImportanceFigure
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.spec import EffectPlotOptions
 from skedasis.plots.svg import effect as effect_svg
@@ -59,7 +61,13 @@ from skedasis.results.multi_model import (
 )
 from skedasis.results.surface import Surface
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 # --- tables --------------------------------------------------------------------------------------
+
+Column: TypeAlias = "Sequence[object] | Values | TimePoints"
+"""A column of a table."""
 
 LINES = 100
 """Most lines of a table; longer tables are available as data frames."""
@@ -68,7 +76,7 @@ PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1"
 """Columns of positions on an axis, written with enough digits to distinguish neighbours."""
 
 
-def table(caption: str, columns: Mapping[str, Sequence[Any]], *, lines: int = LINES) -> Markup:
+def table(caption: str, columns: Mapping[str, Column], *, lines: int = LINES) -> Markup:
     """Return columns as an HTML table whose first column is the row header.
 
     Parameters
@@ -123,7 +131,7 @@ def _row(cells: Sequence[str], written: Sequence[tuple[list[str], bool]]) -> Mar
     return tag("tr", head, *(tag("td", text, class_=kind, dir=way) for kind, way, text in others))
 
 
-def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
+def _cells(name: str, column: Column) -> tuple[list[str], bool]:
     """Return a column as text, and whether it is left-aligned like text."""
     if isinstance(column, TimePoints):
         return column.texts(), True
@@ -140,7 +148,9 @@ def _cells(name: str, column: Sequence[Any]) -> tuple[list[str], bool]:
     return ["–" if v is None else str(v) for v in column], True
 
 
-def records(lines: Iterable[Any], *, leave: Sequence[str] = ()) -> dict[str, list[Any]]:
+def records(
+    lines: Iterable[DataclassInstance], *, leave: Sequence[str] = ()
+) -> dict[str, list[object]]:
     """Return the fields of dataclasses of one kind as columns.
 
     Parameters
@@ -329,7 +339,7 @@ class Explorable:
 
 
 @singledispatch
-def numbers_of(result: Any) -> list[Markup]:
+def numbers_of(result: object) -> list[Markup]:
     """Return the numbers of a result as HTML tables.
 
     Parameters
@@ -367,22 +377,21 @@ def _units(about: About) -> str:
     return f" ({', '.join(said)})" if said else ""
 
 
-def _without(columns: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _without(columns: Mapping[str, Column], *names: str) -> dict[str, Column]:
     """Return columns without the given ones and without the feature, which is the same in each line."""
     leave = (*names, "feature", "feature0", "feature1")
     return {name: column for name, column in columns.items() if name not in leave}
 
 
-def _telling(columns: Mapping[str, Any]) -> dict[str, Any]:
+def _telling(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Return the columns of bins or cells without uninformative ones.
 
     Often weights equal counts, no bin is empty, and no slope changes within a bin.
     """
-    leave = [
-        name for name in ("empty", "slope_change") if name in columns and not np.any(columns[name])
-    ]
-    leave += ["weight"] if np.array_equal(columns["weight"], columns["count"]) else []
-    leave += ["trusted"] if "trusted" in columns and np.all(columns["trusted"]) else []
+    known = {n: np.asarray(c) for n, c in columns.items() if not isinstance(c, TimePoints)}
+    leave = [name for name in ("empty", "slope_change") if name in known and not known[name].any()]
+    leave += ["weight"] if np.array_equal(known["weight"], known["count"]) else []
+    leave += ["trusted"] if "trusted" in known and known["trusted"].all() else []
     return _without(columns, *leave)
 
 
@@ -397,7 +406,7 @@ def _(effects: MultiModelEffects) -> list[Markup]:
 
 
 @numbers_of.register(Ranking)
-def _(ranking: Ranking[Any]) -> list[Markup]:
+def _(ranking: Ranking[DataclassInstance]) -> list[Markup]:
     return [table("Ranking by importance", records(ranking))] if ranking else []
 
 
@@ -443,7 +452,7 @@ def _(found: MultiModelEffect | MultiModelSurface) -> list[Markup]:
 @numbers_of.register
 def _(statistics: Statistics) -> list[Markup]:
     lines = list(statistics)
-    columns: dict[str, Any] = {"feature": [s.feature for s in lines]}
+    columns: dict[str, Column] = {"feature": [s.feature for s in lines]}
     columns["ALED"] = [s.aled for s in lines]
     columns[f"{100 * statistics.confidence_level:g} % interval"] = [
         _ends(s.aled_interval) for s in lines
@@ -470,15 +479,12 @@ def _(trust: Checks) -> list[Markup]:
 @numbers_of.register
 def _(split: VarianceDecomposition) -> list[Markup]:
     names = ("left", "right", "count", "total", "within", "residual")
-    columns: dict[str, Any] = {name: getattr(split, name) for name in names}
+    columns: dict[str, Column] = {name: getattr(split, name) for name in names}
     columns |= {"share": split.share, "p": split.p_value, "p_adjusted": split.adjusted()}
     return [table("Variance decomposition of each bin", columns)]
 
 
 # --- pages of one result -------------------------------------------------------------------------
-
-By = Literal["importance", "heterogeneity_score"]
-
 
 WIDE = 560
 """Largest width of a figure on a page, in pixels."""
@@ -586,10 +592,7 @@ def _item(one: Drawing, size: tuple[str, float, float], place: str) -> Markup:
 def _counted(**given: int | None) -> None:
     """Raise DataError if an argument is neither None nor a positive integer."""
     for name, value in given.items():
-        whole = isinstance(value, Integral) and not isinstance(value, bool)
-        if value is not None and (not whole or value < 1):
-            expected = "an integer of at least 1, or None"
-            raise DataError(f"explore({name})", repr(value), expected, "Use 12")
+        check_int_or_none(f"explore({name})", value, 1, "Use 12")
 
 
 def _controls(by: By, items: int) -> Markup:
@@ -626,16 +629,14 @@ def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
 def importance_page(
     importance: Importance,
     *,
-    kind: Literal["bars", "local"] = "bars",
+    kind: ImportanceFigure = "bars",
     features: Sequence[str] | None,
     top: int | None,
     confidence_level: float,
     title: str | None = None,
 ) -> Explorable:
     """Return the page of importances; see `Importance.explore`."""
-    if kind not in ("bars", "local"):
-        expected, fix = "'bars' or 'local'", "Use one of these values"
-        raise DataError("explore(kind)", repr(kind), expected, fix)
+    check_option("explore(kind)", kind, ("bars", "local"))
     if kind == "local":
         drawn = before(importance, ident="rows", features=features, top=top)
     else:
@@ -764,7 +765,7 @@ BARS = 30
 _TIP = re.compile(r' data-tip="([^"]*)"([^>]*)>')
 
 
-def notebook_html(result: Any) -> str:
+def notebook_html(result: object) -> str:
     """Return a result as self-contained HTML for a notebook.
 
     Parameters
@@ -783,7 +784,7 @@ def notebook_html(result: Any) -> str:
 
 
 @singledispatch
-def parts_of(result: Any) -> list[Markup]:
+def parts_of(result: object) -> list[Markup]:
     """Return the elements that display a result, from top to bottom; by default its tables."""
     return numbers_of(result)
 

@@ -12,11 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
+from skedasis._arguments import check_option
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError
+from skedasis.plots.keywords import Ice
 from skedasis.plots.scales import Axis
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 # --- marks ---------------------------------------------------------------------------------------
 
@@ -387,9 +392,6 @@ class FigureSpec:
 
 # --- options -------------------------------------------------------------------------------------
 
-Ice = Literal["centered", "raw"] | None
-
-
 BELOW, BESIDE = 120, 60
 """Characters of a name that fit on two lines below a panel, and beside it."""
 
@@ -455,21 +457,15 @@ class EffectPlotOptions:
     curves: int = 200
     confidence_level: float = 0.95
     across: int = ACROSS
-    color: Any = None
+    color: ArrayLike | None = None
     color_name: str | None = None
     elevated_regions: bool | None = False
     histogram: bool = False
-    values: Any = None
+    values: ArrayLike | None = None
     simultaneous: bool = False
 
     def __post_init__(self) -> None:
-        if self.ice not in ("centered", "raw", None):
-            raise DataError(
-                "plot(ice)",
-                repr(self.ice),
-                "'centered', 'raw' or None",
-                "Use one of these values",
-            )
+        check_option("plot(ice)", self.ice, ("centered", "raw", None))
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
             raise DataError("plot(histogram)", "histogram=True without color", "color", fix)

@@ -8,7 +8,7 @@ the SVG renderer are in `assets/figure.css`, for light, dark and printed pages.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, TypeAlias
 
 from skedasis.results.effect import TRUSTED_ROWS
 
@@ -54,7 +54,10 @@ PATTERNS = ("//////", "\\\\\\\\\\\\", "......", "------", "||||||", "xxxx", "ooo
 
 # --- lines and marks -----------------------------------------------------------------------------
 
-STROKES: tuple[Any, ...] = (
+Stroke: TypeAlias = Literal["-", "--", "none"] | tuple[float, tuple[float, ...]]
+"""A line style of matplotlib: its name, or an offset and the lengths of dashes and gaps in points."""
+
+STROKES: tuple[Stroke, ...] = (
     "-",
     (0, (5, 1.5)),
     (0, (1.2, 1.2)),

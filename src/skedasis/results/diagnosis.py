@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from skedasis.plots.keywords import DiagnosisKeywords
 
 Kind = Literal[
     "unused",
@@ -198,7 +200,7 @@ class Diagnosis(DiagnosisDisplay):
             "next": [v.next for v in self.verdicts],
         }
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Unpack[DiagnosisKeywords]) -> Figure:
         """Plot the two importances against each other, and how well other features predict each feature.
 
         The options are those of `skedasis.plots.mpl.importance.draw_diagnosis`.

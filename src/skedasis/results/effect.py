@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,10 @@ from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from skedasis.binning import Binning
+    from skedasis.plots.keywords import EffectKeywords
     from skedasis.results.checks.check import Checks
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
@@ -866,7 +868,7 @@ class Effect(EffectDisplay):
 
         return to_data_frame(effect_table(self, of), backend or self.about.library)
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Any:
+    def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.
 
         Parameters

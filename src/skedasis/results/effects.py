@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
@@ -16,6 +16,9 @@ from skedasis.results.effect import Effect
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.keywords import EffectsKeywords
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks
 
@@ -307,7 +310,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         library = effects[0].about.library
         return to_data_frame(table, backend or library)
 
-    def plot(self, **options: Any) -> Any:
+    def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot all effects on shared scales, most important first. Options: `skedasis.plots.mpl.effect.draw_all`.
 
         Returns

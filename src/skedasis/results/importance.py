@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from skedasis.plots.keywords import ImportanceKeywords
 
 IntervalMethod = Literal["analytic", "repeats"]
 
@@ -367,7 +369,7 @@ class Importance(ImportanceDisplay):
             "difference": self.local.difference.ravel(),
         }
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.
 
         Parameters

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,16 @@ from skedasis.results.surface import Surface
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import (
+        AllModelsKeywords,
+        ModelImportanceKeywords,
+        ModelsKeywords,
+        SurfaceKeywords,
+    )
 
 
 # --- mean, standard deviation between models, and intervals ---------------------------------------
@@ -557,7 +564,7 @@ class MultiModelEffect(MultiModelEffectDisplay, MultiModelResult):
         numbers["heterogeneity"] = self.heterogeneity
         return {"feature": np.array([self.feature] * k, dtype=object), **names, **numbers}
 
-    def plot(self, ax: Any = None, **options: Any) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
 
         Parameters
@@ -686,7 +693,7 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
             table = concatenate_tables(separate_columns_by_kind([e.table(of) for e in effects]))
         return to_data_frame(table, backend or effects[0].about.library)
 
-    def plot(self, **options: Any) -> Figure:
+    def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
         """Plot all effects, most important first. Options: `skedasis.plots.mpl.multi_model.draw_all_models`."""
         from skedasis.plots.mpl.multi_model import draw_all_models
 
@@ -859,7 +866,7 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
             }
         return {**points, **{k: v.ravel() for k, v in columns_of(self).items()}}
 
-    def plot(self, ax: Any = None, **options: Any) -> Any:
+    def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
         return self.mean().plot(ax=ax, **options)
 
@@ -994,7 +1001,7 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
             }
         return {"feature": names, **columns_of(self)}
 
-    def plot(self, ax: Any = None, **options: Any) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
         """Plot the means with their intervals, and each model's importance as a mark, most important first.
 
         Parameters

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,10 @@ from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from skedasis.binning import Binning
+    from skedasis.plots.keywords import SurfaceKeywords
     from skedasis.results.checks.check import Checks
     from skedasis.results.intervals.surfaces import SurfaceError
 
@@ -725,7 +727,7 @@ class Surface(SurfaceDisplay):
 
         return to_data_frame(surface_table(self, of), backend or self.about.library)
 
-    def plot(self, ax: Axes | None = None, **options: Any) -> Any:
+    def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
 
         Returns

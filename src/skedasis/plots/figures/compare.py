@@ -10,12 +10,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from skedasis._arguments import check_option
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -175,16 +176,30 @@ def _rug_of_effects(effects: Sequence[Effect]) -> Rug | None:
     return None if most is None else effect_parts.effect_rug(most)
 
 
-def as_effects_and_labels(given: Sequence[Any]) -> tuple[list[Any], list[str] | None]:
-    """Return effects and labels from single arguments, a list, or a mapping from labels to effects."""
-    if len(given) == 1 and isinstance(given[0], Mapping):
-        return list(given[0].values()), [str(k) for k in given[0]]
-    if len(given) == 1 and isinstance(given[0], (list, tuple)):
-        return list(given[0]), None
-    return list(given), None
+def as_effects_and_labels(
+    given: Sequence[Effect | Sequence[Effect] | Mapping[str, Effect]],
+) -> tuple[list[Effect], list[str] | None]:
+    """Return effects and labels from single arguments, a list, or a mapping from labels to effects.
+
+    Raises
+    ------
+    UnsupportedError
+        For anything but effects of one feature.
+    """
+    one = given[0] if len(given) == 1 else None
+    if isinstance(one, Mapping):
+        return [_as_effect(e) for e in one.values()], [str(k) for k in one]
+    return [_as_effect(e) for e in (one if isinstance(one, (list, tuple)) else given)], None
 
 
-def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, center: Any) -> None:
+def _as_effect(given: object) -> Effect:
+    if not isinstance(given, Effect):
+        fix = "Pass what sd.explain(q, X, feature) returns"
+        raise UnsupportedError("compare", type(given).__name__, "effects of one feature", fix)
+    return given
+
+
+def check_comparable(effects: Sequence[Effect], labels: Sequence[str] | None, center: Zero) -> None:
     """Raise if effects cannot be compared.
 
     Raises
@@ -193,21 +208,12 @@ def check_comparable(effects: Sequence[Any], labels: Sequence[str] | None, cente
         For no effect or more than 8, for effects of different features, if the number of labels differs from the number
         of effects, or for an unknown `center`.
     UnsupportedError
-        For anything but effects of one feature, for derivatives with values, for categorical with numeric features, and
-        for different units.
+        For derivatives with values, for categorical with numeric features, and for different units.
     """
-    if center not in ("mean", None):
-        raise DataError(
-            "compare(center)", repr(center), "'mean' or None", "Use one of these values"
-        )
+    check_option("compare(center)", center, ("mean", None))
     if not 1 <= len(effects) <= MOST:
         got = f"{len(effects)} effects" if effects else "no effect"
         raise DataError("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
-    for e in effects:
-        if not isinstance(e, Effect):
-            got = type(e).__name__
-            fix = "Pass what sd.explain(q, X, feature) returns"
-            raise UnsupportedError("compare", got, "effects of one feature", fix)
     if labels is not None and (isinstance(labels, str) or len(labels) != len(effects)):
         got = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
         fix = "Pass one label for each effect"
@@ -474,7 +480,7 @@ def interval_label(
     return f"{100 * confidence_level:g} % interval for the learner (c = {found.correction:.2g})"
 
 
-def _end(x: Floats, which: Any) -> float:
+def _end(x: Floats, which: Callable[[Floats], np.float64]) -> float:
     known = x[np.isfinite(x)]
     return float(which(known)) if len(known) else np.nan
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skedasis._arguments import check_probability
 from skedasis._types import Floats
-from skedasis.errors import DataError
 from skedasis.plots.figures.importance import axis_of_values, cut, repeated
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten, wrapped
 from skedasis.results.diagnosis import Diagnosis
@@ -137,13 +137,7 @@ def where(diagnosis: Diagnosis, confidence_level: float | None = None) -> Import
         If `confidence_level` is not in (0, 1).
     """
     confidence_level = diagnosis.confidence_level if confidence_level is None else confidence_level
-    if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
-        raise DataError(
-            "plot(confidence_level)",
-            repr(confidence_level),
-            "a number between 0 and 1",
-            "Use 0.95",
-        )
+    confidence_level = check_probability("plot(confidence_level)", confidence_level)
     order = by_likelihood(diagnosis)
     both = (diagnosis.likelihood, diagnosis.entropy)
     at = np.column_stack([i.mean for i in both])[order]

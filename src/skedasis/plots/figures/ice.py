@@ -15,12 +15,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -58,7 +57,7 @@ FEW = 8
 """Most groups; more could not be distinguished by line style and colour."""
 
 
-def tint(color: Any, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
+def tint(color: ArrayLike, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
     """Return the colour encoding of curves.
 
     Parameters
@@ -124,14 +123,14 @@ def ends(tint: ColorEncoding) -> tuple[float, float]:
     return Axis("", None, low, high, 0.0).limits
 
 
-def gaps(values: NDArray[Any]) -> Bools:
+def gaps(values: Values) -> Bools:
     """Return which values are missing: None, NaN and similar markers."""
     if values.dtype.kind == "f":
         return np.isnan(values)
     return np.array([is_absent(v) for v in values.tolist()], dtype=bool)
 
 
-def as_numbers(values: NDArray[Any], missing: Bools) -> Floats | None:
+def as_numbers(values: Values, missing: Bools) -> Floats | None:
     """Return numbers as floats, infinite ones as NaN; None if the values are not numbers."""
     if values.dtype.kind == "f":
         return np.where(np.isinf(values), np.nan, values).astype(float)
@@ -150,7 +149,7 @@ def _is_few(numbers: Floats) -> bool:
 
 
 def _grouped(
-    values: NDArray[Any], missing: Bools, numbers: Floats | None
+    values: Values, missing: Bools, numbers: Floats | None
 ) -> tuple[Floats, tuple[str, ...]]:
     """Return the group index of each value, NaN for missing values, and the names of the groups."""
     place = np.full(len(values), np.nan)
@@ -247,8 +246,8 @@ def _rows(
 ) -> tuple[Floats, ColorEncoding, Floats | None, tuple[str, ...]]:
     """Return feature values, groups and weights of the rows, and a note on which rows they are."""
     curves = effect.curves
-    if curves is None:
-        raise TypeError("the effect has no individual curves")
+    if curves is None or view.color is None:
+        raise TypeError("the effect has no individual curves, or no colour is given")
     if view.values is None:
         colour = tint(view.color, view.color_name, curves.row, length_of(effect))
         some = "all" if curves.exact else "a sample of"
@@ -258,7 +257,7 @@ def _rows(
     return at, colour, None, (f"all {counted(len(at), 'row')}",)
 
 
-def _values(effect: Effect, given: Any) -> Floats:
+def _values(effect: Effect, given: ArrayLike) -> Floats:
     """Return the feature values given for all rows; for a categorical feature the codes of the levels."""
     values = np.asarray(given)
     n = length_of(effect)

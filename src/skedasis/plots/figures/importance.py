@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
@@ -150,13 +151,7 @@ def bars(
     >>> panel.names, panel.value.tolist(), panel.notes
     (('b',), [6.0], ('90 rows', '2 repeats', '1 of 2 features not shown'))
     """
-    if isinstance(confidence_level, bool) or not 0 < confidence_level < 1:
-        raise DataError(
-            "plot(confidence_level)",
-            repr(confidence_level),
-            "a number between 0 and 1",
-            "Use 0.95",
-        )
+    confidence_level = check_probability("plot(confidence_level)", confidence_level)
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
     lower, upper = t_interval(
@@ -238,12 +233,7 @@ def shifts(
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
     """Return the indices of the features to show, most important first."""
-    if top is not None and (
-        isinstance(top, bool) or not isinstance(top, (int, np.integer)) or top < 1
-    ):
-        raise DataError(
-            "plot(top)", repr(top), "an integer of at least 1, or None", "Use 20, or None"
-        )
+    top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
     asked = [features] if isinstance(features, str) else features
     known = importance.features
     if asked is not None and any(f not in known for f in asked):

@@ -18,15 +18,16 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._arguments import check_option
+from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures.categorical import Places
+from skedasis.plots.keywords import Empty
 from skedasis.plots.scales import (
     Axis,
     clean,
@@ -162,7 +163,7 @@ class HeatmapAxis:
 
     axis: Axis
     edges: Floats
-    at: NDArray[Any]
+    at: Values
     home: Ints
     places: Places | None = None
     strips: tuple[float, float] | None = None
@@ -438,8 +439,8 @@ class _Intervals:
 
     edges: Floats
     names: list[str]
-    at: NDArray[Any]
-    homes: list[NDArray[Any]]
+    at: Values
+    homes: list[Ints]
 
 
 def cells(surface: Surface, shown: HeatmapSpec) -> list[Cell]:
@@ -541,9 +542,6 @@ def _side_intervals(side: PairAxis, rim: HeatmapAxis, fold: int) -> _Intervals:
 
 # --- heat map ------------------------------------------------------------------------------------
 
-Empty = Literal["hatched", "filled", "blank"]
-
-
 ROUNDING = 1e-9
 """Interaction effects below this fraction of the main effects are rounding errors."""
 
@@ -619,10 +617,7 @@ class SurfacePlotOptions:
     confidence_level: float | None = None
 
     def __post_init__(self) -> None:
-        if self.empty not in ("hatched", "filled", "blank"):
-            fix = "Use one of these values"
-            expected = "'hatched', 'filled' or 'blank'"
-            raise DataError("plot(empty)", repr(self.empty), expected, fix)
+        check_option("plot(empty)", self.empty, ("hatched", "filled", "blank"))
         if isinstance(self.levels, str) or (isinstance(self.levels, int) and self.levels < 0):
             expected = "a number of contours, their values, or None"
             raise DataError("plot(levels)", repr(self.levels), expected, "Use 7")
@@ -785,7 +780,7 @@ def _rectangles(
 
 def _contains_zero(
     surface: Surface,
-    asked: tuple[Any, Any],
+    asked: tuple[Values, Values],
     steps: tuple[bool, ...],
     sight: SurfacePlotOptions,
     rims: tuple[HeatmapAxis, HeatmapAxis],

@@ -10,7 +10,6 @@ import io
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 
 from skedasis._renamed import refuse_old_keywords
 from skedasis.plots.figures.compare import (
@@ -31,6 +31,7 @@ from skedasis.plots.figures.compare import (
     overlay,
 )
 from skedasis.plots.figures.effect import effect_spec
+from skedasis.plots.keywords import By, Ice
 from skedasis.plots.mpl.marks import (
     Legend,
     axis_of,
@@ -44,8 +45,9 @@ from skedasis.plots.mpl.marks import (
     rug_of,
     scaled,
 )
+from skedasis.plots.mpl.styles import CurveStyle, LegendStyle
 from skedasis.plots.scales import Axis
-from skedasis.plots.spec import ACROSS, EffectPlotOptions, FigureSpec, Ice, merge_legends
+from skedasis.plots.spec import ACROSS, EffectPlotOptions, FigureSpec, merge_legends
 from skedasis.plots.theme import FAINT, HUES, INK, MARKS, OFTEN, SMALL, STROKES
 from skedasis.results.effect import Effect
 
@@ -75,11 +77,11 @@ def draw(
     own: bool = False,
     curves: int = 200,
     confidence_level: float = 0.95,
-    color: Any = None,
+    color: ArrayLike | None = None,
     color_name: str | None = None,
     elevated_regions: bool | None = None,
     histogram: bool = False,
-    values: Any = None,
+    values: ArrayLike | None = None,
     simultaneous: bool = False,
     legend: bool = True,
     size: tuple[float, float] | None = None,
@@ -172,9 +174,7 @@ def draw(
         head(ax, shown.main, 80)
         label_below(ax, shown.main.x)
         scaled(ax, shown.main)
-        if legend:
-            legend_in(ax, entries)
-        return ax.figure.canvas.figure
+        return finished(ax, entries, own=False, legend=legend)
     return _stacked(shown, (width, None if size is None else size[1]), legend=legend)
 
 
@@ -215,7 +215,7 @@ def depth(axis: Axis) -> float:
 def draw_all(
     effects: Mapping[str, Effect],
     *,
-    by: Literal["importance", "heterogeneity_score"] = "importance",
+    by: By = "importance",
     top: int | None = None,
     columns: int | None = None,
     lower: bool = True,
@@ -305,19 +305,25 @@ def blank_figure(size: tuple[float, float]) -> NotebookFigure:
     return NotebookFigure(figsize=size, dpi=120, layout=layout, facecolor="white")
 
 
-def _legend(entries: Legend) -> dict[str, Any]:
-    look: dict[str, Any] = {"fontsize": SMALL - 0.5, "labelcolor": INK, "handlelength": 2.0}
-    return {"handles": list(entries.values()), "labels": list(entries), **look}
-
-
-def legend_below(figure: Any, entries: Legend) -> None:
-    """Draw the legend below all axes."""
-    look: dict[str, Any] = {
-        "frameon": False,
-        "ncols": _legend_columns(list(entries), figure.get_figwidth()),
-        "columnspacing": 1.6,
+def _legend(entries: Legend) -> LegendStyle:
+    return {
+        "handles": list(entries.values()),
+        "labels": list(entries),
+        "fontsize": SMALL - 0.5,
+        "labelcolor": INK,
+        "handlelength": 2.0,
     }
-    made = figure.legend(loc="outside lower center", **look, **_legend(entries))
+
+
+def legend_below(figure: Figure, entries: Legend) -> None:
+    """Draw the legend below all axes."""
+    made = figure.legend(
+        loc="outside lower center",
+        frameon=False,
+        ncols=_legend_columns(list(entries), figure.get_figwidth()),
+        columnspacing=1.6,
+        **_legend(entries),
+    )
     for text in made.get_texts():
         disable_mathtext(text)
 
@@ -346,6 +352,16 @@ def legend_in(ax: Axes, entries: Legend) -> None:
     made = ax.legend(loc="best", framealpha=0.85, edgecolor="none", **_legend(entries))
     for text in made.get_texts():
         disable_mathtext(text)
+
+
+def finished(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> Figure:
+    """Draw the legend if requested, below the axes if the figure is our `own`, otherwise inside; return the figure."""
+    figure = ax.figure.canvas.figure
+    if entries and legend and own:
+        legend_below(figure, entries)
+    elif entries and legend:
+        legend_in(ax, entries)
+    return figure
 
 
 # --- overlaid effects ----------------------------------------------------------------------------
@@ -422,12 +438,7 @@ def compare(
     label_below(ax, shown.x)
     wide = 100 if size is None else round(100 * size[0] / 6.8)
     headed(ax, "Comparison" if len(given) > 1 else shown.strands[0].label, shown.notes, wide)
-    if legend:
-        if own:
-            legend_below(ax.figure, entries)
-        else:
-            legend_in(ax, entries)
-    return ax.figure.canvas.figure
+    return finished(ax, entries, own=own, legend=legend)
 
 
 def _draw_overlay(ax: Axes, shown: Overlay) -> Legend:
@@ -449,9 +460,15 @@ def _curve_of(ax: Axes, strand: OverlayCurve, place: int, *, bands: bool) -> Lin
     hue, mark, stroke = HUES[place], MARKS[place], STROKES[place]
     lined = strand.joined is not None and len(strand.x) > 1
     area = strand.joined == "line" and len(strand.x) > 1
-    look: dict[str, Any] = {"color": hue, "marker": mark, "mfc": "white", "mew": 1.2}
-    width = 1.0 if strand.joined == "thin" else 1.8
-    look |= {"ms": 4.5, "lw": width, "ls": stroke if lined else "none"}
+    look: CurveStyle = {
+        "color": hue,
+        "lw": 1.0 if strand.joined == "thin" else 1.8,
+        "ls": stroke if lined else "none",
+        "marker": mark,
+        "ms": 4.5,
+        "mfc": "white",
+        "mew": 1.2,
+    }
     if bands and area:
         ax.fill_between(strand.x, strand.lower, strand.upper, color=hue, alpha=0.16, lw=0, zorder=2)
     elif bands:

@@ -8,7 +8,6 @@ bars of the R² with which other features predict each of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,6 +17,7 @@ from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 
+from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
 from skedasis.errors import DataError
@@ -38,7 +38,8 @@ from skedasis.plots.figures.importance import (
     repeated,
     shifts,
 )
-from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
+from skedasis.plots.keywords import ImportanceFigure
+from skedasis.plots.mpl.effect import blank_figure, finished, legend_below
 from skedasis.plots.mpl.marks import (
     Legend,
     axis_of,
@@ -48,14 +49,13 @@ from skedasis.plots.mpl.marks import (
     label_beside,
     write,
 )
+from skedasis.plots.mpl.styles import AreaStyle, LineStyle, MarkStyle
 from skedasis.plots.scales import MARK, Axis, counted, place_labels, touches
 from skedasis.plots.theme import AVERAGE, ERROR, FAINT, GRID, INK, SMALL
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 
 # --- importances ---------------------------------------------------------------------------------
-
-Kind = Literal["bars", "local"]
 
 
 THICK = 0.62
@@ -69,7 +69,7 @@ BEFORE, BEFORE_EDGE = "#d4d4d4", "#6b6b6b"
 def draw_importance(
     importance: Importance,
     *,
-    kind: Kind = "bars",
+    kind: ImportanceFigure = "bars",
     features: Sequence[str] | None = None,
     top: int | None = None,
     confidence_level: float = 0.95,
@@ -126,8 +126,7 @@ def draw_importance(
     >>> [t.get_text() for t in figure.axes[0].get_yticklabels()]
     ['age', 'noise']
     """
-    if kind not in ("bars", "local"):
-        raise DataError("plot(kind)", repr(kind), "'bars' or 'local'", "Use one of these values")
+    check_option("plot(kind)", kind, ("bars", "local"))
     if kind == "local":
         return _local(importance, features, top, ax, size, legend=legend)
     panel = bars(importance, features=features, top=top, confidence_level=confidence_level)
@@ -138,11 +137,7 @@ def draw_importance(
     entries = draw_bars(ax, panel)
     label_below(ax, panel.x)
     headed(ax, panel.title, panel.notes, 90 if size is None else round(90 * size[0] / 6.8))
-    if legend and own:
-        legend_below(ax.figure, entries)
-    elif legend:
-        legend_in(ax, entries)
-    return ax.figure.canvas.figure
+    return finished(ax, entries, own=own, legend=legend)
 
 
 def line_height(n: int) -> float:
@@ -173,13 +168,13 @@ def draw_bars(ax: Axes, panel: BarPanel) -> Legend:
     """Draw bars, whiskers and repeats, and return the legend."""
     axis_of(ax, "x", panel.x, 7)
     y = lines_of(ax, panel.names)
-    look: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.8}
+    look: AreaStyle = {"fc": ERROR, "ec": AVERAGE, "lw": 0.8}
     ax.barh(y, panel.value, THICK, zorder=2, **look)
     ax.axvline(0, color=INK, lw=0.9, zorder=2.5)
     entries: Legend = {MEAN_OF_REPEATS if panel.repeats.size else "mean": Patch(**look)}
     if panel.repeats.size:
         x = panel.repeats.ravel()
-        dots: dict[str, Any] = {"marker": "o", "mfc": "white", "mec": INK, "ls": "none"}
+        dots: MarkStyle = {"marker": "o", "mfc": "white", "mec": INK, "ls": "none"}
         # Below the whisker, with a small vertical offset so that equal ones do not coincide.
         r = panel.repeats.shape[1]
         shift = THICK * (0.27 + 0.08 * (np.arange(r) % 3 - 1))
@@ -219,9 +214,7 @@ def _local(
         label_below(ax, first.x)
         label_beside(ax, first.y)
         headed(ax, first.name, first.notes, 60)
-        if legend:
-            legend_in(ax, entries)
-        return ax.figure.canvas.figure
+        return finished(ax, entries, own=False, legend=legend)
     figure = _side_by_side(found, said, size, legend=legend)
     if len(found) < len(importance):
         # Above all panels, because it concerns all of them.
@@ -266,12 +259,15 @@ def _histograms(ax: Axes, shift: PermutationHistograms, said: tuple[str, str]) -
     axis_of(ax, "y", shift.y, 4)
     ax.stairs(shift.before, shift.edges, fill=True, fc=BEFORE, ec=BEFORE_EDGE, lw=0.7, zorder=2)
     ax.stairs(shift.after, shift.edges, fill=False, ec=AVERAGE, lw=1.6, zorder=3)
-    first: dict[str, Any] = {"color": BEFORE_EDGE, "ls": (0, (3, 1.5)), "lw": 1.4}
-    then: dict[str, Any] = {"color": AVERAGE, "ls": "-", "lw": 1.4}
-    where: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
-    for mean, look, ground in zip(shift.means, (first, then), ("white", AVERAGE), strict=True):
+    first: LineStyle = {"color": BEFORE_EDGE, "ls": (0, (3, 1.5)), "lw": 1.4}
+    then: LineStyle = {"color": AVERAGE, "ls": "-", "lw": 1.4}
+    looks = ((first, "white", BEFORE_EDGE), (then, AVERAGE, AVERAGE))
+    top = ax.get_xaxis_transform()
+    for mean, (look, ground, edge) in zip(shift.means, looks, strict=True):
         ax.axvline(mean, zorder=3.5, **look)
-        ax.plot([mean], [1.0], "v", mfc=ground, mec=look["color"], ms=5, **where)
+        ax.plot(
+            [mean], [1.0], "v", mfc=ground, mec=edge, ms=5, transform=top, clip_on=False, zorder=4
+        )
     return {
         said[0]: Patch(fc=BEFORE, ec=BEFORE_EDGE, lw=0.7),
         said[1]: Patch(fc="none", ec=AVERAGE, lw=1.6),
@@ -357,10 +353,9 @@ def draw_diagnosis(
     if ax is not None:
         entries = _scatter(ax, shown)
         headed(ax, shown.title, shown.notes[:4], 60)
-        if legend:
-            legend_in(ax, entries)
+        figure = finished(ax, entries, own=False, legend=legend)
         _named(ax, shown)
-        return ax.figure.canvas.figure
+        return figure
     high = 0.9 + (0.0 if beside is None else LINE * len(beside.names))
     width = 6.8 if beside is None else 10.2
     figure = blank_figure(size or (width, max(5.2, high)))
@@ -400,9 +395,9 @@ def _scatter(ax: Axes, shown: ImportanceMap) -> Legend:
         if not mine.any():
             continue
         mark, ground = LOOKS.get(kind, UNKNOWN)
-        look: dict[str, Any] = {"marker": mark, "mfc": ground, "mec": INK, "mew": 0.8, "ls": "none"}
-        ax.plot(x[mine], y[mine], ms=6.5, zorder=3, **look)
-        entries[f"{kind} ({int(mine.sum())})"] = Line2D([], [], ms=6, **look)
+        look: MarkStyle = {"marker": mark, "mfc": ground, "mec": INK, "ls": "none"}
+        ax.plot(x[mine], y[mine], ms=6.5, mew=0.8, zorder=3, **look)
+        entries[f"{kind} ({int(mine.sum())})"] = Line2D([], [], ms=6, mew=0.8, **look)
     return entries
 
 
@@ -517,8 +512,8 @@ def _bars(ax: Axes, shown: RedundancyBars) -> Legend:
     """Draw two bars of R² per feature, one of them hatched; return the legend."""
     axis_of(ax, "x", shown.x, 5)
     y = lines_of(ax, shown.names, LEAST)
-    first: dict[str, Any] = {"fc": ERROR, "ec": AVERAGE, "lw": 0.7}
-    then: dict[str, Any] = {"fc": "white", "ec": AVERAGE, "lw": 0.7, "hatch": "//////"}
+    first: AreaStyle = {"fc": ERROR, "ec": AVERAGE, "lw": 0.7}
+    then: AreaStyle = {"fc": "white", "ec": AVERAGE, "lw": 0.7, "hatch": "//////"}
     ax.axvline(0, color=INK, lw=0.8, zorder=2.5)
     for values, shift, look in (
         (shown.others, -0.19, first),

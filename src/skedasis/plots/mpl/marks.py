@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from matplotlib import colormaps, font_manager, rcParams
@@ -26,6 +26,7 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator
 from skedasis._types import Floats, Ints
 from skedasis.data import times
 from skedasis.plots.figures.ice import ends, group_name
+from skedasis.plots.mpl.styles import AreaStyle, EdgeStyle, StrokeStyle, TextStyle
 from skedasis.plots.scales import Axis, join_notes, shorten, wrapped
 from skedasis.plots.spec import (
     Band,
@@ -63,11 +64,14 @@ from skedasis.plots.theme import (
     SPREAD_EDGE,
     STROKES,
     TOP,
+    Stroke,
 )
 
 # --- text ----------------------------------------------------------------------------------------
 
 Legend: TypeAlias = dict[str, Artist | tuple[Artist, ...]]
+Color: TypeAlias = str | Floats
+"""A colour: its name, or red, green, blue and opacity."""
 
 EASTERN = (
     "Noto Sans CJK SC",
@@ -196,10 +200,9 @@ def _band(ax: Axes, band: Band) -> Artist:
             for x, a, b in zip(band.x, band.lower, band.upper, strict=True)
             if np.isfinite(a) and np.isfinite(b)
         ]
-        look: dict[str, Any] = {"facecolor": fill, "edgecolor": edge, "linewidth": 0.6}
-        ax.add_collection(
-            PolyCollection(boxes, ls=style, zorder=z if error else 1.35, **look), autolim=False
-        )
+        z = z if error else 1.35
+        bodies = PolyCollection(boxes, fc=fill, ec=edge, lw=0.6, ls=style, zorder=z)
+        ax.add_collection(bodies, autolim=False)
     elif len(band.x) == 1:  # a single point has no area: draw a bar
         ax.vlines(band.x, band.lower, band.upper, color=fill, lw=7 if error else 16, zorder=z)
     else:
@@ -218,15 +221,14 @@ def _steps(ax: Axes, steps: Steps, *, fine: bool) -> Legend:
     ax.add_collection(means, autolim=False)
     thin = 0.7 if fine else 1.0
     ax.vlines(steps.middle, steps.lower, steps.upper, color=INK, lw=thin, zorder=2.5)
-    caps: dict[str, Any] = {"marker": "_", "color": INK, "mew": thin, "ls": "none", "zorder": 2.5}
     for side in (steps.lower, steps.upper):
-        ax.plot(steps.middle, side, ms=3 if fine else 7, **caps)
+        ax.plot(steps.middle, side, "_", color=INK, ms=3 if fine else 7, mew=thin, zorder=2.5)
     line = Line2D([], [], color=AVERAGE, lw=2.4)
     return {steps.label: line, steps.whiskers: Line2D([], [], color=INK, lw=1, marker="|", ms=5)}
 
 
 def _violins(ax: Axes, panel: Panel) -> Artist:
-    look: dict[str, Any] = {"facecolor": BODY, "edgecolor": BODY_EDGE, "linewidth": 0.6}
+    look: AreaStyle = {"fc": BODY, "ec": BODY_EDGE, "lw": 0.6}
     if panel.violins:
         bodies = [_outline(v) for v in panel.violins]
         ax.add_collection(PolyCollection(bodies, zorder=2, **look), autolim=False)
@@ -236,7 +238,7 @@ def _violins(ax: Axes, panel: Panel) -> Artist:
     return Patch(**look)
 
 
-def _outline(violin: Violin) -> Any:
+def _outline(violin: Violin) -> Floats:
     right = np.column_stack([violin.middle + violin.half_width, violin.y])
     left = np.column_stack([violin.middle - violin.half_width, violin.y])
     return np.concatenate([right, left[::-1]])
@@ -254,9 +256,9 @@ def _doubts(ax: Axes, hatches: Sequence[Hatch], size: float) -> Legend:
     entries: Legend = {}
     for h in hatches:
         pattern, grey = HATCHES[h.doubt]
-        look: dict[str, Any] = {"facecolor": "none", "edgecolor": grey, "linewidth": 0}
-        ax.axvspan(h.left, h.right, hatch=pattern, zorder=1.3, **look)
-        entries[DOUBTS[h.doubt]] = Patch(hatch=pattern, **look)
+        look: AreaStyle = {"fc": "none", "ec": grey, "lw": 0, "hatch": pattern}
+        ax.axvspan(h.left, h.right, zorder=1.3, **look)
+        entries[DOUBTS[h.doubt]] = Patch(**look)
         if h.text:
             turn = 90 if h.upright else 0
             at = ax.text((h.left + h.right) / 2, 0.5, "", transform=ax.get_xaxis_transform())
@@ -329,14 +331,19 @@ def clear_frame(ax: Axes) -> None:
         spine.set(visible=side in ("left", "bottom"), color=FAINT, linewidth=0.7)
 
 
-def write(text: Text, words: str, size: float, color: str, **look: Any) -> None:
+def write(text: Text, words: str, size: float, color: str, **look: Unpack[TextStyle]) -> None:
     """Set text, size and colour, without mathtext: names may contain dollar signs and underscores."""
     text.set(text=words, fontsize=size, color=color, **look)
     disable_mathtext(text)
 
 
 def _annotate(
-    ax: Axes, words: str, x: float, y: float, shift: tuple[int, int], **look: Any
+    ax: Axes,
+    words: str,
+    x: float,
+    y: float,
+    shift: tuple[int, int],
+    **look: Unpack[TextStyle],
 ) -> None:
     where = ax.get_xaxis_transform()
     at = ax.annotate("", (x, y), xytext=shift, xycoords=where, textcoords="offset points")
@@ -410,16 +417,15 @@ def bundle(ax: Axes, strands: IceCurves) -> Legend:
     alpha = float(np.clip(30 / max(len(strands.y), 1), 0.15, 0.5))
     if strands.tint is None:
         everyone = np.arange(len(strands.y))
-        _draw(ax, strands, everyone, color=PLAIN, alpha=alpha, lw=0.6)
+        _draw(ax, strands, everyone, PLAIN, {"alpha": alpha, "lw": 0.6})
         entries: Legend = {strands.label: Line2D([], [], color=PLAIN, lw=0.6)}
         return entries | _own(ax, strands, [INK] * len(strands.y))
     entries = {}
-    for name, rows, look in _parts(strands.tint):
-        strong = float(np.clip(60 / max(len(strands.y), 1), 0.35, 0.9))
-        _draw(ax, strands, rows, alpha=strong, **look)
-        if name:
-            key: dict[str, Any] = {**look, "lw": 1.6}
-            entries[name] = Line2D([], [], **key)
+    strong = float(np.clip(60 / max(len(strands.y), 1), 0.35, 0.9))
+    for part in _parts(strands.tint):
+        _draw(ax, strands, part.rows, part.color, {**part.look, "alpha": strong})
+        if isinstance(part.color, str):
+            entries[part.name] = Line2D([], [], color=part.color, lw=1.6, ls=part.look.get("ls"))
     if not strands.tint.groups:
         entries[f"{strands.label}, coloured by {shorten(strands.tint.name, 16)}"] = Line2D(
             [], [], color=PLAIN, lw=0.9
@@ -427,30 +433,40 @@ def bundle(ax: Axes, strands: IceCurves) -> Legend:
     return entries | _own(ax, strands, hues(strands.tint))
 
 
-def _parts(tint: ColorEncoding) -> list[tuple[str, Ints, dict[str, Any]]]:
-    """Return label, indices and style of each set of curves with the same style."""
+class _CurveSet(NamedTuple):
+    """Curves of the same style: label, indices, their common colour or the colour of each, and the style."""
+
+    name: str
+    rows: Ints
+    color: str | list[Color]
+    look: StrokeStyle
+
+
+def _parts(tint: ColorEncoding) -> list[_CurveSet]:
+    """Return the sets of curves with the same style."""
     missing = np.flatnonzero(np.isnan(tint.value))
-    parts: list[tuple[str, Ints, dict[str, Any]]] = []
+    parts: list[_CurveSet] = []
     if len(missing):
-        parts.append((group_name(tint, -1), missing, {**look_of(-1), "lw": 0.7}))
+        color, stroke = look_of(-1)
+        parts.append(_CurveSet(group_name(tint, -1), missing, color, {"lw": 0.7, "ls": stroke}))
     if not tint.groups:
         there = np.flatnonzero(~np.isnan(tint.value))
-        parts.append(("", there, {"color": [hues(tint)[i] for i in there], "lw": 0.8}))
+        colours = hues(tint)
+        parts.append(_CurveSet("", there, [colours[i] for i in there], {"lw": 0.8}))
         return parts
     for place in range(len(tint.groups)):
         rows = np.flatnonzero(tint.value == place)
-        parts.append((group_name(tint, place), rows, {**look_of(place), "lw": 0.9}))
+        color, stroke = look_of(place)
+        parts.append(_CurveSet(group_name(tint, place), rows, color, {"lw": 0.9, "ls": stroke}))
     return parts
 
 
-def look_of(place: int) -> dict[str, Any]:
+def look_of(place: int) -> tuple[str, Stroke]:
     """Return colour and line style of a group; for -1 those of rows with a missing value."""
-    if place < 0:
-        return {"color": UNKNOWN, "ls": "-"}
-    return {"color": HUES[place], "ls": STROKES[place]}
+    return (UNKNOWN, "-") if place < 0 else (HUES[place], STROKES[place])
 
 
-def hues(tint: ColorEncoding) -> list[Any]:
+def hues(tint: ColorEncoding) -> list[Color]:
     """Return the colour of each curve."""
     if tint.groups:
         return [UNKNOWN if np.isnan(v) else HUES[int(v)] for v in tint.value]
@@ -463,24 +479,27 @@ def color_scale(tint: ColorEncoding) -> ScalarMappable:
     return ScalarMappable(Normalize(*ends(tint), clip=True), colormaps[MAP])
 
 
-def _draw(ax: Axes, strands: IceCurves, rows: Ints, **look: Any) -> None:
+def _draw(
+    ax: Axes, strands: IceCurves, rows: Ints, color: str | list[Color], look: StrokeStyle
+) -> None:
     """Draw the curves of some rows; for nominal levels a dash per row and level."""
     if len(rows) == 0:
         return
     y = strands.y[rows]
-    style: dict[str, Any] = {**look, "zorder": 1.6, "ls": look.get("ls", "-")}
+    style: StrokeStyle = {"ls": "-", **look}
     if strands.shift is not None:
         ends = _dashes(strands.x, y, strands.shift[rows])
-        if isinstance(style["color"], list):
-            style["color"] = np.repeat(np.asarray(style["color"]), len(strands.x), axis=0)
+        each = color if isinstance(color, str) else [c for c in color for _ in strands.x]
         style |= {"ls": "-", "lw": 1.1}
-        ax.add_collection(LineCollection(list(ends), **style), autolim=False)
+        marks = LineCollection(list(ends), zorder=1.6, color=each, **style)
+        ax.add_collection(marks, autolim=False)
         return
     x = strands.x
     if len(x) == 1:  # a single point has no line: draw a dash
         x, y = x + np.array([-0.01, 0.01]), np.repeat(y, 2, axis=1)
     paths = np.stack([np.broadcast_to(x, y.shape), y], axis=-1)
-    ax.add_collection(LineCollection(list(paths), **style), autolim=False)
+    curves = LineCollection(list(paths), zorder=1.6, color=color, **style)
+    ax.add_collection(curves, autolim=False)
 
 
 def _dashes(x: Floats, y: Floats, shift: Floats) -> Floats:
@@ -493,7 +512,7 @@ def _dashes(x: Floats, y: Floats, shift: Floats) -> Floats:
     return ends.reshape(-1, 2, 2)
 
 
-def _own(ax: Axes, strands: IceCurves, colours: list[Any]) -> Legend:
+def _own(ax: Axes, strands: IceCurves, colours: Sequence[Color]) -> Legend:
     if len(strands.own_x) == 0:
         return {}
     plain = strands.tint is None
@@ -523,7 +542,7 @@ def strips(ax: Axes, found: Sequence[Strip]) -> Legend:
     entries: Legend = {}
     for strip in found:
         pattern, ground = RISES[strip.rising]
-        look: dict[str, Any] = {"fc": ground, "ec": INK, "lw": 0.7, "hatch": pattern}
+        look: AreaStyle = {"fc": ground, "ec": INK, "lw": 0.7, "hatch": pattern}
         ax.axvspan(strip.left, strip.right, BOTTOM, TOP, zorder=3.5, **look)
         entries[strip.label] = Patch(**look)
         if strip.text:
@@ -540,8 +559,8 @@ def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
     """Draw histograms with the colour, line style and hatch of their group, and return the legend."""
     entries: Legend = {}
     for group in groups:
-        look = look_of(group.place)
-        outline: dict[str, Any] = {"ec": look["color"], "ls": look["ls"], "lw": 1.4}
+        color, stroke = look_of(group.place)
+        outline: EdgeStyle = {"ec": color, "ls": stroke, "lw": 1.4}
         if group.place >= 0:
             outline["hatch"] = PATTERNS[group.place]
         base = 0.0 if group.base is None else group.base
@@ -550,8 +569,8 @@ def outlines(ax: Axes, groups: Sequence[Outline]) -> Legend:
         ax.stairs(
             base + group.height, group.edges, baseline=base, fill=False, zorder=2.5, **outline
         )
-        _area(ax, group, look["color"])
-        entries[group.label] = Patch(fc=to_rgba(look["color"], LIGHT), **outline)
+        _area(ax, group, color)
+        entries[group.label] = Patch(fc=to_rgba(color, LIGHT), **outline)
     return entries
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ from skedasis.plots.figures.compare import (
 )
 from skedasis.plots.figures.effect import share_vertical_axis
 from skedasis.plots.figures.importance import EACH_REPEAT, MEAN_OF_REPEATS
+from skedasis.plots.keywords import By
 from skedasis.plots.mpl.effect import blank_figure, depth, legend_below, legend_in
 from skedasis.plots.mpl.importance import bare, draw_bars, line_height
 from skedasis.plots.mpl.marks import Legend, clear_frame, draw_panel, head, headed, label_below
@@ -107,7 +108,7 @@ def _draw_models(ax: Axes, shown: ModelsSpec, panel: Panel, *, small: bool = Fal
 
 def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
     if legend and own:
-        legend_below(ax.figure, entries)
+        legend_below(ax.figure.canvas.figure, entries)
     elif legend:
         legend_in(ax, entries)
 
@@ -116,7 +117,7 @@ def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
 def draw_all_models(
     found: MultiModelEffects,
     *,
-    by: Literal["importance", "heterogeneity_score"] = "importance",
+    by: By = "importance",
     top: int | None = None,
     columns: int | None = None,
     confidence_level: float = 0.95,

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
+from matplotlib.typing import ColorType
 
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
-from skedasis.plots.figures.surface import Empty, HeatmapSpec, SurfacePlotOptions, bars_of, heat
-from skedasis.plots.mpl.effect import blank_figure, legend_below, legend_in
+from skedasis.plots.figures.surface import HeatmapSpec, SurfacePlotOptions, bars_of, heat
+from skedasis.plots.keywords import Empty
+from skedasis.plots.mpl.effect import blank_figure, finished
 from skedasis.plots.mpl.marks import (
     Legend,
     axis_of,
@@ -29,6 +30,7 @@ from skedasis.plots.mpl.marks import (
     label_beside,
     write,
 )
+from skedasis.plots.mpl.styles import AreaStyle, LineStyle, MarkStyle
 from skedasis.plots.theme import FAINT, INK, SMALL
 from skedasis.results.surface import Surface
 
@@ -141,15 +143,10 @@ def draw_surface(
     names = max((len(label) for label in shown.y.axis.labels), default=4)
     width = 80 if not own else round(100 * (size or (6.8, 0))[0] / 6.8) - names
     headed(ax, shown.title, shown.notes, width, low)
-    if legend and entries:
-        if own:
-            legend_below(ax.figure, entries)
-        else:
-            legend_in(ax, entries)
-    return ax.figure.canvas.figure
+    return finished(ax, entries, own=own, legend=legend)
 
 
-def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
+def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, QuadMesh]:
     """Draw patches, contours, dots and tiles."""
     axis_of(ax, "x", shown.x.axis, 7)
     axis_of(ax, "y", shown.y.axis, 7)
@@ -173,10 +170,10 @@ def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
     entries |= _hatched(ax, shown.unclear, "...", "interval contains zero", "none")
     entries |= _contours(ax, shown) | _crossings(ax, shown)
     if len(shown.dots):
-        look: dict[str, Any] = {"mfc": INK, "mec": "white", "mew": 0.4, "ls": "none"}
+        look: MarkStyle = {"marker": "o", "mfc": INK, "mec": "white", "ls": "none"}
         small = 2.6 if len(shown.dots) > 300 else 3.4
-        ax.plot(*shown.dots.T, "o", ms=small, alpha=0.75, zorder=2.2, **look)
-        entries[shown.dots_label] = Line2D([], [], marker="o", ms=4, **look)
+        ax.plot(*shown.dots.T, ms=small, mew=0.4, alpha=0.75, zorder=2.2, **look)
+        entries[shown.dots_label] = Line2D([], [], ms=4, mew=0.4, **look)
     for tile in shown.tiles:
         i = int(np.searchsorted(shown.y.edges, tile.y)) - 1
         j = int(np.searchsorted(shown.x.edges, tile.x)) - 1
@@ -189,17 +186,17 @@ def _map(ax: Axes, shown: HeatmapSpec) -> tuple[Legend, Any]:
     return entries, mesh
 
 
-def _luminance(colour: Any) -> float:
+def _luminance(colour: ColorType) -> float:
     return float(np.dot(np.asarray(colour)[:3], (0.299, 0.587, 0.114)))
 
 
 def _between(ax: Axes, shown: HeatmapSpec) -> None:
     """Draw white lines between the bands of levels or single values."""
-    look: dict[str, Any] = {"color": "white", "lw": 1.8, "zorder": 1.5}
+    look: LineStyle = {"color": "white", "lw": 1.8}
     if shown.y.discrete:
-        ax.hlines(shown.y.edges[1:-1], *shown.x.edges[[0, -1]], **look)
+        ax.hlines(shown.y.edges[1:-1], *shown.x.edges[[0, -1]], zorder=1.5, **look)
     if shown.x.discrete:
-        ax.vlines(shown.x.edges[1:-1], *shown.y.edges[[0, -1]], **look)
+        ax.vlines(shown.x.edges[1:-1], *shown.y.edges[[0, -1]], zorder=1.5, **look)
 
 
 def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Legend:
@@ -207,9 +204,9 @@ def _hatched(ax: Axes, places: Floats, hatch: str, said: str, ground: str) -> Le
     if len(places) == 0:
         return {}
     corners = [[(a, c), (b, c), (b, d), (a, d)] for a, b, c, d in places]
-    look: dict[str, Any] = {"facecolor": ground, "edgecolor": "#8a8a8a", "linewidth": 0.0}
-    ax.add_collection(PolyCollection(corners, hatch=hatch, zorder=1.3, **look), autolim=False)
-    return {said: Patch(hatch=hatch, **look)}
+    look: AreaStyle = {"fc": ground, "ec": "#8a8a8a", "lw": 0.0, "hatch": hatch}
+    ax.add_collection(PolyCollection(corners, zorder=1.3, **look), autolim=False)
+    return {said: Patch(**look)}
 
 
 def _contours(ax: Axes, shown: HeatmapSpec) -> Legend:
@@ -271,14 +268,14 @@ def _margins(ax: Axes, shown: HeatmapSpec) -> None:
     """Draw marginal histograms above the map and on its right."""
     if shown.margins is None:
         return
-    look: dict[str, Any] = {"color": "#9a9a9a", "ec": "white", "lw": 0.4, "align": "edge"}
+    look: AreaStyle = {"fc": "#9a9a9a", "ec": "white", "lw": 0.4}
     above = ax.inset_axes((0.0, 1.015, 1.0, MARGIN))
     edges = bars_of(shown.x)
-    above.bar(edges[:-1], shown.margins[0], np.diff(edges), **look)
+    above.bar(edges[:-1], shown.margins[0], np.diff(edges), align="edge", **look)
     above.set_xlim(ax.get_xlim())
     right = ax.inset_axes((1.015, 0.0, MARGIN * 0.8, 1.0))
     edges = bars_of(shown.y)
-    right.barh(edges[:-1], shown.margins[1], np.diff(edges), **look)
+    right.barh(edges[:-1], shown.margins[1], np.diff(edges), align="edge", **look)
     right.set_ylim(ax.get_ylim())
     for part in (above, right):
         part.set(xticks=[], yticks=[], facecolor="none")

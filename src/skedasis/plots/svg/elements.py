@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from markupsafe import Markup, escape
@@ -45,7 +45,7 @@ def plain(value: object) -> Markup:
     return value if isinstance(value, Markup) else escape(_UNPRINTABLE.sub("", str(value)))
 
 
-def tag(name: str, *children: object, **attributes: Any) -> Markup:
+def tag(name: str, *children: object, **attributes: object) -> Markup:
     """Return an element with its children.
 
     Parameters
@@ -69,7 +69,7 @@ def tag(name: str, *children: object, **attributes: Any) -> Markup:
     return Markup(f"<{name}{written}>{inner}</{name}>")  # noqa: S704 - all parts are escaped
 
 
-def _attribute(name: str, value: Any) -> str:
+def _attribute(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
     name = name.rstrip("_").replace("_", "-")
