@@ -154,7 +154,7 @@ def test_changed(way: str, drawn: Any) -> None:
             near(found, case.scores(output, **{f"x{j}": new}) - case.scores(output))
 
 
-@COMPILED
+@WAYS
 @law(drawn=ensembles())
 def test_between(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn

@@ -23,7 +23,7 @@ from skedasis.trees.ensemble import (
     method_response,
 )
 from skedasis.trees.readers import is_candidate, load
-from skedasis.trees.xgboost import _vectors
+from skedasis.trees.xgboost import _tree, _vectors
 from tests.helpers import refused, table
 from tests.reference.tree_evaluation import as_codes, raw_scores
 
@@ -169,8 +169,11 @@ def test_categories_of_xgboost_are_seen_in_its_nodes() -> None:
 
 
 def test_leaves_of_an_older_xgboost_are_refused() -> None:
+    fields = "left_children", "right_children", "split_indices", "split_type", "default_left"
+    saved: dict[str, Any] = {name: [0] for name in (*fields, "split_conditions")}
+    saved["tree_param"] = {"size_leaf_vector": "2"}
     with pytest.raises(TreesUnreadable, match="several values in another form"):
-        _vectors([{"left_children": [-1], "right_children": [0]}])
+        _vectors([_tree(saved)])
 
 
 def test_none_as_a_category_is_refused() -> None:

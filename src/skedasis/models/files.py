@@ -304,7 +304,7 @@ def is_booster(model: Any) -> bool:
 
 
 def parse_xgboost_json(
-    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], object] | None = None
 ) -> Any:
     r"""Return the parsed JSON of a saved XGBoost model, whose decimals give every number of the model exactly.
 

@@ -12,14 +12,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import bitset_kernels
+from skedasis.trees.arrays import Codes, Words
 from skedasis.trees.compilation import compiled
-from skedasis.trees.layout import Codes, ColumnTests, TreeLayout
-
-Words = NDArray[np.uint64]
+from skedasis.trees.layout import ColumnTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -27,7 +25,7 @@ _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 # --- evaluation in NumPy only ---------------------------------------------------------------------
 
 
-def pack_bits(passes: NDArray[np.bool_]) -> Words:
+def pack_bits(passes: Bools) -> Words:
     """Return rows of booleans as rows of bits, 64 to a word."""
     tests, n = passes.shape
     words = -(-n // 64)
@@ -118,6 +116,10 @@ class CountingEvaluator:
     def changed(self, k: int, codes: Codes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
         return self.replaced({k: codes}).own() - self.own()
+
+    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+        """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
+        return self.replaced({k: high}).own() - self.replaced({k: low}).own()
 
     def curves(self, k: int, codes: Codes) -> Floats:
         """Return the sums with the column with index k set to each of these codes, (m, n)."""

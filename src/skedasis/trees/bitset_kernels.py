@@ -10,13 +10,11 @@ indices int32 or int64. A test is inverted by an exclusive or with `flip`, which
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from skedasis._types import Bools, Floats, Ints
+from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs, Words
 from skedasis.trees.compilation import count_bits, lowest_bit
-
-Array = Any
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -42,7 +40,9 @@ HELPERS = (
 # --- sets of rows ---------------------------------------------------------------------------------
 
 
-def mark_numbers(codes: Array, start: Array, missing_left: Array, missing: int, out: Array) -> None:
+def mark_numbers(
+    codes: Codes, start: Indices, missing_left: Bools, missing: int, out: Words
+) -> None:
     """Fill in the sets of rows that pass the tests of a numeric column.
 
     Parameters
@@ -74,7 +74,7 @@ def mark_numbers(codes: Array, start: Array, missing_left: Array, missing: int, 
                 out[r, w] |= absent[w]
 
 
-def mark_categories(codes: Array, passes: Array, out: Array) -> None:
+def mark_categories(codes: Codes, passes: Bools, out: Words) -> None:
     """Fill in the sets of rows that pass tests, from a table of tests and codes.
 
     Parameters
@@ -91,7 +91,7 @@ def mark_categories(codes: Array, passes: Array, out: Array) -> None:
                 out[r, w] |= bit
 
 
-def everyone(n: int, out: Array) -> None:
+def everyone(n: int, out: Words) -> None:
     """Fill in the set of all n rows, (words,)."""
     for w in range(len(out)):
         out[w] = ZERO
@@ -100,7 +100,7 @@ def everyone(n: int, out: Array) -> None:
 
 
 def reach(
-    parent: Array, is_left: Array, test: Array, passing: Array, everybody: Array, out: Array
+    parent: Indices, is_left: Indices, test: Indices, passing: Words, everybody: Words, out: Words
 ) -> None:
     """Fill in the set of rows that reach each node, (nodes, words)."""
     nodes, words = out.shape
@@ -116,14 +116,14 @@ def reach(
             out[q, w] = out[above, w] & (passing[t, w] ^ flip)
 
 
-def own(test: Array, value: Array, reached: Array, out: Array) -> None:
+def own(test: Indices, value: Floats, reached: Words, out: Floats) -> None:
     """Add the values of the leaves that rows reach, (n,)."""
     for q in range(len(reached)):
         if test[q] < 0:
             add(reached[q], value[q], out)
 
 
-def narrow(from_: Array, passed: Array, flip: Any, to: Array) -> Any:
+def narrow(from_: Words, passed: Words, flip: np.uint64, to: Words) -> np.uint64:
     """Fill in the rows of a set that pass a test (or fail it), and return a word that is zero if there are none."""
     union = ZERO
     for w in range(len(to)):
@@ -133,7 +133,7 @@ def narrow(from_: Array, passed: Array, flip: Any, to: Array) -> Any:
     return union
 
 
-def copied(from_: Array, to: Array) -> Any:
+def copied(from_: Words, to: Words) -> np.uint64:
     """Copy a set, and return a word that is zero if it is empty."""
     union = ZERO
     for w in range(len(to)):
@@ -142,7 +142,7 @@ def copied(from_: Array, to: Array) -> Any:
     return union
 
 
-def left_open(stack: Array, d: int, passed: Array, flip: Any, own: Any) -> Any:
+def left_open(stack: Words, d: int, passed: Words, flip: np.uint64, own: bool) -> np.uint64:
     """Fill in the rows that reach a node at depth d if tests of the column are ignored (`own`: this is one).
 
     Returns a word that is zero if there are none.
@@ -152,14 +152,14 @@ def left_open(stack: Array, d: int, passed: Array, flip: Any, own: Any) -> Any:
     return narrow(stack[d - 1], passed, flip, stack[d])
 
 
-def beyond(nodes: Array, k: int, q: int) -> int:
+def beyond(nodes: Indices, k: int, q: int) -> int:
     """Return the index of the first of a column's nodes, from the k-th on, that does not precede node q."""
     while k < len(nodes) and nodes[k] < q:
         k += 1
     return k
 
 
-def differ(one: Array, other: Array) -> Any:
+def differ(one: Words, other: Words) -> np.uint64:
     """Return a word that is zero if two sets are equal."""
     difference = ZERO
     for w in range(len(one)):
@@ -167,7 +167,7 @@ def differ(one: Array, other: Array) -> Any:
     return difference
 
 
-def move(before: Array, after: Array, value: float, out: Array) -> None:
+def move(before: Words, after: Words, value: float, out: Floats) -> None:
     """Subtract a leaf's value from rows that no longer reach it, and add it to rows that now do."""
     for w in range(len(before)):
         if before[w] != after[w]:
@@ -175,7 +175,7 @@ def move(before: Array, after: Array, value: float, out: Array) -> None:
 
 
 def rise(
-    low: Array, high: Array, before: Array, after: Array, flip: Any, value: float, out: Array
+    low: Words, high: Words, before: Words, after: Words, flip: np.uint64, value: float, out: Floats
 ) -> None:
     """Do the same as `move` for the rows of two sets that pass a test (or fail it), without storing these rows."""
     for w in range(len(low)):
@@ -186,8 +186,14 @@ def rise(
 
 
 def narrow_both(
-    low: Array, high: Array, before: Array, after: Array, flip: Any, to_low: Array, to_high: Array
-) -> Any:
+    low: Words,
+    high: Words,
+    before: Words,
+    after: Words,
+    flip: np.uint64,
+    to_low: Words,
+    to_high: Words,
+) -> np.uint64:
     """Fill in the rows of two sets that pass a test (or fail it), and return a word that is zero if they are equal."""
     difference = ZERO
     for w in range(len(to_low)):
@@ -199,7 +205,7 @@ def narrow_both(
     return difference
 
 
-def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
+def exchange(before: np.uint64, after: np.uint64, value: float, w: int, out: Floats) -> None:
     """Subtract a value from rows that are no longer in the w-th word, and add it to rows that now are."""
     lose, gain = before & ~after, after & ~before
     if count_bits(lose | gain) > MANY:
@@ -216,7 +222,7 @@ def exchange(before: Any, after: Any, value: float, w: int, out: Array) -> None:
         lose &= lose - ONE
 
 
-def add(rows: Array, value: float, out: Array) -> None:
+def add(rows: Words, value: float, out: Floats) -> None:
     """Add a value to the rows of a set."""
     for w in range(len(rows)):
         if rows[w] != ZERO:
@@ -227,13 +233,13 @@ def add(rows: Array, value: float, out: Array) -> None:
 
 
 def changed(
-    nodes: Array,
-    shape: tuple[Array, Array, Array, Array, Array],
-    value: Array,
+    nodes: Indices,
+    shape: NodeArrays,
+    value: Floats,
     column: tuple[int, int],
-    sets: tuple[Array, Array, Array],
-    instead: Array,
-    out: Array,
+    sets: tuple[Words, Words, Words],
+    instead: Words,
+    out: Floats,
 ) -> None:
     """Add the change of the sum of the trees when a column is replaced, (n,).
 
@@ -257,7 +263,7 @@ def changed(
     first, last = column
     k = 0
     while k < len(nodes):
-        top = nodes[k]
+        top: int = nodes[k]
         base, q, end = depth[top], top + 1, top + size[top]
         copied(reached[top], stack[0])
         while q < end:
@@ -278,13 +284,13 @@ def changed(
 
 
 def between(
-    nodes: Array,
-    shape: tuple[Array, Array, Array, Array, Array],
-    value: Array,
+    nodes: Indices,
+    shape: NodeArrays,
+    value: Floats,
     column: tuple[int, int],
-    sets: tuple[Array, Array, Array],
-    ends: tuple[Array, Array],
-    out: Array,
+    sets: tuple[Words, Words, Words],
+    ends: tuple[Words, Words],
+    out: Floats,
 ) -> None:
     """Add the difference of the sum of the trees between two replacements of a column, (n,).
 
@@ -297,7 +303,7 @@ def between(
     half = len(stack) // 2
     k = 0
     while k < len(nodes):
-        top = nodes[k]
+        top: int = nodes[k]
         base, q, end = depth[top], top + 1, top + size[top]
         copied(reached[top], stack[0])
         copied(reached[top], stack[half])
@@ -320,13 +326,13 @@ def between(
 
 
 def curves(
-    nodes: Array,
-    shape: tuple[Array, Array, Array, Array, Array],
-    value: Array,
+    nodes: Indices,
+    shape: NodeArrays,
+    value: Floats,
     column: tuple[int, int],
-    sets: tuple[Array, Array, Array],
-    runs: tuple[Array, Array, Array],
-    out: Array,
+    sets: tuple[Words, Words, Words],
+    runs: Runs,
+    out: Floats,
 ) -> None:
     """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.
 
@@ -345,11 +351,11 @@ def curves(
     listed, begin, finish = runs
     k = 0
     while k < len(nodes):
-        top = nodes[k]
+        top: int = nodes[k]
         base, q, end = depth[top], top + 1, top + size[top]
         copied(reached[top], stack[0])
         while q < end:
-            d, t = depth[q] - base, test[parent[q]]
+            d, t = depth[q] - base, int(test[parent[q]])
             flip = ZERO if is_left[q] else ALL
             if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
                 q += size[q]
@@ -363,7 +369,7 @@ def curves(
         k = beyond(nodes, k, end)
 
 
-def add_up(start: Array, out: Array) -> None:
+def add_up(start: Floats, out: Floats) -> None:
     """Turn steps between adjacent points into curves, in place; (points + 1, n), whose last row is not used."""
     points, n = out.shape[0] - 1, out.shape[1]
     for i in range(n):
@@ -374,11 +380,11 @@ def add_up(start: Array, out: Array) -> None:
 
 
 def counts(
-    nodes: Array,
-    shape: tuple[Array, Array, Array, Array, Array],
+    nodes: Indices,
+    shape: NodeArrays,
     column: tuple[int, int],
-    sets: tuple[Array, Array, Array],
-    out: Array,
+    sets: tuple[Words, Words, Words],
+    out: Ints,
 ) -> None:
     """Count the rows that would reach each leaf if they passed all tests of the column, (nodes,).
 
@@ -390,11 +396,11 @@ def counts(
     first, last = column
     k = 0
     while k < len(nodes):
-        top = nodes[k]
+        top: int = nodes[k]
         base, q, end = depth[top], top + 1, top + size[top]
         copied(reached[top], stack[0])
         while q < end:
-            d, t = depth[q] - base, test[parent[q]]
+            d, t = depth[q] - base, int(test[parent[q]])
             flip = ZERO if is_left[q] else ALL
             if left_open(stack, d, passing[t], flip, first <= t < last) == ZERO:
                 q += size[q]
@@ -405,7 +411,7 @@ def counts(
         k = beyond(nodes, k, end)
 
 
-def counted(rows: Array) -> int:
+def counted(rows: Words) -> int:
     """Return the number of rows in a set."""
     total = 0
     for w in range(len(rows)):
@@ -413,7 +419,7 @@ def counted(rows: Array) -> int:
     return total
 
 
-def sizes(test: Array, reached: Array, out: Array) -> None:
+def sizes(test: Indices, reached: Words, out: Ints) -> None:
     """Count the rows that reach each leaf, (nodes,)."""
     for q in range(len(reached)):
         if test[q] < 0:

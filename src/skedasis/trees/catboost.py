@@ -6,11 +6,11 @@ import json
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypeAlias, TypedDict, final
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, Ints
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _PROBABILITIES: dict[str, Link] = {
@@ -29,7 +29,57 @@ _EXPONENTS = {"Poisson", "Tweedie"}
 _OTHER = {"RMSEWithUncertainty"}
 """Losses with several predictions."""
 
-Part = dict[str, Any]
+
+class _Split(TypedDict):
+    float_feature_index: int
+    border: float
+
+
+class _ObliviousTree(TypedDict):
+    splits: list[_Split]
+    leaf_values: list[float]
+
+
+@final
+class _Leaf(TypedDict):
+    value: float | list[float]
+
+
+@final
+class _Inner(TypedDict):
+    split: _Split
+    left: _Node
+    right: _Node
+
+
+_Node: TypeAlias = "_Leaf | _Inner"
+
+
+class _FloatFeature(TypedDict):
+    feature_index: int
+    flat_feature_index: int
+    nan_value_treatment: str
+
+
+class _Features(TypedDict):
+    float_features: list[_FloatFeature]
+    categorical_features: NotRequired[list[object]]
+    text_features: NotRequired[list[object]]
+    embedding_features: NotRequired[list[object]]
+
+
+class _Saved(TypedDict):
+    """What is read of a model in CatBoost's JSON format."""
+
+    features_info: _Features
+    scale_and_bias: tuple[float, float | list[float]]
+    model_info: NotRequired[dict[str, dict[str, dict[str, str]]]]
+    oblivious_trees: NotRequired[list[_ObliviousTree]]
+    trees: NotRequired[list[_Node]]
+
+
+_Arrays: TypeAlias = tuple[Ints, Floats, Ints, Ints, Floats]
+"""Of a tree's nodes: the index and the border of the tested feature, the left and the right child, and the values."""
 
 
 def load(model: Any) -> Ensemble:
@@ -42,9 +92,10 @@ def load(model: Any) -> Ensemble:
     """
     saved = _saved(model)
     features = saved["features_info"]
-    if any(
-        features.get(kind)
-        for kind in ("categorical_features", "text_features", "embedding_features")
+    if (
+        features.get("categorical_features")
+        or features.get("text_features")
+        or features.get("embedding_features")
     ):
         raise TreesUnreadable("CatBoost transforms features that are not numeric")
     scale, bias = saved["scale_and_bias"]
@@ -65,7 +116,7 @@ def load(model: Any) -> Ensemble:
     return assemble(nodes, reading)
 
 
-def _saved(model: Any) -> Part:
+def _saved(model: Any) -> _Saved:
     """Return the model in CatBoost's JSON format."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
@@ -73,7 +124,7 @@ def _saved(model: Any) -> Part:
         return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _link(model: Any, saved: Part) -> Link:
+def _link(model: Any, saved: _Saved) -> Link:
     """Return the link of `predict`, or of a classifier's `predict_proba`."""
     given = saved.get("model_info", {}).get("params", {})
     loss = given.get("loss_function", {}).get("type", "")
@@ -88,7 +139,7 @@ def _link(model: Any, saved: Part) -> Link:
     )
 
 
-def _nodes(saved: Part, outputs: int, column: dict[int, int], left: dict[int, bool]) -> Nodes:
+def _nodes(saved: _Saved, outputs: int, column: dict[int, int], left: dict[int, bool]) -> Nodes:
     """Return the nodes of all trees."""
     if "oblivious_trees" in saved:
         parts = [_symmetric(tree, outputs) for tree in saved["oblivious_trees"]]
@@ -108,12 +159,12 @@ def _nodes(saved: Part, outputs: int, column: dict[int, int], left: dict[int, bo
     )
 
 
-def _test(split: Part) -> tuple[int, float]:
+def _test(split: _Split) -> tuple[int, float]:
     """Return the feature and the border of a test: values above the border go right."""
     return split["float_feature_index"], split["border"]
 
 
-def _symmetric(tree: Part, outputs: int) -> tuple[Any, ...]:
+def _symmetric(tree: _ObliviousTree, outputs: int) -> _Arrays:
     """Return the arrays of an oblivious tree, in which all nodes of a level have the same test.
 
     The result of test k is bit k of a leaf's index: with the last test in the root, leaves are ordered from left to
@@ -133,9 +184,9 @@ def _symmetric(tree: Part, outputs: int) -> tuple[Any, ...]:
     return index, border, left, np.where(left < 0, -1, left + 1), values
 
 
-def _non_symmetric(tree: Part, outputs: int) -> tuple[Any, ...]:
+def _non_symmetric(tree: _Node, outputs: int) -> _Arrays:
     """Return the arrays of a tree of any shape, level by level."""
-    queue: list[Part] = [tree]
+    queue: list[_Node] = [tree]
     indices: list[int] = []
     borders: list[float] = []
     lefts: list[int] = []

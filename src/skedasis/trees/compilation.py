@@ -5,26 +5,39 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+import numpy as np
 
 from skedasis.errors import TreeWarning, warn_caller
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 # --- bits of a word -------------------------------------------------------------------------------
 
 
-def count_bits(word: Any) -> int:
+def count_bits(word: np.uint64) -> int:
     """Return the number of set bits of a word. In compiled kernels this is a single instruction."""
     return int(word).bit_count()
 
 
-def lowest_bit(word: Any) -> int:
+def lowest_bit(word: np.uint64) -> int:
     """Return the index of the lowest set bit of a word. In compiled kernels this is a single instruction."""
     number = int(word)
     return (number & -number).bit_length() - 1
+
+
+class _Builder(Protocol):
+    """What the instructions below call on llvmlite's `IRBuilder`."""
+
+    def ctpop(self, value: object, /) -> object: ...
+
+    def cttz(self, value: object, zero_is_undefined: object, /) -> object: ...
 
 
 @cache
@@ -35,29 +48,33 @@ def single_instructions() -> None:
     from numba.extending import intrinsic, overload
 
     @intrinsic
-    def population(typing: Any, word: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def population(typing: object, word: object) -> object:
+        def build(
+            context: object, builder: _Builder, signature: object, args: Sequence[object]
+        ) -> object:
             return builder.ctpop(args[0])
 
         return types.uint64(types.uint64), build
 
     @intrinsic
-    def trailing(typing: Any, word: Any) -> Any:
-        def build(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    def trailing(typing: object, word: object) -> object:
+        def build(
+            context: object, builder: _Builder, signature: object, args: Sequence[object]
+        ) -> object:
             return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
         return types.uint64(types.uint64), build
 
     @overload(count_bits, inline="always")
-    def ones(word: Any) -> Any:
-        def one(word: Any) -> Any:
+    def ones(word: object) -> Callable[[object], object]:
+        def one(word: object) -> object:
             return types.int64(population(word))  # pyright: ignore[reportCallIssue]
 
         return one
 
     @overload(lowest_bit, inline="always")
-    def lowest(word: Any) -> Any:
-        def one(word: Any) -> Any:
+    def lowest(word: object) -> Callable[[object], object]:
+        def one(word: object) -> object:
             return types.int64(trailing(word))  # pyright: ignore[reportCallIssue]
 
         return one
@@ -88,12 +105,16 @@ def _helpers(module: ModuleType, names: tuple[str, ...]) -> None:
         register_jitable(getattr(module, name))
 
 
-@cache
-def compiled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     """Return the kernel compiled by numba, at its first call or from the cache. It releases the GIL.
 
     If no cache folder is writable, the kernel is compiled in each process, with one warning.
     """
+    return _compiled(kernel)
+
+
+@cache
+def _compiled(kernel: Callable[..., object]) -> Callable[..., Any]:
     import numba
 
     with _LOCK:
@@ -123,11 +144,10 @@ _ANNOUNCED: list[bool] = []
 
 def _announce_compilation(function: Any) -> None:
     """Write to stderr once per process that kernels are being compiled, if the cache has none."""
-    index = getattr(
-        getattr(getattr(function, "_cache", None), "_cache_file", None), "_index_path", None
-    )
-    if _ANNOUNCED or index is None:
+    try:
+        index = function._cache._cache_file._index_path  # noqa: SLF001 - numba has no public name
+    except AttributeError:
         return
-    if not Path(index).exists():
+    if not (_ANNOUNCED or Path(index).exists()):
         _ANNOUNCED.append(True)
         sys.stderr.write("skedasis: compiling the kernels for trees; this happens once.\n")

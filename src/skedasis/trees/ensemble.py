@@ -7,14 +7,15 @@ Every reader of a library's models makes an `Ensemble` by `assemble`, every eval
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.errors import UnsupportedError
+from skedasis.trees.arrays import Indices, Integers
 
 # --- the ensemble ---------------------------------------------------------------------------------
 
@@ -76,20 +77,20 @@ class Ensemble:
         For an isolation forest: `decision_function` is `score_samples` minus this offset.
     """
 
-    feature: NDArray[np.int32]
+    feature: Indices
     threshold: Floats
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
+    left: Indices
+    right: Indices
     missing_left: Bools
-    category: NDArray[np.int32]
+    category: Indices
     sets: Sequence[Ints]
     value: Floats
-    output: NDArray[np.int32]
+    output: Indices
     base: Floats
     roots: Ints
     columns: int
     single: bool = False
-    levels: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
     known: Mapping[int, Ints] = field(default_factory=dict)
     link: Link = "identity"
     scale: float = 1.0
@@ -246,14 +247,14 @@ class Nodes:
         Categories that go left.
     """
 
-    sizes: NDArray[np.integer[Any]]
-    feature: NDArray[np.integer[Any]]
+    sizes: Integers
+    feature: Integers
     threshold: Floats
-    left: NDArray[np.integer[Any]]
-    right: NDArray[np.integer[Any]]
-    missing_left: NDArray[Any]
+    left: Integers
+    right: Integers
+    missing_left: NDArray[np.bool_ | np.uint8]
     value: Floats
-    category: NDArray[np.integer[Any]] | None = None
+    category: Integers | None = None
     sets: Sequence[Ints] = ()
 
 
@@ -264,11 +265,11 @@ class ModelInfo:
     columns: int
     base: Floats
     title: str
-    output: NDArray[np.integer[Any]] | None = None
+    output: Integers | None = None
     link: Link = "identity"
     scale: float = 1.0
     single: bool = False
-    levels: Mapping[int, Sequence[Any]] = field(default_factory=dict)
+    levels: Mapping[int, Sequence[Level]] = field(default_factory=dict)
     known: Mapping[int, Ints] = field(default_factory=dict)
     classifier: bool = False
     sums_single: bool = False
@@ -308,8 +309,6 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     default_output = -1 if nodes.value.ndim == 2 else 0
     output = np.full(trees, default_output) if reading.output is None else reading.output
     mask = inner if nodes.value.ndim == 1 else inner[:, None]
-    properties: dict[str, Any] = {f.name: getattr(reading, f.name) for f in fields(reading)}
-    properties["output"] = np.asarray(output, np.int32)
     ensemble = Ensemble(
         feature=np.where(inner, nodes.feature, LEAF).astype(np.int32, copy=False),
         threshold=np.where(is_numeric, nodes.threshold, 0.0),
@@ -319,8 +318,19 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         category=category,
         sets=nodes.sets,
         value=np.where(mask, 0.0, nodes.value),
+        output=np.asarray(output, np.int32),
+        base=reading.base,
         roots=roots,
-        **properties,
+        columns=reading.columns,
+        single=reading.single,
+        levels=reading.levels,
+        known=reading.known,
+        link=reading.link,
+        scale=reading.scale,
+        title=reading.title,
+        classifier=reading.classifier,
+        sums_single=reading.sums_single,
+        offset=reading.offset,
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
     if np.isnan(ensemble.threshold).any():

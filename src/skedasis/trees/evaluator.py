@@ -16,22 +16,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
-from skedasis.data.containers import DonorRows, LevelReplacement
+from skedasis._types import Floats, Ints, Level
+from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.trees.bitset import (
-    BitsetEvaluator,
-    CountingEvaluator,
-    Words,
-    pack_tests,
-    pack_tests_numpy,
-)
+from skedasis.trees.arrays import Codes, Words
+from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
 from skedasis.trees.ensemble import Ensemble
-from skedasis.trees.layout import Codes, ColumnTests, TreeLayout, layout_of, layouts_by_output
+from skedasis.trees.layout import ColumnTests, TreeLayout, layout_of, layouts_by_output
 
 MAX_BITSET_LEAVES = 256
 """Trees with more leaves are traversed row by row, because most of their nodes are reached by too few rows for sets."""
@@ -103,7 +98,7 @@ class TreeForest:
             return None
         return _rounded(tests.thresholds) if tests.single else tests.thresholds
 
-    def rows(self, j: int, rows: Any) -> Codes:
+    def rows(self, j: int, rows: Rows | None) -> Codes:
         """Return the codes of a column for some rows of X, of any shape; None means all rows."""
         if self._keeps_codes and not isinstance(rows, slice) and rows is not None:
             if j not in self.held:
@@ -115,7 +110,7 @@ class TreeForest:
             return self.held[j][rows]
         return self._read(j, rows)
 
-    def _read(self, j: int, rows: Any) -> Codes:
+    def _read(self, j: int, rows: Rows | None) -> Codes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         table = self.dataset.table
         category_codes = self.category_codes(j)
@@ -126,7 +121,7 @@ class TreeForest:
         number = np.array([category_codes.get(v, np.nan) for v in values] + [np.nan])
         return tests.codes(number[codes])
 
-    def category_codes(self, j: int) -> dict[Any, float] | None:
+    def category_codes(self, j: int) -> dict[Level, float] | None:
         """Return the model's codes of a column's categories, or None if X contains these codes."""
         levels = self.ensemble.levels.get(j)
         return None if levels is None else {value: float(k) for k, value in enumerate(levels)}
@@ -144,6 +139,44 @@ class TreeForest:
         return TreeRows(self, batch)
 
 
+class LeafSums(Protocol):
+    """The sums of leaves of one output's trees on a batch of n rows; `k` is an index in ``TreeLayout.columns``."""
+
+    n: int
+
+    def like(self, shape: TreeLayout) -> LeafSums:
+        """Return the evaluator for trees that differ in the values of their leaves only."""
+        ...
+
+    def own(self) -> Floats:
+        """Return the sums at the rows, (n,)."""
+        ...
+
+    def total(self) -> float:
+        """Return the total of the sums over the rows."""
+        ...
+
+    def changed(self, k: int, codes: Codes) -> Floats:
+        """Return the change of the sums when each row gets another code in the column, (n,)."""
+        ...
+
+    def between(self, k: int, low: Codes, high: Codes) -> Floats:
+        """Return the difference of the sums between two codes per row in the column, (n,)."""
+        ...
+
+    def curves(self, k: int, codes: Codes) -> Floats:
+        """Return the sums with the column set to each of these codes, (m, n)."""
+        ...
+
+    def totals(self, k: int, codes: Codes) -> Floats:
+        """Return the totals of `curves` over the rows, (m,)."""
+        ...
+
+    def replaced(self, changes: Mapping[int, Codes]) -> LeafSums:
+        """Return the evaluator with columns replaced."""
+        ...
+
+
 class TreeQuery:
     """Rows with columns replaced: the input of a `TreeModelProxy`, instead of an array.
 
@@ -156,7 +189,7 @@ class TreeQuery:
         Number of copies of the rows.
     """
 
-    def __init__(self, rows: TreeRows, changes: Mapping[int, Any], sets: int) -> None:
+    def __init__(self, rows: TreeRows, changes: Mapping[int, Replacement], sets: int) -> None:
         self.rows, self.changes, self.sets = rows, changes, sets
 
     def __len__(self) -> int:
@@ -175,13 +208,13 @@ class TreeRows:
     def __init__(self, forest: TreeForest, batch: Batch) -> None:
         self.forest, self.batch, self.n = forest, batch, len(batch)
         self._codes: dict[int, Codes] = {}
-        self._parts: dict[int, BitsetEvaluator] = {}
+        self._parts: dict[int, LeafSums] = {}
 
     def own(self) -> TreeQuery:
         """Return the question for the unchanged rows."""
         return TreeQuery(self, {}, 1)
 
-    def swept(self, changes: Mapping[int, Any], sets: int) -> TreeQuery:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> TreeQuery:
         """Return the question for the rows with columns replaced."""
         return TreeQuery(self, changes, sets)
 
@@ -213,7 +246,7 @@ class TreeRows:
         out = [row_sets(t, self.codes(j)) for j, t in zip(shape.columns, shape.tests, strict=True)]
         return np.concatenate(out) if out else np.zeros((0, -(-self.n // 64)), np.uint64)
 
-    def part(self, output: int) -> Any:
+    def part(self, output: int) -> LeafSums:
         """Return the evaluator of one output's trees on the rows."""
         if output not in self._parts:
             shape = self.forest.parts[output]
@@ -224,7 +257,7 @@ class TreeRows:
                 self._parts[output] = self._evaluator(shape)
         return self._parts[output]
 
-    def _evaluator(self, shape: TreeLayout) -> Any:
+    def _evaluator(self, shape: TreeLayout) -> LeafSums:
         if not self.forest.compiled:
             return CountingEvaluator(shape, self.n, self.passing)
         if self.forest.deep:
@@ -246,7 +279,7 @@ class TreeRows:
         out += base
         return out
 
-    def sums(self, output: int, changes: Mapping[int, Any], sets: int) -> Floats:
+    def sums(self, output: int, changes: Mapping[int, Replacement], sets: int) -> Floats:
         """Return the sums of one output's leaves, (sets, n)."""
         part, place = self.part(output), self.forest.shape.place
         codes = {place(j): self.coded(j, v) for j, v in changes.items() if place(j) >= 0}
@@ -256,7 +289,7 @@ class TreeRows:
             return _replace_one(part, *next(iter(codes.items())))
         return _replace_several(part, codes, sets)
 
-    def coded(self, j: int, values: Any) -> Codes:
+    def coded(self, j: int, values: Replacement) -> Codes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
         if isinstance(values, DonorRows):
             return self.forest.rows(j, values.rows)
@@ -282,14 +315,14 @@ def _rounded(thresholds: Floats) -> Floats:
     return np.unique(np.where(rounds_down, middle, np.nextafter(middle, -np.inf)))
 
 
-def _replace_one(part: Any, k: int, codes: Codes) -> Floats:
+def _replace_one(part: LeafSums, k: int, codes: Codes) -> Floats:
     """Return the sums with one column replaced, (sets, n)."""
     if codes.shape[1] == 1 and part.n > 1:
         return part.curves(k, np.ascontiguousarray(codes[:, 0]))
     return np.stack([part.own() + part.changed(k, np.ascontiguousarray(c)) for c in codes])
 
 
-def _replace_several(part: Any, codes: Mapping[int, Codes], sets: int) -> Floats:
+def _replace_several(part: LeafSums, codes: Mapping[int, Codes], sets: int) -> Floats:
     """Return the sums with several columns replaced, (sets, n).
 
     Sets that differ in one column only are evaluated together: the other columns are replaced once, and the one swept.

@@ -9,20 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import locate
 from skedasis.trees import compilation, traversal_kernels
+from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs
 from skedasis.trees.ensemble import Ensemble
 
 # --- codes of a column ----------------------------------------------------------------------------
-
-
-Codes = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +103,7 @@ class ColumnTests:
         return np.where(missing[None, :], self.missing_left[:, None], left)
 
 
-def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], NDArray[np.int32]]:
+def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], Indices]:
     """Return the tests of each tested column, and the index of each node's test among those of its column.
 
     Returns
@@ -164,11 +160,6 @@ def _category_tests(ensemble: Ensemble, j: int, nodes: Ints) -> tuple[ColumnTest
 # --- nodes in depth-first order -------------------------------------------------------------------
 
 
-Places = NDArray[np.int32]
-
-Runs = tuple[Places, Places, Places]
-
-
 @dataclass(frozen=True, eq=False)
 class TreeLayout:
     """Trees in depth-first order: each node, then its left branch, then its right branch.
@@ -195,12 +186,12 @@ class TreeLayout:
     roots : ndarray of int64, shape (trees + 1,)
     """
 
-    parent: Places
-    depth: Places
-    size: Places
-    is_left: Places
-    column: Places
-    test: Places
+    parent: Indices
+    depth: Indices
+    size: Indices
+    is_left: Indices
+    column: Indices
+    test: Indices
     value: Floats
     columns: tuple[int, ...]
     tests: tuple[ColumnTests, ...]
@@ -211,7 +202,7 @@ class TreeLayout:
         return len(self.parent)
 
     @property
-    def arrays(self) -> tuple[Places, Places, Places, Places, Places]:
+    def arrays(self) -> NodeArrays:
         """Return the arrays that kernels take."""
         return self.parent, self.depth, self.size, self.is_left, self.test
 
@@ -227,7 +218,7 @@ class TreeLayout:
         return int((np.diff(self.roots).max(initial=1) + 1) // 2)
 
     @cached_property
-    def nodes(self) -> tuple[Places, ...]:
+    def nodes(self) -> tuple[Indices, ...]:
         """Return for each column the nodes that test it, in ascending order."""
         indices = range(len(self.columns))
         return tuple(np.flatnonzero(self.column == k).astype(np.int32) for k in indices)
@@ -425,7 +416,7 @@ def _summable(value: Floats, roots: Ints) -> Floats:
     return np.rint(value / unit) * unit if unit > 0.0 else value
 
 
-def _order(position: Places) -> Any:
+def _order(position: Indices) -> Indices | slice:
     """Return the index that puts nodes into these positions."""
     indices = np.arange(len(position), dtype=position.dtype)
     if np.array_equal(position, indices):  # scikit-learn's trees are in depth-first order already
@@ -435,7 +426,7 @@ def _order(position: Places) -> Any:
     return order
 
 
-def _depth_first(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Places]:
+def _depth_first(ensemble: Ensemble) -> NodeArrays:
     """Return the depth, branch size, depth-first position, parent and `is_left` of each node."""
     if not compilation.has_numba():
         return _depth_first_by_levels(ensemble)
@@ -453,7 +444,7 @@ def _depth_first(ensemble: Ensemble) -> tuple[Places, Places, Places, Places, Pl
 
 def _depth_first_by_levels(
     ensemble: Ensemble,
-) -> tuple[Places, Places, Places, Places, Places]:
+) -> NodeArrays:
     """Return the result of `_depth_first` by NumPy only, for all nodes of one depth at a time."""
     n = len(ensemble.feature)
     parent, depth = np.full(n, -1, np.int32), np.zeros(n, np.int32)
@@ -461,7 +452,7 @@ def _depth_first_by_levels(
     position = np.zeros(n, np.int32)
     position[ensemble.roots[:-1]] = ensemble.roots[:-1]
     level = np.asarray(ensemble.roots[:-1], dtype=np.int32)
-    levels: list[tuple[Places, Places, Places]] = []
+    levels: list[tuple[Indices, Indices, Indices]] = []
     while len(inner := level[ensemble.feature[level] >= 0]):
         left, right = ensemble.left[inner], ensemble.right[inner]
         levels.append((inner, left, right))

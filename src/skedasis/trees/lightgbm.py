@@ -7,11 +7,12 @@ reading LightGBM's JSON format.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _ZERO = float(np.float32(1e-35))
@@ -48,6 +49,8 @@ _LINKS: dict[str, Link] = {
 
 
 Head = dict[str, str]
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def load(model: Any) -> Ensemble:
@@ -102,9 +105,19 @@ def _line(tree: str, key: str) -> str:
     return tree[start:] if stop < 0 else tree[start:stop]
 
 
-def _numbers(trees: list[str], key: str, kind: Any = float) -> Any:
+def _joined(trees: list[str], key: str) -> str:
+    """Return the numbers of a field of all trees as text."""
+    return " ".join([_line(tree, key) for tree in trees])
+
+
+def _floats(trees: list[str], key: str) -> Floats:
     """Return the numbers of a field of all trees, concatenated."""
-    return np.fromstring(" ".join([_line(tree, key) for tree in trees]), kind, sep=" ")
+    return np.fromstring(_joined(trees, key), np.float64, sep=" ")
+
+
+def _ints(trees: list[str], key: str) -> Ints:
+    """Return the integers of a field of all trees, concatenated."""
+    return np.fromstring(_joined(trees, key), np.int64, sep=" ")
 
 
 def _nodes(trees: list[str]) -> Nodes:
@@ -115,26 +128,26 @@ def _nodes(trees: list[str]) -> Nodes:
     inner = _ranges(roots, leaves - 1)
     bottom = _ranges(roots + leaves - 1, leaves)
     count = int(sizes.sum())
-    kind = _numbers(trees, "decision_type", np.int64)
+    kind = _ints(trees, "decision_type")
     if ((kind & _MISSING == _ZERO_MISSING) & (kind & _CATEGORY == 0)).any():
         raise TreesUnreadable("zeros count as missing in this LightGBM model (zero_as_missing)")
-    threshold = _numbers(trees, "threshold")
+    threshold = _floats(trees, "threshold")
     first = np.repeat(leaves - 1, leaves - 1)  # index of a tree's first leaf
 
     def child(key: str) -> Ints:
-        index = _numbers(trees, key, np.int64)
+        index = _ints(trees, key)
         # LightGBM stores leaf i as ~i.
         return _scattered(count, inner, np.where(index >= 0, index, first + ~index), -1)
 
     category, sets = _sets(trees, kind, threshold, leaves - 1)
     return Nodes(
         sizes=sizes,
-        feature=_scattered(count, inner, _numbers(trees, "split_feature", np.int64), -1),
+        feature=_scattered(count, inner, _ints(trees, "split_feature"), -1),
         threshold=_scattered(count, inner, _around_zero(threshold), 0.0),
         left=child("left_child"),
         right=child("right_child"),
         missing_left=_scattered(count, inner, _missing_left(kind, threshold), False),
-        value=_scattered(count, bottom, _numbers(trees, "leaf_value"), 0.0),
+        value=_scattered(count, bottom, _floats(trees, "leaf_value"), 0.0),
         category=_scattered(count, inner, category, -1),
         sets=sets,
     )
@@ -146,14 +159,14 @@ def _ranges(start: Ints, size: Ints) -> Ints:
     return np.arange(int(size.sum())) + np.repeat(start - before, size)
 
 
-def _scattered(count: int, index: Ints, values: Any, fill: Any) -> Any:
+def _scattered(count: int, index: Ints, values: NDArray[ScalarT], fill: float) -> NDArray[ScalarT]:
     """Return an array with these values at these indices, and `fill` elsewhere."""
     full = np.full(count, fill, dtype=values.dtype)
     full[index] = values
     return full
 
 
-def _missing_left(kind: Ints, threshold: Floats) -> Any:
+def _missing_left(kind: Ints, threshold: Floats) -> Bools:
     """Return whether missing values go left: by the node's default, or like zero if training data had none.
 
     In a node that tests categories they go right, like all categories that are not in its set.
@@ -218,7 +231,7 @@ def _seen(infos: list[str]) -> dict[int, Ints]:
     }
 
 
-def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, list[Any]]:
+def _levels(booster: Any, infos: list[str], seen: dict[int, Ints]) -> dict[int, list[Level]]:
     """Return the levels of pandas' categorical columns.
 
     LightGBM stores the levels in the order of the columns, but not which columns these are. They are the columns that

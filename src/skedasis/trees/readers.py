@@ -57,12 +57,12 @@ _LOADERS: dict[tuple[str, str], Callable[[Any], Ensemble]] = {
 }
 
 
-def _kind(model: Any) -> tuple[str, str]:
+def _kind(model: object) -> tuple[str, str]:
     """Return the library and the name of the model's class."""
     return type(model).__module__.partition(".")[0], type(model).__name__
 
 
-def _is_fitted(model: Any) -> bool:
+def _is_fitted(model: object) -> bool:
     """Return whether an estimator is fitted; boosters always are."""
     own = getattr(model, "__sklearn_is_fitted__", None)
     if own is not None:
@@ -71,7 +71,7 @@ def _is_fitted(model: Any) -> bool:
     return not estimator or any(name.endswith("_") and name[:2] != "__" for name in vars(model))
 
 
-def is_candidate(model: Any) -> bool:
+def is_candidate(model: object) -> bool:
     """Return whether a model is of a class that `load` reads. For others no warning says why their trees are not used.
 
     Examples
@@ -82,7 +82,7 @@ def is_candidate(model: Any) -> bool:
     return _kind(model) in _LOADERS
 
 
-def load(model: Any) -> Ensemble:
+def load(model: object) -> Ensemble:
     """Return the trees of a fitted model.
 
     Parameters

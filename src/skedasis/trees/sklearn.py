@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, Level
+from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _CONSTANT = {"DummyRegressor", "DummyClassifier"}
@@ -26,6 +28,25 @@ _LINKS: dict[str, tuple[Link, float]] = {
 }
 
 
+class _Tree(Protocol):
+    """The arrays of scikit-learn's `Tree`, (nodes,) each; `value` is (nodes, outputs, classes)."""
+
+    node_count: int
+    feature: Ints
+    threshold: Floats
+    children_left: Ints
+    children_right: Ints
+    missing_go_to_left: NDArray[np.uint8]
+    value: Floats
+
+
+class _HistogramTree(Protocol):
+    """scikit-learn's `TreePredictor`: a structured array of nodes, and the categories that go left as bits."""
+
+    nodes: NDArray[np.void]
+    raw_left_cat_bitsets: NDArray[np.uint32]
+
+
 def forest(model: Any) -> Ensemble:
     """Return a tree, or a forest as the mean of its trees. A classifier's leaves hold a probability for each class.
 
@@ -34,7 +55,8 @@ def forest(model: Any) -> Ensemble:
     TreesUnreadable
         For a classifier with several outputs.
     """
-    trees = [e.tree_ for e in model.estimators_] if hasattr(model, "estimators_") else [model.tree_]
+    estimators = model.estimators_ if hasattr(model, "estimators_") else [model]
+    trees: list[_Tree] = [e.tree_ for e in estimators]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
     if hasattr(model, "predict_proba"):
         if model.n_outputs_ > 1:
@@ -63,7 +85,7 @@ def boosting(model: Any) -> Ensemble:
     """
     stages = np.asarray(model.estimators_)
     rounds, outputs = stages.shape
-    trees = [stage.tree_ for stage in stages.ravel()]
+    trees: list[_Tree] = [stage.tree_ for stage in stages.ravel()]
     link, scale = link_of(model)
     value = model.learning_rate * np.concatenate([tree.value[:, 0, 0] for tree in trees])
     reading = ModelInfo(
@@ -92,7 +114,7 @@ def histograms(model: Any) -> Ensemble:
     """
     stages = model._predictors
     outputs = model.n_trees_per_iteration_
-    trees = [tree for stage in stages for tree in stage]
+    trees: list[_HistogramTree] = [tree for stage in stages for tree in stage]
     columns, levels = _columns_of_x(model)
     link, scale = link_of(model)
     reading = ModelInfo(
@@ -115,7 +137,7 @@ def isolation(model: Any) -> Ensemble:
     A leaf's value is its depth plus the average path length of an unsuccessful search among its rows (Liu, Ting & Zhou
     2008, Eq. 1). `decision_function` is `score_samples` minus ``model.offset_``.
     """
-    trees = [e.tree_ for e in model.estimators_]
+    trees: list[_Tree] = [e.tree_ for e in model.estimators_]
     depth = np.concatenate(
         [
             length + average - 1.0
@@ -144,14 +166,14 @@ def link_of(model: Any) -> tuple[Link, float]:
     return _LINKS[name]
 
 
-def _nodes(trees: Sequence[Any], value: Floats, columns: Sequence[Any] | None = None) -> Nodes:
+def _nodes(trees: Sequence[_Tree], value: Floats, columns: Sequence[Ints] | None = None) -> Nodes:
     """Return the nodes of all trees. `columns` has for each tree the columns of X that are its features."""
     features = [tree.feature for tree in trees]
     if columns is not None:
         # The feature of leaves is negative and not used: map it to any column.
         features = [np.asarray(c)[np.maximum(f, 0)] for c, f in zip(columns, features, strict=True)]
 
-    def as_int32(parts: list[Any]) -> Any:
+    def as_int32(parts: list[Ints]) -> Indices:
         # Large forests have millions of nodes: int32 takes half the time of int64.
         return np.concatenate(parts, dtype=np.int32, casting="unsafe")
 
@@ -183,13 +205,13 @@ def _average_path(rows: int) -> float:
     return 2.0 * (np.log(rows - 1.0) + np.euler_gamma) - 2.0 * (rows - 1.0) / rows
 
 
-def _columns_of_x(model: Any) -> tuple[Ints, dict[int, list[Any]]]:
+def _columns_of_x(model: Any) -> tuple[Ints, dict[int, list[Level]]]:
     """Return the column of X of each of the model's internal columns, and the levels of categorical columns."""
     if model._preprocessor is None:
         return np.arange(model.n_features_in_), {}
     categorical = np.flatnonzero(model.is_categorical_)
     encoder = model._preprocessor.named_transformers_["encoder"]
-    levels: dict[int, list[Any]] = {}
+    levels: dict[int, list[Level]] = {}
     for column, categories in zip(categorical, encoder.categories_, strict=True):
         names = categories.tolist()
         if None in names:
@@ -199,7 +221,7 @@ def _columns_of_x(model: Any) -> tuple[Ints, dict[int, list[Any]]]:
     return np.concatenate([categorical, np.flatnonzero(~model.is_categorical_)]), levels
 
 
-def _histogram_nodes(trees: Sequence[Any], columns: Ints) -> Nodes:
+def _histogram_nodes(trees: Sequence[_HistogramTree], columns: Ints) -> Nodes:
     """Return the nodes of all trees of histogram-based boosting."""
     nodes = np.concatenate([tree.nodes for tree in trees])
     inner = nodes["is_leaf"] == 0

@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels, traversal_kernels
+from skedasis.trees.arrays import Codes, Indices, TestedColumn, Trees, Unsigned
 from skedasis.trees.compilation import compiled
-from skedasis.trees.layout import Codes, TreeLayout
-
-Leaves = NDArray[np.uint32]
-
-
-Trees = tuple[NDArray[np.uint32], NDArray[np.uint8], Ints]
-
+from skedasis.trees.layout import TreeLayout
 
 _NO_LEAVES = np.empty((0, 0), np.uint32)
 
@@ -36,7 +29,7 @@ _LOCK = threading.Lock()
 
 
 def pack_trees(shape: TreeLayout) -> Trees:
-    """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `traversal_kernels.Trees`).
+    """Return the trees in the format of the kernels: `steps`, `listed` and `roots` (see `arrays.Trees`).
 
     Notes
     -----
@@ -101,7 +94,7 @@ class TraversalEvaluator:
         compiled(traversal_kernels.reach)(trees, rows.ravel(), rows.shape[1], all_rows, leaves)
         self._set(shape, trees, rows, leaves)
 
-    def _set(self, shape: TreeLayout, trees: Trees, rows: Codes, leaves: Leaves) -> None:
+    def _set(self, shape: TreeLayout, trees: Trees, rows: Codes, leaves: Unsigned) -> None:
         self.shape, self.trees, self.rows, self.leaves = shape, trees, rows, leaves
         self.n = len(rows)
         self._own: Floats | None = None
@@ -133,7 +126,7 @@ class TraversalEvaluator:
         low, high = _signed(self.shape, k, low), _signed(self.shape, k, high)
         return self._difference(k, low, high, _NO_LEAVES)
 
-    def _difference(self, k: int, low: Codes, high: Codes, after: Leaves) -> Floats:
+    def _difference(self, k: int, low: Codes, high: Codes, after: Unsigned) -> Floats:
         """Return the differences; if `after` has room, update it to the leaves reached with the codes `high`."""
         out = np.zeros(self.n)
         compiled(traversal_kernels.between)(
@@ -148,13 +141,13 @@ class TraversalEvaluator:
         )
         return out
 
-    def _column(self, k: int) -> tuple[int, Codes, Codes, Ints]:
+    def _column(self, k: int) -> TestedColumn:
         """Return the argument `column` of the kernel `between`."""
         tested = self.shape.nodes[k]
         starts = np.searchsorted(tested, self.shape.roots).astype(np.int64)
         return k, tested, tested + self.shape.size[tested], starts
 
-    def _room(self) -> tuple[Codes, Codes]:
+    def _room(self) -> tuple[Indices, Indices]:
         """Return working memory for the kernel `outline`."""
         # The tests of a tree have two sides each, in total one less than its nodes.
         size = int(np.diff(self.shape.roots).max(initial=1))
@@ -187,7 +180,7 @@ class TraversalEvaluator:
             out[x] = own + self.changed(k, np.full(self.n, points[x], np.int32)).sum()
         return out if inverse is None else out[inverse]
 
-    def _points(self, k: int, codes: Codes) -> tuple[Codes, Any, int]:
+    def _points(self, k: int, codes: Codes) -> tuple[Codes, Ints | None, int]:
         """Return the distinct codes, the index of each code among them, and the number of numeric codes.
 
         Numeric codes come first. The index is None if the codes are distinct and ascending.

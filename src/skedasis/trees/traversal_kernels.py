@@ -16,15 +16,10 @@ counting from the end.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-Array = Any
-
-Trees = tuple[Array, Array, Array]
-"""`steps`, uint32, (4 · nodes,); `listed`, uint8, the results of tests of categories, 1 for right; and `roots`, int64,
-(trees + 1,)."""
+from skedasis._types import Floats
+from skedasis.trees.arrays import Codes, Flags, Indices, TestedColumn, Trees, Unsigned
 
 TEST, BOUND, LEFT, RIGHT = 0, 1, 2, 3
 """The numbers of a node in `steps`: twice its column, plus one if missing numbers go left; the largest code that goes
@@ -74,13 +69,13 @@ HELPERS = (
 
 
 def visit(
-    left: Array,
-    right: Array,
-    parent: Array,
-    depth: Array,
-    size: Array,
-    is_left: Array,
-    position: Array,
+    left: Indices,
+    right: Indices,
+    parent: Indices,
+    depth: Indices,
+    size: Indices,
+    is_left: Indices,
+    position: Indices,
 ) -> None:
     """Fill in the depth-first order of nodes that precede their children.
 
@@ -108,7 +103,9 @@ def visit(
             position[right[q]] = position[q] + 1 + size[left[q]]
 
 
-def pack(column: Array, test: Array, size: Array, bound: Array, left: Array, steps: Array) -> None:
+def pack(
+    column: Indices, test: Indices, size: Indices, bound: Unsigned, left: Flags, steps: Unsigned
+) -> None:
     """Fill in `steps`.
 
     Parameters
@@ -130,14 +127,14 @@ def pack(column: Array, test: Array, size: Array, bound: Array, left: Array, ste
             steps[4 * q + LEFT], steps[4 * q + RIGHT] = 1, 1 + size[q + 1]
 
 
-def turn(test: int, bound: int, code: int, listed: Array) -> int:
+def turn(test: int, bound: int, code: int, listed: Flags) -> int:
     """Return the result of a test: 1 for right, 0 for left."""
     if bound >= NAMED:
         return int(listed[bound - NAMED + code])
     return int(((code + (test & 1)) & WORD) > bound)
 
 
-def touch(steps: Array, first: int, last: int) -> int:
+def touch(steps: Unsigned, first: int, last: int) -> int:
     """Read a tree sequentially into the cache, which is many times faster than in random order."""
     seen = 0
     for x in range(4 * first, 4 * last, 16):
@@ -149,12 +146,7 @@ def touch(steps: Array, first: int, last: int) -> int:
 
 
 def settle(
-    trees: Trees,
-    codes: Array,
-    width: int,
-    who: Array,
-    at: Array,
-    going: Array,
+    trees: Trees, codes: Codes, width: int, who: Unsigned, at: Unsigned, going: Unsigned
 ) -> None:
     """Advance rows until all have reached a leaf.
 
@@ -189,13 +181,7 @@ def settle(
 
 
 def advance(
-    trees: Trees,
-    codes: Array,
-    width: int,
-    until: int,
-    who: Array,
-    at: Array,
-    going: Array,
+    trees: Trees, codes: Codes, width: int, until: int, who: Unsigned, at: Unsigned, going: Unsigned
 ) -> None:
     """Advance rows as in `settle`, but stop at tests of the column `until`."""
     steps, listed = trees[0], trees[1]
@@ -218,7 +204,7 @@ def advance(
         left = still
 
 
-def reach(trees: Trees, codes: Array, width: int, who: Array, leaves: Array) -> int:
+def reach(trees: Trees, codes: Codes, width: int, who: Unsigned, leaves: Unsigned) -> int:
     """Fill in the leaf that each row reaches in each tree, (trees, n).
 
     Parameters
@@ -242,7 +228,7 @@ def reach(trees: Trees, codes: Array, width: int, who: Array, leaves: Array) -> 
     return seen
 
 
-def own(value: Array, leaves: Array, out: Array) -> None:
+def own(value: Floats, leaves: Unsigned, out: Floats) -> None:
     """Add the values of the leaves that rows reach, (n,)."""
     for t in range(len(leaves)):
         for i in range(len(out)):
@@ -252,7 +238,7 @@ def own(value: Array, leaves: Array, out: Array) -> None:
 # --- stretches of the codes of one column ---------------------------------------------------------
 
 
-def narrowed(stretch: Array, above: int, q: int, bound: int, left: int, made: int) -> None:
+def narrowed(stretch: Indices, above: int, q: int, bound: int, left: int, made: int) -> None:
     """Store the stretch that remains of the stretch `above` on one side of the test of node q."""
     low, high = max(stretch[above, LOW], MISSING), stretch[above, HIGH]
     lower, upper = stretch[above, LOWER], stretch[above, UPPER]
@@ -271,12 +257,12 @@ def narrowed(stretch: Array, above: int, q: int, bound: int, left: int, made: in
 
 def outline(
     trees: Trees,
-    tested: Array,
-    behind: Array,
+    tested: Indices,
+    behind: Indices,
     first: int,
     last: int,
-    stretch: Array,
-    region: Array,
+    stretch: Indices,
+    region: Indices,
 ) -> None:
     """Fill in, for the nodes of a tree, the stretch of a column's codes that the tests above them allow.
 
@@ -313,12 +299,12 @@ def outline(
 
 def prepared(
     trees: Trees,
-    tested: Array,
-    behind: Array,
+    tested: Indices,
+    behind: Indices,
     tree: tuple[int, int],
     rows: int,
-    stretch: Array,
-    region: Array,
+    stretch: Indices,
+    region: Indices,
 ) -> int:
     """Outline a tree if there are many rows for it; else let all rows start from its root."""
     first, last = tree
@@ -332,7 +318,7 @@ def prepared(
     return 0
 
 
-def climbed(stretch: Array, region: Array, first: int, s: int, code: int, side: int) -> int:
+def climbed(stretch: Indices, region: Indices, first: int, s: int, code: int, side: int) -> int:
     """Return the topmost of the tests bounding a stretch on one side whose result for a code differs from its rows'."""
     q = MOST
     while (side == LOW and code <= stretch[s, LOW]) or (side == HIGH and code > stretch[s, HIGH]):
@@ -341,7 +327,9 @@ def climbed(stretch: Array, region: Array, first: int, s: int, code: int, side: 
     return q
 
 
-def departs(stretch: Array, region: Array, first: int, leaf: int, code: int, own_code: int) -> int:
+def departs(
+    stretch: Indices, region: Indices, first: int, leaf: int, code: int, own_code: int
+) -> int:
     """Return the node at which a row starts with another code; its leaf if it stays there."""
     s = int(region[leaf - first])
     if code == own_code or stretch[s, LOW] < code <= stretch[s, HIGH]:
@@ -353,13 +341,13 @@ def departs(stretch: Array, region: Array, first: int, leaf: int, code: int, own
 
 
 def movable(
-    outlined: tuple[Array, Array, int],
-    leaves: Array,
-    some: Array,
-    low: Array,
-    high: Array,
-    below: Array,
-    above: Array,
+    outlined: tuple[Indices, Indices, int],
+    leaves: Unsigned,
+    some: Unsigned,
+    low: Codes,
+    high: Codes,
+    below: Unsigned,
+    above: Unsigned,
 ) -> tuple[int, int]:
     """List the rows that each of two replacements may move to another leaf, and return their numbers."""
     region, stretch, first = outlined
@@ -376,13 +364,13 @@ def movable(
 
 def moved(
     trees: Trees,
-    outlined: tuple[Array, Array, int],
-    rows: tuple[Array, int, Array, Array],
+    outlined: tuple[Indices, Indices, int],
+    rows: tuple[Codes, int, Codes, Unsigned],
     k: int,
-    new: Array,
-    some: Array,
-    at: Array,
-    going: Array,
+    new: Codes,
+    some: Unsigned,
+    at: Unsigned,
+    going: Unsigned,
 ) -> None:
     """Fill in the leaves of a tree that some rows reach with a column replaced.
 
@@ -413,13 +401,13 @@ def moved(
 
 def between(
     trees: Trees,
-    value: Array,
-    column: tuple[int, Array, Array, Array],
-    rows: tuple[Array, int, Array, Array],
-    change: tuple[Array, Array, Array],
-    room: tuple[Array, Array],
-    out: Array,
-    after: Array,
+    value: Floats,
+    column: TestedColumn,
+    rows: tuple[Codes, int, Codes, Unsigned],
+    change: tuple[Unsigned, Codes, Codes],
+    room: tuple[Indices, Indices],
+    out: Floats,
+    after: Unsigned,
 ) -> int:
     """Add the difference of the sum of the trees between two replacements of a column, (n,).
 
@@ -473,7 +461,7 @@ def between(
     return seen
 
 
-def pile(stack: Array, filled: int, q: int, i: int, begin: int, finish: int) -> int:
+def pile(stack: Indices, filled: int, q: int, i: int, begin: int, finish: int) -> int:
     """Push a row's node and range of points to the stack, and return the stack's new size."""
     stack[filled, 0], stack[filled, 1] = q, i
     stack[filled, 2], stack[filled, 3] = begin, finish
@@ -481,11 +469,11 @@ def pile(stack: Array, filled: int, q: int, i: int, begin: int, finish: int) -> 
 
 
 def split(
-    steps: Array,
-    value: Array,
-    goal: tuple[Array, Array, Array],
-    some: tuple[Array, Array, Array, Array],
-    stack: Array,
+    steps: Unsigned,
+    value: Floats,
+    goal: tuple[Indices, Indices, Floats],
+    some: tuple[Unsigned, Unsigned, Unsigned, Unsigned],
+    stack: Indices,
     filled: int,
 ) -> int:
     """Add the values of rows in leaves, split the points of rows at tests of the column; return the stack's size.
@@ -520,12 +508,12 @@ def split(
 
 
 def started(
-    outlined: tuple[Array, Array, int],
-    value: Array,
-    leaves: Array,
-    goal: tuple[Array, Array, Array],
+    outlined: tuple[Indices, Indices, int],
+    value: Floats,
+    leaves: Unsigned,
+    goal: tuple[Indices, Indices, Floats],
     some: tuple[int, int],
-    stack: Array,
+    stack: Indices,
 ) -> int:
     """Subtract the values of leaves that rows may leave, and push these rows to the stack at their topmost tests."""
     region, stretch, first = outlined
@@ -542,11 +530,11 @@ def started(
 
 def opened(
     trees: Trees,
-    value: Array,
-    column: tuple[int, Array, Array, Array],
-    rows: tuple[Array, int, Array],
-    goal: tuple[Array, Array, Array],
-    room: tuple[Array, Array, Array],
+    value: Floats,
+    column: TestedColumn,
+    rows: tuple[Codes, int, Unsigned],
+    goal: tuple[Indices, Indices, Floats],
+    room: tuple[Indices, Indices, Indices],
     depth: int,
 ) -> int:
     """Add the steps between adjacent points of the rows' curves; the first row: the step from the row's own value.

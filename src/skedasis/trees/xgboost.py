@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Floats
+from skedasis._types import Bools, Floats, Values
 from skedasis.models.files import parse_xgboost_json
+from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _LINKS: dict[str, Link] = {
@@ -36,20 +39,40 @@ _LINKS: dict[str, Link] = {
 _PROBABILITIES = {"binary:logistic", "multi:softmax", "multi:softprob"}
 
 
-_INTEGER_FIELDS: dict[str, Any] = {
-    "left_children": np.int32,
-    "right_children": np.int32,
-    "split_indices": np.int32,
-    "split_type": np.uint8,
-    "default_left": np.bool_,
-}
-
-
 _ROUNDED_TWICE = 7.038531e-26
 """The only decimal of a float32 that, read as float64, lies halfway between two float32 (all float32 were tried)."""
 
 
-Part = dict[str, Any]
+Singles: TypeAlias = NDArray[np.float32]
+
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tree:
+    """The needed fields of a tree as arrays, because a number in a list takes up to 32 bytes instead of 4.
+
+    Parameters
+    ----------
+    left, right, feature : ndarray of int32
+        A leaf with several values has their index in `right`.
+    categorical, missing_left : ndarray of bool
+    condition : ndarray of float32
+        The threshold of an inner node, the value of a leaf.
+    leaf_size : int
+        Number of values of a leaf.
+    leaf_values : ndarray of float32, optional
+        The values of leaves with several values, one leaf after the other.
+    """
+
+    left: Indices
+    right: Indices
+    feature: Indices
+    categorical: Bools
+    missing_left: Bools
+    condition: Singles
+    leaf_size: int
+    leaf_values: Singles | None
 
 
 def load(model: Any) -> Ensemble:
@@ -67,16 +90,16 @@ def load(model: Any) -> Ensemble:
     if missing is not None and not np.isnan(missing):
         raise TreesUnreadable(f"{missing!r} counts as missing in this XGBoost model")
     booster = model.get_booster() if hasattr(model, "get_booster") else model
-    learner: Part = parse_xgboost_json(booster.save_raw("json"), _tree)["learner"]
+    learner = parse_xgboost_json(booster.save_raw("json"), _tree)["learner"]
     inner = learner["gradient_booster"]
     if inner["name"] == "gblinear":
         raise TreesUnreadable("XGBoost's gblinear has no trees")
     if "c" in learner["feature_types"]:
         raise TreesUnreadable("XGBoost's own handling of categories is not supported")
     weights = _as_float32(inner["weight_drop"]) if inner["name"] == "dart" else None
-    saved: Part = inner["gbtree"]["model"] if weights is not None else inner["model"]
+    saved = inner["gbtree"]["model"] if weights is not None else inner["model"]
     used = _n_used(saved, model, booster)
-    trees = saved["trees"][:used]
+    trees: list[_Tree] = saved["trees"][:used]
     link = _link(
         learner["objective"]["name"], booster is not model, hasattr(model, "predict_proba")
     )
@@ -96,18 +119,23 @@ def load(model: Any) -> Ensemble:
     return assemble(nodes, reading)
 
 
-def _tree(part: Part) -> Part:
-    """Return the needed fields of a tree as arrays, because a number in a list takes up to 32 bytes instead of 4."""
+def _tree(part: dict[str, Any]) -> dict[str, Any] | _Tree:
+    """Return a JSON object, if it is a tree, as `_Tree`."""
     if "split_conditions" not in part:
         return part
-    tree = {key: np.asarray(part[key], kind) for key, kind in _INTEGER_FIELDS.items()}
-    tree["split_conditions"] = _as_float32(part["split_conditions"])
-    if "leaf_weights" in part:
-        tree["leaf_weights"] = _as_float32(part["leaf_weights"])
-    return {**tree, "tree_param": part["tree_param"]}
+    return _Tree(
+        left=np.asarray(part["left_children"], np.int32),
+        right=np.asarray(part["right_children"], np.int32),
+        feature=np.asarray(part["split_indices"], np.int32),
+        categorical=np.asarray(part["split_type"], np.bool_),
+        missing_left=np.asarray(part["default_left"], np.bool_),
+        condition=_as_float32(part["split_conditions"]),
+        leaf_size=int(part["tree_param"]["size_leaf_vector"]),
+        leaf_values=_as_float32(part["leaf_weights"]) if "leaf_weights" in part else None,
+    )
 
 
-def _as_float32(numbers: list[float]) -> NDArray[np.float32]:
+def _as_float32(numbers: list[float]) -> Singles:
     """Return the original float32 numbers, whose shortest decimals were read as float64."""
     doubles = np.asarray(numbers, np.float64)
     singles = doubles.astype(np.float32)
@@ -116,7 +144,7 @@ def _as_float32(numbers: list[float]) -> NDArray[np.float32]:
     return singles
 
 
-def _n_used(saved: Part, model: Any, booster: Any) -> int:
+def _n_used(saved: dict[str, Any], model: Any, booster: Any) -> int:
     """Return the number of trees that `predict` uses: after early stopping, those up to the best iteration."""
     best = None if model is booster else getattr(model, "best_iteration", None)
     if best is None:
@@ -147,44 +175,39 @@ def _base(score: str, objective: str, outputs: int) -> Floats:
     return base
 
 
-def _nodes(trees: list[Part], weights: Any) -> Nodes:
+def _nodes(trees: list[_Tree], weights: Singles | None) -> Nodes:
     """Return the nodes of all trees. In XGBoost rows go left if ``x < threshold``, in single precision."""
-    sizes = np.array([len(tree["left_children"]) for tree in trees], np.int64)
-    if any(np.any(tree["split_type"]) for tree in trees):
+    sizes = np.array([len(tree.left) for tree in trees], np.int64)
+    if any(tree.categorical.any() for tree in trees):
         raise TreesUnreadable("XGBoost's own handling of categories is not supported")
-    # The threshold of an inner node, the value of a leaf.
-    condition = _joined(trees, "split_conditions", np.float32)
-    left = _joined(trees, "left_children", np.int64)
-    vectors = any(int(tree["tree_param"]["size_leaf_vector"]) > 1 for tree in trees)
-    value = _vectors(trees) if vectors else condition
+    condition = _joined([tree.condition for tree in trees], np.float32)
+    value = _vectors(trees) if any(tree.leaf_size > 1 for tree in trees) else condition
     if weights is not None:
         weight = np.repeat(weights[: len(trees)], sizes)
         value = value * (weight if value.ndim == 1 else weight[:, None])
     return Nodes(
         sizes=sizes,
-        feature=_joined(trees, "split_indices", np.int64),
+        feature=_joined([tree.feature for tree in trees], np.int64),
         threshold=np.nextafter(condition, np.float32(-np.inf)).astype(float),
-        left=left,
-        right=_joined(trees, "right_children", np.int64),
-        missing_left=_joined(trees, "default_left", np.bool_),
+        left=_joined([tree.left for tree in trees], np.int64),
+        right=_joined([tree.right for tree in trees], np.int64),
+        missing_left=_joined([tree.missing_left for tree in trees], np.bool_),
         value=value.astype(float),
     )
 
 
-def _joined(trees: list[Part], key: str, dtype: Any) -> Any:
-    return np.concatenate([tree[key] for tree in trees] or [np.zeros(0)]).astype(dtype)
+def _joined(parts: Sequence[Values], dtype: type[ScalarT]) -> NDArray[ScalarT]:
+    return np.concatenate(parts or [np.zeros(0)]).astype(dtype)
 
 
-def _vectors(trees: list[Part]) -> Floats:
+def _vectors(trees: list[_Tree]) -> Floats:
     """Return the leaf values of trees with several outputs. A leaf's `right_children` is the index of its values."""
     values: list[Floats] = []
     for tree in trees:
-        if "leaf_weights" not in tree:
+        if tree.leaf_values is None:
             raise TreesUnreadable(
                 "this version of XGBoost stores leaves with several values in another form"
             )
-        leaves = np.asarray(tree["leaf_weights"], np.float64)
-        leaves = leaves.reshape(-1, int(tree["tree_param"]["size_leaf_vector"]))
-        index = np.where(np.asarray(tree["left_children"]) < 0, tree["right_children"], 0)
-        values.append(leaves[index])
+        leaves = tree.leaf_values.astype(float).reshape(-1, tree.leaf_size)
+        values.append(leaves[np.where(tree.left < 0, tree.right, 0)])
     return np.concatenate(values)
