@@ -22,7 +22,9 @@ RNG = np.random.default_rng(11)
 def measured(X, y=None, *, weights=None, schema=None, groups=None, keys=None, rows=None, seed=0):
     y = np.zeros(len(X)) if y is None else y
     source = as_dataset(X, y, weights, schema, keys)
-    return dependence(coded(source, apply_groups(source, groups or {}), rows, seed), seed=seed)
+    return dependence(
+        coded(source, apply_groups(source.features, groups or {}), rows, seed), seed=seed
+    )
 
 
 def whole_numbers(n=400, d=3, k=30):

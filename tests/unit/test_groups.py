@@ -43,21 +43,21 @@ def wide():
 
 def test_a_group_stands_where_its_first_column_stood():
     source = wide()
-    features = apply_groups(source, {"late": ["e", "b"], "pair": [2, "d"]})
+    features = apply_groups(source.features, {"late": ["e", "b"], "pair": [2, "d"]})
     assert [f.name for f in features] == ["a", "late", "pair"]
     assert [f.columns for f in features] == [(0,), (1, 4), (2, 3)]
     late = features[1]
     assert (late.kind, late.position, late.dtype) == ("nominal", 1, "group")
     assert late.categorical
     assert not late.numeric
-    assert apply_groups(source, {}) == source.features
+    assert apply_groups(source.features, {}) == source.features
     assert source.features[0].columns == (0,)
     assert source.features[0].members == ()
 
 
 def test_a_group_of_one_column_is_that_column():
     source = wide()
-    features = apply_groups(source, {"alone": ["b"], "c": ["c"], "p": np.array([3])})
+    features = apply_groups(source.features, {"alone": ["b"], "c": ["c"], "p": np.array([3])})
     assert [f.name for f in features] == ["a", "alone", "c", "p", "e"]
     assert [
         replace(f, name=g.name) for f, g in zip(features, source.features, strict=True)
@@ -82,11 +82,11 @@ def test_a_group_of_one_column_is_that_column():
 )
 def test_groups_that_cannot_be_are_refused(groups, words):
     with refused(DataError, *words):
-        apply_groups(wide(), groups)
+        apply_groups(wide().features, groups)
 
 
 def test_a_group_may_be_called_like_one_of_its_columns():
-    features = apply_groups(wide(), {"a": ["a", "b"]})
+    features = apply_groups(wide().features, {"a": ["a", "b"]})
     assert [f.name for f in features] == ["a", "c", "d", "e"]
 
 
@@ -108,7 +108,7 @@ def one_hot(number, dtype=float):
 def block_of(X, **given):
     """Return a dataset, and the group of all its columns except the first."""
     source = as_dataset(X, **given)
-    return source, apply_groups(source, {"city": [f.name for f in source.features[1:]]})[1]
+    return source, apply_groups(source.features, {"city": [f.name for f in source.features[1:]]})[1]
 
 
 def framed(make, block):
@@ -195,7 +195,7 @@ def test_two_ones_in_a_row_are_refused():
 def test_what_all_names_begin_with_is_left_out_of_labels(names, labels):
     X = pd.DataFrame({names[0]: [0, 1, 0], names[1]: [1, 0, 0]})
     source = as_dataset(X)
-    (group,) = apply_groups(source, {"g": names})
+    (group,) = apply_groups(source.features, {"g": names})
     levels = source.levels(group).levels
     assert levels.values[:2] == tuple(names)
     assert levels.labels[:2] == labels

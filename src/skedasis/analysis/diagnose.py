@@ -178,7 +178,7 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     quantity = _both(model)
     seed = as_seed("diagnose(random_state)", random_state)
     dataset = as_dataset(X, y, sample_weight, schema, row_id)
-    features = dataset.features if groups is None else apply_groups(dataset, groups)
+    features = dataset.features if groups is None else apply_groups(dataset.features, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(dataset, features, dependence_rows, seed) if dependence else None
     options: Json = {"y": y, "sample_weight": sample_weight, "weight_kind": weight_kind}

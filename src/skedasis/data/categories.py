@@ -5,9 +5,8 @@ level is inserted into rows by the index of a row of X that has it, never by its
 missing values keep their type in X.
 
 A column's codes come from its container (`Table.coded`). `ordered_levels` sorts them into the declared or ascending
-order,
-`observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Dataset.levels` is the
-caller.
+order, `observed_group` combines the columns of a group, and `level_column` adds labels and counts. `Dataset.levels` is
+the caller.
 """
 
 from __future__ import annotations
@@ -16,14 +15,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, Level
 from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.data.containers import LevelReplacement
 from skedasis.data.factorize import (
+    Factorized,
     argsort_values,
     dense_codes,
     equality_key,
@@ -34,12 +34,9 @@ from skedasis.data.factorize import (
 from skedasis.data.features import Feature, Groups, find_feature
 from skedasis.errors import DataError
 
-if TYPE_CHECKING:
-    from skedasis.data.dataset import Dataset
-
 
 # ---------------------------------------------------------------------------- labels of levels
-def labels_of(values: Sequence[Any]) -> tuple[str, ...]:
+def labels_of(values: Sequence[Level]) -> tuple[str, ...]:
     """Return a unique label for each value.
 
     Examples
@@ -56,9 +53,10 @@ def labels_of(values: Sequence[Any]) -> tuple[str, ...]:
     return _numbered(quoted)
 
 
-def _text(value: Any) -> str:
-    whole = isinstance(value, float) and value % 1 == 0 and abs(value) < 2**53
-    return str(int(value)) if whole else str(value)
+def _text(value: Level) -> str:
+    if isinstance(value, float) and value % 1 == 0 and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
 
 
 def _numbered(labels: Sequence[str]) -> tuple[str, ...]:
@@ -110,7 +108,7 @@ class Levels:
     (1, 2, -1, 2)
     """
 
-    values: tuple[Any, ...]
+    values: tuple[Level, ...]
     labels: tuple[str, ...]
     rows: Ints
     group: bool = False
@@ -119,7 +117,7 @@ class Levels:
         return len(self.values)
 
     @cached_property
-    def _code_of(self) -> dict[Any, int]:
+    def _code_of(self) -> dict[Level, int]:
         return {_key(value): code for code, value in enumerate(self.values)}
 
     def take(self, index: Sequence[int] | Ints) -> Levels:
@@ -129,7 +127,7 @@ class Levels:
         labels = tuple(self.labels[i] for i in codes)
         return replace(self, values=values, labels=labels, rows=self.rows[codes])
 
-    def find(self, value: Any) -> int:
+    def find(self, value: Level) -> int:
         """Return the code of a level, or -1 if there is no such level. 1 equals 1.0, but neither True nor "1"."""
         try:
             code = self._code_of.get(_key(value), -1)
@@ -140,7 +138,7 @@ class Levels:
         return code
 
 
-def _key(value: Any) -> Any:
+def _key(value: Level) -> Level:
     return None if is_absent(value) else equality_key(value)
 
 
@@ -159,9 +157,32 @@ class Observed:
     """
 
     codes: Ints
-    values: tuple[Any, ...]
+    values: tuple[Level, ...]
     labels: tuple[str, ...]
     group: bool = False
+
+
+class RowSource(Protocol):
+    """What a categorical feature needs to know of its rows and of their other features (see `Dataset`)."""
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Return all columns."""
+        ...
+
+    @property
+    def weights(self) -> Floats | None:
+        """Return the rows' weights."""
+        ...
+
+    @property
+    def row_id(self) -> Ints | None:
+        """Return the indices of the rows in X; None for all rows."""
+        ...
+
+    def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
+        """Yield features as numbers or codes, by which levels are compared."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +207,7 @@ class LevelColumn:
         one.
     n_other : int
         Number of rows whose level is not among the `top` ones.
-    dataset : Dataset
+    dataset : RowSource
         The data set of the rows.
     """
 
@@ -198,7 +219,7 @@ class LevelColumn:
     weight: Floats
     missing: int
     n_other: int
-    dataset: Dataset = field(repr=False)
+    dataset: RowSource = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -208,7 +229,7 @@ class LevelColumn:
         """Return the indices of the rows with a level."""
         return np.flatnonzero(self.codes >= 0)
 
-    def replacements(self, codes: Ints) -> dict[int, Any]:
+    def replacements(self, codes: Ints) -> dict[int, LevelReplacement]:
         """Return the column replacements that insert the levels of these codes, of any shape, into the feature."""
         return dict.fromkeys(self.feature.columns, LevelReplacement(codes, self.levels.rows))
 
@@ -232,48 +253,18 @@ class LevelColumn:
         chosen = self.dataset.features if others is None else others
         own = set(self.feature.columns)
         features = [f for f in chosen if not own & set(f.columns)]
-        parts = _others(self.dataset, features)
+        parts = self.dataset.other_features(features)
         return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
 
 
-def _others(dataset: Dataset, features: Sequence[Feature]) -> Iterator[OtherFeature]:
-    """Yield the features one at a time: as numbers if they have distances, else as codes."""
-    for feature in features:
-        x = dataset.numbers(feature)
-        if x is not None:
-            if np.isfinite(x).any() and not np.isinf(x).any():
-                yield OtherFeature(x, None)
-            continue
-        if feature.members:
-            column = dataset.levels(feature, most=len(dataset) + 1)
-            yield OtherFeature(None, column.codes, len(column.levels))
-            continue
-        # Neither order nor labels are needed, and for an identifier they would take seconds.
-        codes = _unordered_codes(dataset, feature)
-        if codes is not None:
-            yield OtherFeature(None, codes, int(codes.max()) + 1)
-
-
-def _unordered_codes(dataset: Dataset, feature: Feature) -> Ints | None:
-    """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
-    if feature.position not in dataset.code_cache:
-        codes, values = dataset.table.coded(feature.position, dataset.row_id)
-        if feature.kind == "nominal":
-            codes = np.where(codes < 0, len(values), codes)
-        if not dataset.fits_cache(codes.nbytes):
-            return codes if values else None
-        dataset.code_cache[feature.position] = codes if values else None
-    return dataset.code_cache[feature.position]
-
-
-def ordered_levels(feature: Feature, codes: Ints, values: list[Any]) -> Observed:
+def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Observed:
     """Return a column's codes and values in the declared order, else in ascending order.
 
     Parameters
     ----------
     feature : Feature
     codes : ndarray of int, shape (n,)
-    values : list
+    values : sequence
         The values by code. Several may be the same level (1 and 1.0).
 
     Raises
@@ -283,7 +274,7 @@ def ordered_levels(feature: Feature, codes: Ints, values: list[Any]) -> Observed
     """
     typed = [_typed(v, feature.dtype) for v in values]
     keys = [equality_key(v) for v in typed]
-    distinct: dict[Any, Any] = {}
+    distinct: dict[Level, Level] = {}
     for key, value in zip(keys, typed, strict=True):
         distinct.setdefault(key, value)
     code_of = {key: i for i, key in enumerate(distinct)}
@@ -301,7 +292,7 @@ def ordered_levels(feature: Feature, codes: Ints, values: list[Any]) -> Observed
     return Observed(rank[merged], tuple(ordered), labels_of(ordered))
 
 
-def _typed(value: Any, dtype: str) -> Any:
+def _typed(value: Level, dtype: str) -> Level:
     """Convert a float back to the column's type: int or bool, if the table was converted to an array of floats."""
     if isinstance(value, float) and value % 1 == 0:
         if dtype.lower().startswith(("int", "uint")):
@@ -311,7 +302,7 @@ def _typed(value: Any, dtype: str) -> Any:
     return value
 
 
-def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> None:
+def _check_finite(feature: Feature, distinct: dict[Level, Level], codes: Ints) -> None:
     infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
     if infinite:
         raise DataError(
@@ -322,7 +313,7 @@ def _check_finite(feature: Feature, distinct: dict[Any, Any], codes: Ints) -> No
         )
 
 
-def _declared(feature: Feature, distinct: dict[Any, Any]) -> dict[Any, Any]:
+def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Level]:
     """Return the declared levels that are observed, in the declared order."""
     declared = [to_python(v) for v in feature.levels or () if not is_absent(v)]
     keys = [equality_key(v) for v in declared]
@@ -352,13 +343,13 @@ def check_level_count(feature: Feature, levels: int, most: int) -> None:
 
 
 def level_column(
-    dataset: Dataset, feature: Feature, seen: Observed, top: int | None
+    dataset: RowSource, feature: Feature, seen: Observed, top: int | None
 ) -> LevelColumn:
     """Return the levels of a dataset's rows with their counts and weights.
 
     Parameters
     ----------
-    dataset : Dataset
+    dataset : RowSource
     feature : Feature
     seen : Observed
         Codes and values of the dataset's rows.
@@ -424,12 +415,13 @@ _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def apply_groups(dataset: Dataset, groups: Groups) -> tuple[Feature, ...]:
+def apply_groups(features: tuple[Feature, ...], groups: Groups) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
     ----------
-    dataset : Dataset
+    features : tuple of Feature
+        All columns of X.
     groups : mapping of str to sequence
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
 
@@ -455,11 +447,11 @@ def apply_groups(dataset: Dataset, groups: Groups) -> tuple[Feature, ...]:
     owner: dict[int, str] = {}
     group_at: dict[int, Feature] = {}
     for name, columns in groups.items():
-        positions = _positions(dataset.features, name, columns)
+        positions = _positions(features, name, columns)
         for j in positions:
-            _claim(owner, j, name, dataset.features[j].name)
-        group_at[min(positions)] = _group_feature(dataset.features, name, sorted(positions))
-    for j, feature in enumerate(dataset.features):
+            _claim(owner, j, name, features[j].name)
+        group_at[min(positions)] = _group_feature(features, name, sorted(positions))
+    for j, feature in enumerate(features):
         if feature.name in groups and owner.get(j) != feature.name:
             raise DataError(
                 f"groups[{feature.name!r}]",
@@ -468,9 +460,7 @@ def apply_groups(dataset: Dataset, groups: Groups) -> tuple[Feature, ...]:
                 "Rename the group",
             )
     return tuple(
-        group_at.get(j, f)
-        for j, f in enumerate(dataset.features)
-        if j in group_at or j not in owner
+        group_at.get(j, f) for j, f in enumerate(features) if j in group_at or j not in owner
     )
 
 
@@ -520,28 +510,35 @@ def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int
     )
 
 
-def observed_group(dataset: Dataset, feature: Feature) -> Observed:
+def observed_group(
+    feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized]
+) -> Observed:
     """Return the levels of a group, and the code of each row.
 
     If all columns contain zeros and ones only, the group is a one-hot block, and its levels are its columns. Otherwise
     the levels are the observed combinations of values. A row is missing if one of its columns is missing.
+
+    Parameters
+    ----------
+    feature : Feature
+        The group.
+    columns : sequence of Feature
+        Its columns.
+    coded : sequence of Factorized
+        The codes and values of each column.
 
     Raises
     ------
     DataError
         For a one-hot block in which a row has more than one 1, and for combinations that rarely occur twice.
     """
-    columns = [dataset.features[j] for j in feature.members]
-    coded = [dataset.table.coded(f.position, dataset.row_id) for f in columns]
     if all(set(values) <= {0, 1} for _, values in coded):
         return _one_hot(feature, columns, coded)
     parts = [ordered_levels(f, *c) for f, c in zip(columns, coded, strict=True)]
     return _combined(feature, columns, parts)
 
 
-def _one_hot(
-    feature: Feature, columns: list[Feature], coded: list[tuple[Ints, list[Any]]]
-) -> Observed:
+def _one_hot(feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized]) -> Observed:
     """Return the levels of a one-hot block: in each row, the column that is 1, or `NO_COLUMN_LEVEL`."""
     n = len(coded[0][0])
     column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
@@ -582,7 +579,7 @@ def _shortened(names: list[str]) -> list[str]:
     return short if all(s.strip() for s in short) else list(names)
 
 
-def _combined(feature: Feature, columns: list[Feature], parts: list[Observed]) -> Observed:
+def _combined(feature: Feature, columns: Sequence[Feature], parts: Sequence[Observed]) -> Observed:
     """Return the levels of a group of other columns: the observed combinations of their values."""
     is_missing = np.any([part.codes < 0 for part in parts], axis=0)
     codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)

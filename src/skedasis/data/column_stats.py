@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature, check_range
@@ -48,7 +48,7 @@ class Summary:
     missing: int
     integer: bool
     weighted: bool
-    dtype: Any
+    dtype: np.dtype[np.generic]
 
     @property
     def resolution(self) -> float:
@@ -60,7 +60,7 @@ class Summary:
         return _snap(values, self.feature, self.dtype)
 
 
-def _snap(values: Floats, feature: Feature, dtype: Any) -> Floats:
+def _snap(values: Floats, feature: Feature, dtype: np.dtype[np.generic]) -> Floats:
     """Round to the resolution of times or to a narrow float type; a column of integers is promoted to float instead."""
     if feature.time is not None:
         return feature.time.rounded(values)
@@ -89,12 +89,13 @@ class Column:
     """
 
     def __init__(
-        self, feature: Feature, x: Floats, weights: Floats | None, dtype: Any = float
+        self, feature: Feature, x: Floats, weights: Floats | None, dtype: DTypeLike = float
     ) -> None:
         present = ~np.isnan(x)
         self.missing = int(len(x) - present.sum())
         self.present: Ints | None = np.flatnonzero(present) if self.missing else None
-        self.feature, self.dtype = feature, np.dtype(dtype)
+        self.feature = feature
+        self.dtype: np.dtype[np.generic] = np.dtype(dtype)
         self.x = x[present] if self.missing else x
         self.weights = weights[present] if weights is not None and self.missing else weights
         self.weighted = weights is not None

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from numbers import Integral, Number
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints
-from skedasis.data.factorize import coded_array, is_missing
+from skedasis._types import Floats, Ints, TableLike, Values
+from skedasis.data.factorize import Factorized, coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects
 from skedasis.data.times import Ticks, TimeAxis
@@ -82,17 +82,23 @@ or values of rows of X."""
 
 
 # ------------------------------------------------------------------------------------- protocols
-class Buffer(Protocol):
+Rows: TypeAlias = slice | Ints
+"""Rows of X: a range of them, or their indices."""
+RowsT_co = TypeVar("RowsT_co", bound=TableLike, covariant=True)
+"""What a container holds its rows in, and what the model is called with: arrays, or frames of a library."""
+
+
+class Buffer(Protocol[RowsT_co]):
     """A copy of a batch's rows in the container of X, repeated, in which columns are replaced."""
 
     n: int
     copies: int
 
-    def own(self) -> Any:
+    def own(self) -> RowsT_co:
         """Return the rows without replacements."""
         ...
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Any:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> RowsT_co:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced.
 
         Parameters
@@ -104,8 +110,8 @@ class Buffer(Protocol):
         ...
 
 
-class Table(Protocol):
-    """The interface of containers of rows."""
+class Table(Protocol[RowsT_co]):
+    """The interface of containers of rows: `ArrayTable` and `FrameTable`."""
 
     @property
     def library(self) -> str | None:
@@ -126,28 +132,27 @@ class Table(Protocol):
         """Return the smallest and the largest integer of a column; None if it has no integers."""
         ...
 
-    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and the column's distinct values by code."""
         ...
 
-    def numeric_type(self, j: int) -> np.dtype[Any]:
+    def numeric_type(self, j: int) -> np.dtype[np.generic]:
         """Return the NumPy type that replaced values are converted to if they fit."""
         ...
 
-    def value(self, j: int, row: int) -> Any:
+    def value(self, j: int, row: int) -> object:
         """Return one value as a plain object."""
         ...
 
-    def to_array(self) -> NDArray[Any]:
+    def to_array(self) -> Values:
         """Return all rows as an array."""
         ...
 
-    def tile(self, rows: Rows, copies: int, used: Any = None) -> Buffer:
+    def tile(
+        self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None
+    ) -> Buffer[RowsT_co]:
         """Return a buffer of the rows, repeated; it reuses the memory of the buffer `used` if possible."""
         ...
-
-
-Rows = slice | Ints
 
 
 # --------------------------------------------------------------------------------- NumPy arrays
@@ -159,7 +164,7 @@ class ArrayTable:
 
     library = None
 
-    def __init__(self, X: NDArray[Any]) -> None:
+    def __init__(self, X: Values) -> None:
         if X.ndim != 2:
             raise DataError(
                 "X",
@@ -229,25 +234,25 @@ class ArrayTable:
             return integer_ends(values.tolist())
         return int(values.min()), int(values.max())
 
-    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         values = self.X[:, j] if rows is None else self.X[rows, j]
         return coded_array(values, what=f"column {j} of X")
 
-    def numeric_type(self, j: int) -> np.dtype[Any]:
+    def numeric_type(self, j: int) -> np.dtype[np.generic]:
         """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return np.dtype(float) if self.X.dtype.kind in "mMO" else self.X.dtype
 
-    def value(self, j: int, row: int) -> Any:
+    def value(self, j: int, row: int) -> object:
         """Return one value of column j as a plain object."""
         value = self.X[row, j]
         return value.item() if isinstance(value, np.generic) else value
 
-    def to_array(self) -> NDArray[Any]:
+    def to_array(self) -> Values:
         """Return the array itself."""
         return self.X
 
-    def tile(self, rows: Rows, copies: int, used: Any = None) -> ArrayBuffer:
+    def tile(self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None) -> ArrayBuffer:
         """Return a writable buffer of the rows repeated `copies` times, one set after the other.
 
         It takes over the memory of the earlier buffer `used` if shape and type are the same.
@@ -266,9 +271,9 @@ class ArrayBuffer:
     def __init__(
         self,
         table: ArrayTable,
-        rows: NDArray[Any],
+        rows: Values,
         copies: int,
-        memory: NDArray[Any] | None = None,
+        memory: Values | None = None,
     ) -> None:
         self.n, self.copies = len(rows), copies
         self.table, self.X, self.rows = table, table.X, rows
@@ -276,7 +281,7 @@ class ArrayBuffer:
         self.memory = memory
         self.buffer = self._allocate(rows.dtype)
 
-    def _allocate(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _allocate(self, dtype: np.dtype[np.generic]) -> Values:
         """Return the array with all columns marked as changed; they are filled when they are first needed."""
         shape = (self.rows.shape[1], self.copies, self.n)
         self.changed = set(range(shape[0]))
@@ -284,14 +289,14 @@ class ArrayBuffer:
             self.memory = np.empty(shape, dtype=dtype)
         return self.memory.reshape(shape[0], -1).T
 
-    def own(self) -> NDArray[Any]:
+    def own(self) -> Values:
         """Return the batch's rows without replacements."""
         if self.buffer.dtype != self.rows.dtype:
             self.buffer = self._allocate(self.rows.dtype)
         self._restore(self.changed)
         return self.buffer[: self.n]
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> NDArray[Any]:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Values:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         own = self.rows.dtype
         kept = all(
@@ -320,7 +325,7 @@ class ArrayBuffer:
         for part, codes in zip(column, values.codes, strict=True):
             part[:] = level_values.take(codes)
 
-    def _write_donors(self, j: int, values: DonorRows, column: NDArray[Any]) -> None:
+    def _write_donors(self, j: int, values: DonorRows, column: Values) -> None:
         """Write the donors' values. If X is contiguous, they are taken from the flat array, which is twice as fast."""
         (n, d), X, rows = self.X.shape, self.X, values.rows
         same_layout = column.dtype == X.dtype and rows.shape == column.shape
@@ -331,7 +336,7 @@ class ArrayBuffer:
         else:
             column[:] = X[rows, j]
 
-    def _column(self, j: int) -> NDArray[Any]:
+    def _column(self, j: int) -> Values:
         return self.buffer[:, j].reshape(self.copies, self.n)
 
     def _restore(self, columns: set[int]) -> None:
@@ -341,7 +346,7 @@ class ArrayBuffer:
         self.changed = self.changed - columns
 
 
-def fits(values: Any, dtype: np.dtype[Any]) -> bool:
+def fits(values: Floats | Sequence[Floats], dtype: np.dtype[np.generic]) -> bool:
     """Return whether a column of this type can represent the values (an array or a sequence of arrays) unchanged.
 
     Float types and times always can, because grids and edges are rounded to them during planning.
@@ -366,14 +371,12 @@ class TimeArray:
         The kind of the column's objects; None for datetime64 and timedelta64.
     """
 
-    def __init__(
-        self, axis: TimeAxis, times: NDArray[Any], objects: TimeObjects | None = None
-    ) -> None:
+    def __init__(self, axis: TimeAxis, times: Values, objects: TimeObjects | None = None) -> None:
         self.axis, self.objects = axis, objects
         self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
 
     @classmethod
-    def of(cls, column: NDArray[Any]) -> TimeArray | None:
+    def of(cls, column: Values) -> TimeArray | None:
         """Return a column of times; None if the column does not have times only."""
         if column.dtype.kind != "O":
             return cls(TimeAxis.of(column), column)
@@ -383,18 +386,18 @@ class TimeArray:
         times = objects.read(column)
         return cls(TimeAxis.of(times, objects.kind, objects.zone), times, objects)
 
-    def days(self, values: NDArray[Any]) -> Floats:
+    def days(self, values: Values) -> Floats:
         """Return values of the column as days; NaN where missing."""
         times = values if self.objects is None else self.objects.read(values)
         return self.axis.days_of_ticks(times.astype(np.int64), ~np.isnat(times))
 
-    def made(self, days: Floats) -> NDArray[Any]:
+    def made(self, days: Floats) -> Values:
         """Return days as values of the column's type."""
         times = self._ticks(np.asarray(days, dtype=float)).view(self.axis.dtype)
         return times if self.objects is None else self.objects.made(times)
 
 
-def object_kind(values: Any) -> Kind:
+def object_kind(values: Iterable[object]) -> Kind:
     """Return the kind of a column of Python objects: continuous if all objects that are not missing are numbers."""
     for value in values:
         if is_missing(value):
@@ -404,13 +407,13 @@ def object_kind(values: Any) -> Kind:
     return "continuous"
 
 
-def integer_ends(values: Iterable[Any]) -> tuple[int, int] | None:
+def integer_ends(values: Iterable[object]) -> tuple[int, int] | None:
     """Return the smallest and the largest integer among Python objects; None if there are none."""
     whole = [int(v) for v in values if isinstance(v, Integral) and not isinstance(v, bool)]
     return (min(whole), max(whole)) if whole else None
 
 
-def to_float(values: Any) -> Floats:
+def to_float(values: ArrayLike) -> Floats:
     """Return a float64 copy of the values, contiguous; None becomes NaN."""
     array = np.asarray(values, dtype=object if isinstance(values, list) else None)
     if array.dtype.kind == "O":

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skedasis._arguments import check_int_or_none
 from skedasis._types import Floats, Ints, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
@@ -26,6 +26,7 @@ from skedasis.data.categories import (
     observed_group,
     ordered_levels,
 )
+from skedasis.data.category_order import OtherFeature
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import missing_mask
@@ -33,6 +34,11 @@ from skedasis.data.features import Feature, Schema, apply_schema, check_integers
 from skedasis.errors import DataError
 
 # ------------------------------------------------------------------------- data set and batches
+AnyColumn: TypeAlias = Column | LevelColumn | Feature
+"""What a method gets of a feature: its numbers, its levels, or only the feature if it permutes whole rows (PFI)."""
+
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
+
 _CACHE_BYTES = 8_000_000
 """Columns are cached as arrays if all of them together are smaller, so that batches do not extract them again."""
 
@@ -98,19 +104,19 @@ class Batch:
         """Return the rows' labels as numbers, shape (size,)."""
         return self._of_rows(self.dataset.labels)
 
-    def targets(self) -> NDArray[Any]:
+    def targets(self) -> Values:
         """Return the rows' labels as the quantity encodes them, shape (size,)."""
         if self.dataset.targets is None:
             raise DataError("y", "no labels", "one label per row", "Pass y=")
         return self._of_rows(self.dataset.targets)
 
-    def _of_rows(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _of_rows(self, values: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
         """Return the entries of these rows from an array over all rows of the dataset."""
         if self.start is not None:
             return values[self.start : self.start + self.size]
         return values[self.places]
 
-    def tile(self, copies: int, used: Any = None) -> Buffer:
+    def tile(self, copies: int, used: Buffer[TableLike] | None = None) -> Buffer[TableLike]:
         """Return a buffer of the batch's rows, repeated `copies` times (see `Table.tile`)."""
         return self.dataset.table.tile(self.rows, copies, used)
 
@@ -144,16 +150,16 @@ class Dataset:
         Whether this is a subset of the rows that were passed.
     """
 
-    table: Table
+    table: Table[TableLike]
     features: tuple[Feature, ...]
-    y: Any = None
+    y: Values | None = None
     weights: Floats | None = None
     row_id: Ints | None = None
     library: str | None = None
     float_cache: dict[int, Floats] = field(default_factory=dict)
     code_cache: dict[int, Ints | None] = field(default_factory=dict)
-    targets: NDArray[Any] | None = None
-    keys: NDArray[Any] | None = None
+    targets: Values | None = None
+    keys: Values | None = None
     sampled: bool = False
 
     def __len__(self) -> int:
@@ -261,17 +267,12 @@ class Dataset:
         -----
         No model rows. Time is linear in the rows; the column is read once, and X is not copied.
         """
-        whole = isinstance(top, Integral) and not isinstance(top, bool)
-        if top is not None and (not whole or top < 1):
-            raise DataError(
-                "top_levels",
-                repr(top),
-                "an integer of at least 1",
-                "Leave it out to keep all levels",
-            )
+        top = check_int_or_none("top_levels", top, 1, "Leave it out to keep all levels")
         limit = len(self) + 1 if top is not None else most
         if feature.members:
-            observed = observed_group(self, feature)
+            columns = [self.features[j] for j in feature.members]
+            coded = [self.table.coded(f.position, self.row_id) for f in columns]
+            observed = observed_group(feature, columns, coded)
             has_missing = bool((observed.codes < 0).any())
             check_level_count(feature, len(observed.values) + has_missing, limit)
         else:
@@ -292,6 +293,34 @@ class Dataset:
             return self.table.column(feature.position, self.row_id)
         except (ValueError, TypeError):  # declared as ordinal, but not numeric
             return None
+
+    def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
+        """Yield the features one at a time: as numbers if they have distances, else as codes."""
+        for feature in features:
+            x = self.numbers(feature)
+            if x is not None:
+                if np.isfinite(x).any() and not np.isinf(x).any():
+                    yield OtherFeature(x, None)
+                continue
+            if feature.members:
+                column = self.levels(feature, most=len(self) + 1)
+                yield OtherFeature(None, column.codes, len(column.levels))
+                continue
+            # Neither order nor labels are needed, and for an identifier they would take seconds.
+            codes = self._unordered_codes(feature)
+            if codes is not None:
+                yield OtherFeature(None, codes, int(codes.max()) + 1)
+
+    def _unordered_codes(self, feature: Feature) -> Ints | None:
+        """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
+        if feature.position not in self.code_cache:
+            codes, values = self.table.coded(feature.position, self.row_id)
+            if feature.kind == "nominal":
+                codes = np.where(codes < 0, len(values), codes)
+            if not self.fits_cache(codes.nbytes):
+                return codes if values else None
+            self.code_cache[feature.position] = codes if values else None
+        return self.code_cache[feature.position]
 
     def batches(self, size: int) -> Iterator[Batch]:
         """Yield the rows in order, `size` at a time."""
@@ -348,7 +377,7 @@ def to_array(X: TableLike) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-def as_table(X: TableLike) -> Table:
+def as_table(X: TableLike) -> Table[TableLike]:
     """Return X as a table.
 
     Raises

@@ -6,13 +6,14 @@ defines which values are missing, `equality_key` which values are equal, and `ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._types import Bools, Ints
+from skedasis._types import Bools, Ints, Level, Values
 from skedasis.errors import DataError
 
 _BOOLS = (bool, np.bool_)
@@ -21,8 +22,23 @@ _TABLE_SIZE = 65_536
 """Integers within this range are always looked up in a table; within larger ranges only if there are enough of them."""
 
 
+class Factorized(NamedTuple):
+    """A column as codes and distinct values.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        -1 where a value is missing.
+    values : list
+        The distinct values by code, as plain Python objects. Their order is not specified.
+    """
+
+    codes: Ints
+    values: list[Level]
+
+
 # ----------------------------------------------------------------------------- integer codes
-def dense_codes(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints, Ints]:
+def dense_codes(keys: Values, present: Bools | None = None) -> tuple[Ints, Ints]:
     """Return the ranks of numbers among their distinct values.
 
     Parameters
@@ -54,7 +70,7 @@ def dense_codes(keys: NDArray[Any], present: Bools | None = None) -> tuple[Ints,
     return codes, first_rows(codes, int(codes.max(initial=-1)) + 1)
 
 
-def _ranks(keys: NDArray[Any]) -> Ints:
+def _ranks(keys: Values) -> Ints:
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64)
     if keys.dtype.kind == "b":
@@ -79,9 +95,7 @@ def first_rows(codes: Ints, size: int) -> Ints:
     return first[:size]
 
 
-def coded_array(
-    values: NDArray[Any], missing: Bools | None = None, what: str = "X"
-) -> tuple[Ints, list[Any]]:
+def coded_array(values: Values, missing: Bools | None = None, what: str = "X") -> Factorized:
     """Return the codes of an array's values, and the distinct values.
 
     Parameters
@@ -92,13 +106,6 @@ def coded_array(
         Missing values in addition to NaN and None.
     what : str
         Name of the column, for error messages.
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n,)
-        -1 where a value is missing.
-    distinct : list
-        The distinct values by code, as plain Python objects. Their order is not specified.
     """
     if values.dtype.kind == "O":
         return coded_objects(values.tolist(), what)
@@ -109,21 +116,21 @@ def coded_array(
         present = not_nan if present is None else not_nan & present
         keys = _as_integers(values, present)
     codes, first = dense_codes(keys, present)
-    return codes, [to_python(v) for v in values[first]]
+    return Factorized(codes, [to_python(v) for v in values[first]])
 
 
-def _as_integers(values: NDArray[Any], present: Bools) -> NDArray[Any]:
+def _as_integers(values: Values, present: Bools) -> Values:
     """Return floats as integers if all are whole, because integers are looked up instead of sorted."""
     few = values[present][:100]
-    if not (np.isfinite(few).all() and (few % 1 == 0).all()):
+    if not (np.isfinite(few).all() and (np.mod(few, 1) == 0).all()):
         return values
     clean = np.where(present, values, 0)
-    if np.abs(clean).max(initial=0) < 2**53 and (clean % 1 == 0).all():
+    if np.abs(clean).max(initial=0) < 2**53 and (np.mod(clean, 1) == 0).all():
         return clean.astype(np.int64)
     return values
 
 
-def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
+def coded_objects(values: list[Level], what: str = "X") -> Factorized:
     """Return the codes of Python objects, and the distinct objects by code.
 
     Objects are equal if Python says so, except that booleans differ from numbers: 1 and 1.0 are one value, 1 and True
@@ -136,7 +143,7 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
     """
     types = set(map(type, values))
     mixed = bool(types & set(_BOOLS)) and len(types) > 1
-    keys: list[Any] = [(isinstance(v, _BOOLS), v) for v in values] if mixed else values
+    keys: Sequence[Level] = [(isinstance(v, _BOOLS), v) for v in values] if mixed else values
     try:
         distinct = list(dict.fromkeys(keys))
     except TypeError as error:
@@ -147,31 +154,31 @@ def coded_objects(values: list[Any], what: str = "X") -> tuple[Ints, list[Any]]:
             "text, numbers or booleans",
             "Leave the feature out, or convert its values to text",
         ) from error
-    values_by_code: list[Any] = []
-    table: dict[Any, int] = {}
+    values_by_code: list[Level] = []
+    table: dict[Level, int] = {}
     for key in distinct:
-        value = key[1] if mixed else key
+        value = key[1] if mixed and isinstance(key, tuple) else key
         table[key] = -1 if is_absent(value) else len(values_by_code)
         if table[key] >= 0:
             values_by_code.append(to_python(value))
     codes = np.fromiter(map(table.__getitem__, keys), dtype=np.int64, count=len(keys))
-    return codes, values_by_code
+    return Factorized(codes, values_by_code)
 
 
 # --------------------------------------------------------- missing values, equality and order
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether an object is a marker of missing values: None, or the NA of pandas. NaN is a number here."""
     return value is None or type(value).__name__ == "NAType"
 
 
-def is_absent(value: Any) -> bool:
+def is_absent(value: object) -> bool:
     """Return whether an object is not a level: a missing marker, NaN or NaT."""
     if is_missing(value) or type(value).__name__ == "NaTType":
         return True
     return isinstance(value, (Number, np.generic)) and bool(value != value)  # noqa: PLR0124
 
 
-def to_python(value: Any) -> Any:
+def to_python(value: Level) -> Level:
     """Convert a NumPy scalar to a Python object; a narrow float becomes the number that it is printed as.
 
     Examples
@@ -188,7 +195,7 @@ def to_python(value: Any) -> Any:
     return value.item()
 
 
-def equality_key(value: Any) -> tuple[str, Any]:
+def equality_key(value: Level) -> tuple[str, Level]:
     """Return a key that is equal for equal values only: type name and value; all numbers have one type."""
     value = to_python(value)
     if isinstance(value, bool):
@@ -202,11 +209,12 @@ def equality_key(value: Any) -> tuple[str, Any]:
     return type(value).__name__, value
 
 
-def argsort_values(values: list[Any]) -> list[int]:
+def argsort_values(values: Sequence[Level]) -> list[int]:
     """Return the indices that sort values in ascending order; several types are sorted by type name, then by value."""
     kinds = {type(v) for v in values}
     if kinds <= {str} or kinds <= {int, float}:
-        return sorted(range(len(values)), key=values.__getitem__)
+        comparable = cast("Sequence[str]", values)  # all text, or all numbers: both can be compared
+        return sorted(range(len(values)), key=comparable.__getitem__)
     keys = [equality_key(v) for v in values]
     try:
         return sorted(range(len(values)), key=keys.__getitem__)
@@ -214,7 +222,7 @@ def argsort_values(values: list[Any]) -> list[int]:
         return sorted(range(len(values)), key=lambda i: (keys[i][0], repr(values[i])))
 
 
-def missing_mask(values: Any) -> NDArray[np.bool_]:
+def missing_mask(values: ArrayLike) -> Bools:
     """Return which values are missing: NaN, NaT, None, or the marker of a data frame library; shape (n,)."""
     array = np.asarray(values)
     if array.dtype.kind == "f":

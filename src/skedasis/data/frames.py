@@ -6,14 +6,14 @@ Kept apart from `data/containers.py` because it imports narwhals, which arrays d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, Level, TableLike, Values
 from skedasis.data.containers import (
+    Buffer,
     DonorRows,
     LevelReplacement,
     Replacement,
@@ -23,12 +23,21 @@ from skedasis.data.containers import (
     object_kind,
     to_float,
 )
-from skedasis.data.factorize import coded_array, coded_objects, dense_codes
-from skedasis.data.features import Feature
+from skedasis.data.factorize import Factorized, coded_array, coded_objects, dense_codes
+from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeColumn
 from skedasis.errors import DataError
 
-_NUMPY: dict[str, np.dtype[Any]] = {
+if TYPE_CHECKING:
+    from narwhals.dtypes import DType
+    from narwhals.typing import IntoDataFrame, IntoSeries
+
+Frame: TypeAlias = "nw.DataFrame[IntoDataFrame]"
+"""A data frame of any library. What is read from its native form has no type: each library has its own."""
+Series: TypeAlias = "nw.Series[IntoSeries]"
+"""A column of a data frame."""
+
+_NUMPY: dict[str, np.dtype[np.generic]] = {
     "Boolean": np.dtype(bool),
     **{f"Float{bits}": np.dtype(f"float{bits}") for bits in (16, 32, 64)},
     **{
@@ -43,7 +52,7 @@ _NUMPY: dict[str, np.dtype[Any]] = {
 class FrameTable:
     """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: IntoDataFrame) -> None:
         try:
             frame = nw.from_native(X)
         except nw.exceptions.DuplicateError as error:
@@ -55,9 +64,9 @@ class FrameTable:
             ) from error
         if isinstance(frame, nw.LazyFrame):
             raise DataError("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
-        self.frame: nw.DataFrame[Any] = frame
+        self.frame: Frame = frame
         self.columns = list(frame.columns)
-        self.dtypes: list[Any] = list(frame.schema.values())
+        self.dtypes: list[DType] = list(frame.schema.values())
         self._times: dict[int, TimeColumn | None] = {}
 
     @property
@@ -83,7 +92,7 @@ class FrameTable:
             for j, label in enumerate(self.columns)
         )
 
-    def series(self, j: int) -> nw.Series[Any]:
+    def series(self, j: int) -> Series:
         """Return column j (by `get_column`, because `frame[label]` takes an integer label for a row)."""
         return self.frame.get_column(self.columns[j])
 
@@ -94,7 +103,7 @@ class FrameTable:
             self._times[j] = None if numbers else TimeColumn.of(self.series(j))
         return self._times[j]
 
-    def _kind(self, j: int) -> Any:
+    def _kind(self, j: int) -> Kind:
         dtype = self.dtypes[j]
         if dtype.is_numeric() or self._time(j) is not None:
             return "continuous"
@@ -106,7 +115,7 @@ class FrameTable:
         # narwhals represents an ordered categorical as Enum. It has an order, but its codes have no distances.
         return "ordinal" if dtype == nw.Enum else "nominal"
 
-    def _levels(self, j: int) -> tuple[Any, ...] | None:
+    def _levels(self, j: int) -> tuple[Level, ...] | None:
         dtype = self.dtypes[j]
         return tuple(dtype.categories) if isinstance(dtype, nw.Enum) else None
 
@@ -141,7 +150,7 @@ class FrameTable:
         low, high = series.min(), series.max()
         return None if low is None or high is None else (int(low), int(high))
 
-    def coded(self, j: int, rows: Rows | None = None) -> tuple[Ints, list[Any]]:
+    def coded(self, j: int, rows: Rows | None = None) -> Factorized:
         """Return the code of each row, -1 where missing, and column j's distinct values by code."""
         series = self.series(j) if rows is None else self.series(j)[rows]
         what, dtype = f"column {self.columns[j]!r}", series.dtype
@@ -156,23 +165,23 @@ class FrameTable:
         if keys is None:
             return coded_objects(series.to_list(), what)
         codes, first = dense_codes(keys, keys >= 0)
-        return codes, coded_objects(series[first].to_list(), what)[1]
+        return Factorized(codes, coded_objects(series[first].to_list(), what).values)
 
-    def made(self, j: int, values: Floats) -> nw.Series[Any] | None:
+    def made(self, j: int, values: Floats) -> Series | None:
         """Return days as a column of times like column j; None if column j has no times."""
         times = self._time(j)
         return None if times is None else times.made(values, self.columns[j])
 
-    def numeric_type(self, j: int) -> np.dtype[Any]:
+    def numeric_type(self, j: int) -> np.dtype[np.generic]:
         """Return the NumPy type that replaced values of column j are converted to if they fit."""
         return _NUMPY.get(str(self.dtypes[j]), np.dtype(float))
 
-    def value(self, j: int, row: int) -> Any:
+    def value(self, j: int, row: int) -> object:
         """Return one value of column j as a plain object."""
         value = self.series(j)[np.array([row])].to_list()[0]
         return value.item() if isinstance(value, np.generic) else value
 
-    def to_array(self) -> NDArray[Any]:
+    def to_array(self) -> Values:
         """Return all columns as one array; it is numeric if all columns are numbers or booleans."""
         if all(dtype.is_numeric() or dtype == nw.Boolean for dtype in self.dtypes):
             array = self.frame.to_numpy()
@@ -181,7 +190,7 @@ class FrameTable:
             return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
         return decoded(self.frame).to_numpy()
 
-    def tile(self, rows: Rows, copies: int, used: Any = None) -> FrameBuffer:
+    def tile(self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None) -> FrameBuffer:
         """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 
@@ -196,17 +205,17 @@ class FrameBuffer:
         # Rows of a pandas frame may be a view of the user's data. Cloned, because a model may write to its input.
         self.tiled = nw.concat([self.block] * copies) if copies > 1 else self.block.clone()
 
-    def own(self) -> Any:
+    def own(self) -> IntoDataFrame:
         """Return a copy of the batch's rows without replacements."""
         return self.block.clone().to_native()
 
-    def swept(self, changes: Mapping[int, Replacement], sets: int) -> Any:
+    def swept(self, changes: Mapping[int, Replacement], sets: int) -> IntoDataFrame:
         """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
         size = sets * self.n
         frame = self.tiled if size == len(self.tiled) else self.tiled.head(size)
         return frame.with_columns(*(self._new(j, v) for j, v in changes.items())).to_native()
 
-    def _new(self, j: int, values: Replacement) -> nw.Series[Any]:
+    def _new(self, j: int, values: Replacement) -> Series:
         if isinstance(values, DonorRows):
             rows = np.broadcast_to(values.rows, (len(values.rows), self.n)).ravel()
             return self.table.series(j)[rows]
@@ -216,7 +225,7 @@ class FrameBuffer:
             return self.table.series(j)[values.rows][codes]
         return self._series(j, np.stack([np.broadcast_to(v, self.n) for v in values]).ravel())
 
-    def _series(self, j: int, values: Floats) -> nw.Series[Any]:
+    def _series(self, j: int, values: Floats) -> Series:
         """Return values as a column like column j; with its type if the values fit, else as float64."""
         label, dtype = self.table.columns[j], self.table.dtypes[j]
         times = self.table.made(j, values)
@@ -232,29 +241,34 @@ class FrameBuffer:
         if not (self.block.implementation.is_pandas_like() and kept):
             return series
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
-        own: Any = self.table.series(j).to_native().dtype
-        return nw.from_native(series.to_native().astype(own), series_only=True)
+        own = _native(self.table.series(j)).dtype
+        return nw.from_native(_native(series).astype(own), series_only=True)
 
 
-def decoded(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+def _native(series: Series) -> Any:
+    """Return a column in its library's own type. The libraries have no type in common."""
+    return series.to_native()
+
+
+def decoded(frame: Frame) -> Frame:
     """Return an Arrow frame with dictionary columns decoded; other frames unchanged.
 
     NumPy conversion of a dictionary column gives a wrong value where one is missing.
     """
     if not frame.implementation.is_pyarrow():
         return frame
-    new: list[Any] = []
+    new: list[Series] = []
     for label, dtype in frame.schema.items():
         if dtype == nw.Categorical:
-            native: Any = frame.get_column(label).to_native()
+            native = _native(frame.get_column(label))
             plain = native.cast(native.type.value_type)
             new.append(nw.from_native(plain, series_only=True).alias(label))
     return frame.with_columns(*new)
 
 
-def _physical_codes(series: nw.Series[Any]) -> Ints | None:
+def _physical_codes(series: Series) -> Ints | None:
     """Return the library's integer codes of a column's values, -1 where missing; None if it has no codes."""
-    library, native = series.implementation, series.to_native()
+    library, native = series.implementation, _native(series)
     if library.is_pandas_like():
         if native.dtype == object:  # pandas treats 1 and True as equal
             return None
@@ -271,6 +285,6 @@ def _physical_codes(series: nw.Series[Any]) -> Ints | None:
     return None
 
 
-def _polars_codes(series: nw.Series[Any]) -> Ints:
-    physical = nw.from_native(series.to_native().to_physical(), series_only=True)
+def _polars_codes(series: Series) -> Ints:
+    physical = nw.from_native(_native(series).to_physical(), series_only=True)
     return physical.cast(nw.Int64).fill_null(-1).to_numpy()

@@ -86,7 +86,7 @@ def _unit_steps(evaluator: BatchEvaluator, column: Summary) -> Floats:
 
 def round_off(evaluator: BatchEvaluator, column: Summary) -> float:
     """Return the larger unit round-off of the column's dtype and of the model's arithmetic."""
-    own = np.finfo(column.dtype).eps if column.dtype.kind == "f" else np.finfo(float).eps
+    own = np.finfo(column.dtype.name).eps if column.dtype.kind == "f" else np.finfo(float).eps
     return float(max(own, evaluator.eps))
 
 

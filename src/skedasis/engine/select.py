@@ -111,7 +111,9 @@ class FeatureSelection:
     ) -> None:
         self.dataset = dataset
         self.free = free
-        self.features = dataset.features if groups is None else apply_groups(dataset, groups)
+        self.features = (
+            dataset.features if groups is None else apply_groups(dataset.features, groups)
+        )
         self.everything = wanted is None
         self.single = False
         self.asked: list[tuple[Feature, ...]] = []
