@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
+from skedasis.results.axis import BinPairAxis, LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.build.pairs import second_order
-from skedasis.results.effect import LevelStats
 from skedasis.results.intervals.surfaces import SurfaceDerivatives, SurfaceErrors
-from skedasis.results.surface import PairAxis
 from skedasis.stats.grid import Cells
 
 ORDERS = {"c": list("uvw"), "d": list("pqr")}
@@ -101,9 +100,9 @@ def _by_shares(i: int, j: int, h: float = 1e-5) -> np.ndarray:
 def side(kind: str, size: int, rng: np.random.Generator) -> PairAxis:
     if kind == "number":
         edges = np.append(0.0, np.cumsum(rng.uniform(0.5, 2, size)))
-        return PairAxis(bins=Cells(edges, "left"))
+        return BinPairAxis(Cells(edges, "left"))
     one, names = np.ones(size + 1), tuple("abcdefg"[: size + 1])
-    return PairAxis(levels=LevelStats(names, names, one.astype(int), one))
+    return LevelPairAxis(LevelStats(names, names, one.astype(int), one))
 
 
 @pytest.mark.parametrize("kinds", ["number number", "level number", "number level", "level level"])

@@ -299,7 +299,7 @@ HEADERS: dict[str, Any] = {
     "no result": lambda h: h.pop("result") and None,
     "no results inside": lambda h: h.update(result={"a": 1}),
     "an empty dictionary": lambda h: h.update(result={}),
-    "a part of a result": lambda h: h.update(result=h["result"]["of"]["levels"]),
+    "a part of a result": lambda h: h.update(result=h["result"]["of"]["axis"]),
     "an unknown kind": lambda h: h["result"].update({"$": "os.system"}),
     "a kind that is a list": lambda h: h["result"].update({"$": ["Effect"]}),
     "nothing in it": lambda h: h["result"].pop("of") and None,

@@ -339,7 +339,7 @@ def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Any, Any]:
         for label in job.outputs if _scheme(task.variant) is not None else ():
             key = label, task.key
             plan, pooled = _pooled(found, key)
-            if isinstance(plan, Plan) and plan.derivative_info.on_cells:
+            if isinstance(plan, Plan) and plan.on_cells:
                 continue  # `run_shared_rounds` chose their bins
             whole = task.variant.finalize(
                 plan, pooled, about_of(job, label, task), exact=True, kind=kind
@@ -369,7 +369,7 @@ def run_shared_rounds(found: Sequence[ModelRun]) -> None:
         for label in job.outputs:
             key = label, task.key
             plan = job.plans[key]
-            if not isinstance(plan, Plan) or not plan.derivative_info.on_cells:
+            if not isinstance(plan, Plan) or not plan.on_cells:
                 continue
             whole, pooled = _pooled(found, key)
             about = about_of(job, label, task)

@@ -58,7 +58,7 @@ from skedasis.results.build.accumulated import accumulated_effect, select_bins, 
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import mask_missing_steps, step_moments
-from skedasis.results.effect import About, Effect, Rows, Spec
+from skedasis.results.effect import About, AccumulatedEffect, Effect, Rows, Spec
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
@@ -319,7 +319,7 @@ class Accumulated(Parameters):
 
     def _effect(
         self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
-    ) -> Effect:
+    ) -> AccumulatedEffect:
         """Choose the bins as unions of cells, and accumulate."""
         cells, moments = plan.bins, local.moments
         if plan.derivative_info.kind == "value_steps":
@@ -656,11 +656,7 @@ class RHALE(Accumulated):
         kind: WeightKind,
     ) -> Plan | None:
         """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
-        if (
-            plan.difference_bins is not None
-            or not plan.derivative_info.on_cells
-            or len(plan.bins) == 0
-        ):
+        if plan.difference_bins is not None or not plan.on_cells or len(plan.bins) == 0:
             return None
         if is_fixed(self.bins):  # explicit edges define both the cells and the bins
             return None
@@ -681,9 +677,9 @@ class RHALE(Accumulated):
 
     def _effect(
         self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
-    ) -> Effect:
+    ) -> AccumulatedEffect:
         """Choose the bins and accumulate; for step functions, add the chosen bins to the ALE."""
-        if not plan.derivative_info.on_cells or len(plan.bins) == 0:
+        if not plan.on_cells or len(plan.bins) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
         if plan.difference_bins is None:
@@ -693,7 +689,7 @@ class RHALE(Accumulated):
 
     def _on_cells(
         self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
-    ) -> Effect:
+    ) -> AccumulatedEffect:
         """Return the ALE on all cells."""
         edges = np.arange(len(plan.bins.edges))
         return accumulated_effect(

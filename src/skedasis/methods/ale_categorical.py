@@ -26,9 +26,10 @@ from skedasis.methods.base import (
     param_for_feature,
     select_rows,
 )
+from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
-from skedasis.results.effect import About, Effect, LevelStats, Rows, Spec, format_values
+from skedasis.results.effect import About, Effect, Rows, Spec, format_values
 from skedasis.stats.moments import WeightKind
 
 MOST_LEVELS = 2000

@@ -33,6 +33,7 @@ from skedasis.methods.base import (
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
@@ -44,7 +45,7 @@ from skedasis.results.build.pairs import (
     gather_moments,
 )
 from skedasis.results.effect import About, Spec
-from skedasis.results.surface import PairAxis, PairRows, Surface
+from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, WeightKind
 
@@ -91,7 +92,7 @@ def side_of(
     """Return the plan of one feature of a pair, from its levels, or from its grid or bins and its column."""
     if isinstance(nodes, LevelPlan):
         return SideColumn(
-            PairAxis(levels=nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
+            LevelPairAxis(nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
         )
     if column is None:
         raise TypeError("a numeric feature requires its column")
@@ -99,9 +100,7 @@ def side_of(
     two = (float(values[0]), float(values[1])) if values is not None and len(values) == 2 else None
     grid = isinstance(nodes, Grid)
     side = (
-        PairAxis(points=nodes.points, two_values=two)
-        if grid
-        else PairAxis(bins=nodes, two_values=two)
+        GridPairAxis(nodes.points, two_values=two) if grid else BinPairAxis(nodes, two_values=two)
     )
     summary = column.summary()
     return SideColumn(side, summary.feature, nodes.description if grid else chosen, summary)
@@ -364,7 +363,7 @@ class Corners:
         total = Moments.zeros(k)
         fraction = np.zeros(len(other))
         if not other_side.categorical and other_side.side.n_nodes > 1:
-            edges, h = np.asarray(other_side.side.nodes), self.homes[1 - axis]
+            edges, h = other_side.side.node_coordinates, self.homes[1 - axis]
             fraction = (other - edges[h]) / (edges[h + 1] - edges[h])
         for c, a, b in moves(side):
             low = self._along(axis, b, 0) - self._along(axis, a, 0)

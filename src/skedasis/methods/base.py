@@ -20,7 +20,7 @@ from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import WeightKind
@@ -167,6 +167,11 @@ class Plan:
     def grid(self) -> Grid:
         """Return the grid, for methods that plan a grid."""
         return self.cells
+
+    @property
+    def on_cells(self) -> bool:
+        """Return whether the curve is given at the edges of all cells, whatever bins summarise it."""
+        return self.derivative_info.kind in ON_CELLS
 
 
 @dataclass(eq=False)

@@ -271,8 +271,3 @@ class DerivativeInfo:
     exact: bool = True
     breakpoints: Floats | None = None
     given: bool = False
-
-    @property
-    def on_cells(self) -> bool:
-        """Return whether the curve is given at the edges of all cells."""
-        return self.kind in ON_CELLS

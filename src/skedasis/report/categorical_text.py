@@ -12,7 +12,8 @@ import numpy as np
 from skedasis._types import Floats, Ints
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number
 from skedasis.report.format import NumberTable, listed, named, percent
-from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
+from skedasis.results.axis import LevelStats
+from skedasis.results.effect import TRUSTED_ROWS, Effect
 
 LINES = 100
 """Largest number of table rows: a page with thousands of identifiers would take megabytes."""

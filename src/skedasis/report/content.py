@@ -42,7 +42,7 @@ from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty,
 from skedasis.results.build.steps import BOTH, DOWN, UP
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.extrapolation import FeatureSpace
-from skedasis.results.effect import Effect
+from skedasis.results.effect import Effect, PartialDependence, ValueStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
 
@@ -270,12 +270,14 @@ def without_rows(result: Any) -> Any:
     if isinstance(result, Effects):
         return Effects({n: without_rows(e) for n, e in result.items()}, result.provenance)
     if isinstance(result, Effect):
-        bare = replace(result, rows=None, curves=None)
-        if result.spec.local_effects != "integer_steps":
+        bare = replace(result, rows=None)
+        if isinstance(bare, PartialDependence):
+            return replace(bare, curves=None)
+        if not isinstance(bare, ValueStepsEffect) or bare.spec.on_cells:
             return bare
         # Features of many whole numbers keep sums for each observed value: these nearly are rows.
         moments = {k: m for k, m in result.moments.items() if k not in (UP, DOWN, BOTH)}
-        return replace(bare, values=None, moments=moments)
+        return replace(bare.without_values(), moments=moments)
     return replace(result, rows=None)
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from skedasis._types import Floats, Json
 from skedasis.errors import DataError
+from skedasis.results.axis import make_read_only
 from skedasis.results.display import DiagnosisDisplay, align_columns
-from skedasis.results.effect import make_read_only
 from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:

@@ -1,8 +1,19 @@
-"""`Effect`: the effect of one feature, and the dataclasses that results consist of.
+"""`Effect`: the effect of one feature, its kinds, and the dataclasses that results consist of.
 
-`Spec` and `About` describe how a result was made and what it is about. `BinStats`, `Rows`, `Curves`, `LevelStats` and
-`MissingPoint` hold its data. The functions of `skedasis.results.build` construct effects from moments;
-`skedasis.results.io` saves every class of this module, with the field names as keys.
+`Spec` and `About` describe how a result was made and what it is about. `BinStats`, `Rows`, `Curves` and `MissingPoint`
+hold its data; `skedasis.results.axis` its points. The functions of `skedasis.results.build` construct effects from
+moments; `skedasis.results.io` saves every class of this module, with the field names as keys.
+
+Every effect is of one of these kinds, and code that depends on the kind asks for the class:
+
+| class | methods | has |
+|---|---|---|
+| `AccumulatedEffect`, a `BinnedEffect` | ALE, DALE, UALE, RHALE of a numeric feature | `bins`, `cells`, a `NumericAxis` |
+| `ValueStepsEffect`, an `AccumulatedEffect` | the same, if the curve is accumulated from steps between values | `values` |
+| `MPlotEffect`, a `BinnedEffect` | M-plot of a numeric feature | `bins`, `cells`, a `NumericAxis` |
+| `LevelStepsEffect` | ALE and RHALE of a categorical feature | `bins` (the steps), a `LevelAxis` |
+| `LevelMeansEffect` | M-plot of a categorical feature | a `LevelAxis` |
+| `PartialDependence` | PDP and ICE of any feature | `curves`, if ICE curves are kept |
 """
 
 from __future__ import annotations
@@ -10,17 +21,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._renamed import RenamedAttributes, refuse_old_keywords
-from skedasis._types import Bools, Center, Floats, Ints, Json, Side
+from skedasis._types import Bools, Center, Floats, Ints, Json, Side, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
-from skedasis.results.display import EffectDisplay
+from skedasis.results.axis import (
+    Axis,
+    LevelAxis,
+    LevelStats,
+    NumericAxis,
+    TimedAxis,
+    make_read_only,
+)
+from skedasis.results.display import EffectDisplay, count
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -137,12 +156,6 @@ TRUSTED_ROWS = 10
 """Minimum rows of a bin whose numbers are considered reliable (ale_uncertainty_draft, sec. 3.2)."""
 
 
-def make_read_only(*arrays: np.ndarray) -> None:
-    """Make arrays read-only, so that results are immutable."""
-    for array in arrays:
-        array.flags.writeable = False
-
-
 @dataclass(frozen=True, eq=False)
 class BinStats(RenamedAttributes):
     """The bins of an accumulated effect or an M-plot, from left to right.
@@ -221,6 +234,37 @@ class BinStats(RenamedAttributes):
     def edges(self) -> Floats:
         """Return the edges of the bins of a numeric feature, (K + 1,); for times: days on the axis."""
         return np.append(self.low, self.high[-1:])
+
+    def quadratic_term(self, x: Floats) -> Floats:
+        """Return the deviation of the effect from the straight line between the edges of the bin, at x.
+
+        Parameters
+        ----------
+        x : ndarray of float
+            Values of the feature. Outside the bins, and for NaN, the deviation is 0.
+        """
+        k = np.clip(np.searchsorted(self.low, x, side="right") - 1, 0, len(self) - 1)
+        left, right = self.low[k], self.high[k]
+        inside = (x > left) & (x < right)
+        return np.where(inside, self.slope_change[k] / 2 * (x - left) * (x - right), 0.0)
+
+    def polygon(self, x: Floats, value: Floats, points: int = 24) -> tuple[Floats, Floats]:
+        """Return the vertices of a polygon that approximates a curve, including its parabolas.
+
+        Parameters
+        ----------
+        x, value : ndarray of float, shape (K + 1,)
+            The curve at the edges.
+        points : int
+            Number of additional vertices in each bin with a parabola.
+        """
+        curved = np.flatnonzero(self.slope_change)
+        if len(curved) == 0:
+            return x, value
+        fractions = np.arange(1, points + 1) / (points + 1)
+        more = (self.low[curved, None] + np.outer(self.widths[curved], fractions)).ravel()
+        vertices = np.sort(np.concatenate([x, more]))
+        return vertices, np.interp(vertices, x, value) + self.quadratic_term(vertices)
 
     @classmethod
     def of(
@@ -327,74 +371,6 @@ class Curves:
         return len(self.value)
 
 
-@dataclass(frozen=True, eq=False)
-class LevelStats:
-    """The levels of a categorical feature, in the order of accumulation.
-
-    Parameters
-    ----------
-    values : tuple
-        The levels, as in X; None stands for missing values.
-    labels : tuple of str
-        Labels for tables and figures.
-    count : ndarray of int, shape (L,)
-        Number of rows.
-    weight : ndarray of float, shape (L,)
-        Sum of the rows' weights.
-    order_description : str
-        How the order was chosen.
-    """
-
-    values: tuple[Any, ...]
-    labels: tuple[str, ...]
-    count: Ints
-    weight: Floats
-    order_description: str = ""
-
-    def __post_init__(self) -> None:
-        make_read_only(self.count, self.weight)
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def share(self) -> Floats:
-        """Return the fraction of the total weight at each level, (L,)."""
-        return self.weight / max(float(self.weight.sum()), np.finfo(float).tiny)
-
-    def array(self) -> NDArray[Any]:
-        """Return the levels as an array: numeric or text if all levels are, otherwise of dtype object."""
-        kinds = {type(v) for v in self.values}
-        if kinds <= {int, float} or kinds in ({str}, {bool}):
-            return np.array(self.values)
-        out = np.empty(len(self), dtype=object)
-        out[:] = self.values
-        return out
-
-    def codes(self, wanted: Any) -> Ints:
-        """Return the code of each given value; -1 for a value that is no level.
-
-        Parameters
-        ----------
-        wanted : array_like
-            Levels or their labels.
-        """
-        known: dict[Any, int] = {_key(label): i for i, label in enumerate(self.labels)}
-        known |= {_key(v): i for i, v in enumerate(self.values)}
-        flat = np.asarray(wanted, dtype=object).ravel()
-        return np.array([known.get(_key(v), -1) for v in flat], dtype=np.int64)
-
-
-def _key(value: Any) -> Any:
-    """Return a dictionary key that is equal for equal levels only; True and 1 are different levels."""
-    value = value.item() if isinstance(value, np.generic) else value
-    try:
-        missing = value is None or bool(value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124 - NaN
-    except TypeError:  # pandas.NA has no truth value
-        missing = True
-    return None if missing else (isinstance(value, bool), value)
-
-
 @dataclass(frozen=True)
 class MissingPoint:
     """The effect of a missing value of a numeric feature (docs/explanation/levels-and-pairs.md).
@@ -462,14 +438,22 @@ class Effect(EffectDisplay):
         Weighted standard deviation of the effect over the data, in units of the quantity.
     swap_score : HeterogeneityScore or None
         The heterogeneity score with its standard error and its number of pairs; see `heterogeneity_score`.
-    values : ndarray of float or None
-        The observed values of the feature, if the curve is accumulated from steps between them.
-    bins : BinStats or None
-        None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels.
-    rows, curves : Rows or None, Curves or None
-        The rows and the ICE curves that the result keeps.
+    axis : NumericAxis, TimedAxis or LevelAxis
+        The points, as an object that knows the kind of the feature.
     levels : LevelStats or None
         The levels of a categorical feature.
+    time : TimeAxis or None
+        The axis that converts days to dates, times or durations.
+    bins : BinStats or None
+        None for PDP and ICE, which have no bins. For a categorical feature: the steps between adjacent levels.
+    cells : Cells or None
+        The fine cells whose unions the bins of a numeric feature are.
+    values : ndarray of float or None
+        The observed values of the feature, if the curve is accumulated from steps between them.
+    rows, curves : Rows or None, Curves or None
+        The rows and the ICE curves that the result keeps.
+    moments : mapping of str to Moments
+        The sufficient statistics, from which `rebin` and intervals compute.
     missing_point : MissingPoint or None
         The effect of a missing value, if the feature has missing values and the model accepts them.
     about, spec, provenance
@@ -477,10 +461,11 @@ class Effect(EffectDisplay):
 
     Notes
     -----
-    No method of a result calls the model.
+    No method of a result calls the model. Effects of the different kinds of methods are of derived classes; the module
+    `skedasis.results.effect` lists them.
     """
 
-    points: NDArray[Any]
+    axis: Axis
     value: Floats
     heterogeneity: Floats
     std_error: Floats
@@ -488,31 +473,49 @@ class Effect(EffectDisplay):
     importance: float
     about: About
     spec: Spec
-    bins: BinStats | None = None
     rows: Rows | None = None
-    curves: Curves | None = None
-    cells: Cells | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Json = field(default_factory=dict)
-    levels: LevelStats | None = None
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
-    values: Floats | None = None
+    # None here; the kinds that have them declare them as parameters.
+    bins: BinStats | None = field(default=None, init=False)
+    cells: Cells | None = field(default=None, init=False)
+    curves: Curves | None = field(default=None, init=False)
+    values: Floats | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        make_read_only(self.points, self.value, self.heterogeneity, self.std_error, self.df)
-        if self.time is not None and self.bins is not None and self.bins.time is None:
-            object.__setattr__(self, "bins", replace(self.bins, time=self.time))
+        make_read_only(self.value, self.heterogeneity, self.std_error, self.df)
+
+    @property
+    def x(self) -> Values:
+        """Return the points at which `value` is given, in the feature's own type."""
+        return self.axis.x
+
+    @property
+    def points(self) -> NDArray[Any]:
+        """Return the points as floats, for times as days; for a categorical feature, the levels."""
+        return self.axis.x if isinstance(self.axis, LevelAxis) else self.axis.coordinates
+
+    @property
+    def levels(self) -> LevelStats | None:
+        """Return the levels of a categorical feature; None for a numeric feature."""
+        return self.axis.levels if isinstance(self.axis, LevelAxis) else None
 
     @property
     def time(self) -> TimeAxis | None:
         """Return the axis that converts days to times; None for numbers and levels."""
-        return self.about.feature.time if self.levels is None else None
+        return self.axis.time if isinstance(self.axis, TimedAxis) else None
 
     @property
-    def x(self) -> NDArray[Any]:
-        """Return the points at which `value` is given, in the feature's own type."""
-        return self.points if self.time is None else self.time.times(self.points)
+    def n_parts(self) -> int:
+        """Return the number of bins; without bins, of points of the grid; for a categorical feature, of levels."""
+        return len(self.axis)
+
+    @property
+    def part_noun(self) -> str:
+        """Return what `n_parts` counts: "bin", "point" or "level"."""
+        return self.axis.noun
 
     @property
     def feature(self) -> str:
@@ -567,22 +570,19 @@ class Effect(EffectDisplay):
     @property
     def untrusted_rows(self) -> int:
         """Return the number of rows in bins, or at levels, with fewer than 10 rows."""
-        if self.levels is not None:
-            return int(self.levels.count[self.levels.count < TRUSTED_ROWS].sum())
-        return 0 if self.bins is None else int(self.bins.count[~self.bins.trusted].sum())
+        if not isinstance(self.axis, LevelAxis):
+            return 0
+        rows = self.axis.levels.count
+        return int(rows[rows < TRUSTED_ROWS].sum())
 
     def __repr__(self) -> str:
-        from skedasis.results.display import count
-
-        where = count(len(self.points), "point" if self.levels is None else "level")
-        if self.bins is not None and self.levels is None:
-            where = count(len(self.bins), "bin")
         return (
-            f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, {where}, "
+            f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, "
+            f"{count(self.n_parts, self.part_noun)}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}>"
         )
 
-    def __call__(self, x_new: Any) -> Floats:
+    def __call__(self, x_new: object) -> Floats:
         """Evaluate the effect at values of the feature.
 
         Between the points the effect is linear, or a parabola where `bins.slope_change` is not 0. For a categorical
@@ -608,46 +608,27 @@ class Effect(EffectDisplay):
         >>> e([0.0, 1.0, 4.0, 5.0])
         array([-6., -3.,  6., nan])
         """
-        if self.levels is not None:
-            code = self.levels.codes(x_new)
-            return np.where(code >= 0, self.value[code], np.nan).reshape(np.shape(x_new))
-        if self.time is not None:
-            days = self.time.days(x_new, f"effect of {self.feature!r}")
-            # The first and last value of `x` may be off by the rounding to the resolution of the axis.
-            tolerance = 0.0 if self.time.exact else self.time.resolution
-            first, last = self.points[[0, -1]]
-            inside = (days >= first - tolerance) & (days <= last + tolerance)
-            return self.at(np.where(inside, np.clip(days, first, last), days))
-        return self.at(np.asarray(x_new, dtype=float))
+        return self.at(self.axis.coordinates_of(x_new, f"effect of {self.feature!r}"))
 
     def at(self, x_new: Floats) -> Floats:
-        """Evaluate the effect of a numeric feature at numbers; ``effect(x)`` also accepts times and levels.
+        """Evaluate the effect at numbers; ``effect(x)`` also accepts times and levels.
 
         Parameters
         ----------
         x_new : ndarray of float
             Values of the feature; for a feature of times, days since the origin of its axis: ``effect.time.origin``, in
-            ticks of ``effect.time.unit``.
+            ticks of ``effect.time.unit``; for a categorical feature, codes of levels.
 
         Returns
         -------
         ndarray of float, shape of `x_new`
             NaN outside the curve.
         """
-        value = np.interp(x_new, self.points, self.value, left=np.nan, right=np.nan)
-        if self.bins is not None and np.any(self.bins.slope_change):
-            from skedasis.results.build.linear_form import quadratic_term
+        return self.axis.interpolate(x_new, self.value)
 
-            value = value + quadratic_term(self.bins, x_new)
-        # With a single point `interp` returns its value for NaN, too.
-        return np.where(np.isnan(x_new), np.nan, value)
-
-    def path(self, points: int = 24) -> tuple[NDArray[Any], Floats]:
+    def path(self, points: int = 24) -> tuple[Values, Floats]:
         """Return the vertices (x, value) of a polygon for drawing: `x`, and `points` more in each curved bin."""
-        from skedasis.results.build.linear_form import curve_polygon
-
-        x, value = curve_polygon(self.bins, self.points, self.value, points)
-        return x if self.time is None else self.time.times(x), value
+        return self.x, self.value
 
     @refuse_old_keywords
     def interval(
@@ -892,6 +873,139 @@ class Effect(EffectDisplay):
 
         save(self, path)
 
-    def with_provenance(self, provenance: Json) -> Effect:
+    def with_provenance(self, provenance: Json) -> Self:
         """Return the effect with entries added to its provenance."""
         return replace(self, provenance={**self.provenance, **provenance})
+
+
+# --- kinds of effects -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialDependence(Effect):
+    """A partial dependence, with the ICE curves of rows if they are kept: PDP and ICE.
+
+    Attributes
+    ----------
+    curves : Curves or None
+        The ICE curves that the result keeps.
+    """
+
+    curves: Curves | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BinnedEffect(Effect):
+    """An effect of a numeric feature that is summarised in bins: `AccumulatedEffect` or `MPlotEffect`.
+
+    Attributes
+    ----------
+    axis : NumericAxis
+    bins : BinStats
+        No bins for a constant feature.
+    cells : Cells
+        The fine cells whose unions the bins are.
+    """
+
+    axis: NumericAxis
+    bins: BinStats = field(kw_only=True)
+    cells: Cells = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.time is not None and self.bins.time is None:
+            object.__setattr__(self, "bins", replace(self.bins, time=self.time))
+
+    @property
+    def points(self) -> Floats:
+        """Return the points as floats, for times as days."""
+        return self.axis.points
+
+    @property
+    def n_parts(self) -> int:
+        """Return the number of bins."""
+        return len(self.bins)
+
+    @property
+    def part_noun(self) -> str:
+        """Return "bin"."""
+        return "bin"
+
+    @property
+    def untrusted_rows(self) -> int:
+        """Return the number of rows in bins with fewer than 10 rows."""
+        return int(self.bins.count[~self.bins.trusted].sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AccumulatedEffect(BinnedEffect):
+    """An effect of a numeric feature that is accumulated from local effects: ALE, DALE, UALE and RHALE."""
+
+    def at(self, x_new: Floats) -> Floats:
+        """Evaluate the effect at numbers or days; in bins whose `bins.slope_change` is not 0 it is a parabola."""
+        value = self.axis.interpolate(x_new, self.value)
+        if not np.any(self.bins.slope_change):
+            return value
+        return np.asarray(value + self.bins.quadratic_term(x_new))
+
+    def path(self, points: int = 24) -> tuple[Values, Floats]:
+        """Return the vertices (x, value) of a polygon for drawing: `x`, and `points` more in each curved bin."""
+        x, value = self.bins.polygon(self.points, self.value, points)
+        return self.axis.in_own_type(x), value
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueStepsEffect(AccumulatedEffect):
+    """An accumulated effect whose curve is accumulated from steps between the feature's observed values.
+
+    Attributes
+    ----------
+    values : ndarray of float, shape (L,)
+        The observed values.
+    """
+
+    values: Floats = field(kw_only=True)
+
+    def without_values(self) -> AccumulatedEffect:
+        """Return the effect without the observed values: its curve, bins and cells stay."""
+        kept = {f.name: getattr(self, f.name) for f in fields(AccumulatedEffect) if f.init}
+        return AccumulatedEffect(**kept)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MPlotEffect(BinnedEffect):
+    """An M-plot of a numeric feature: the means of the quantity in the bins that contain rows."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelStepsEffect(Effect):
+    """An effect of a categorical feature that is accumulated from steps between levels: ALE and RHALE.
+
+    Attributes
+    ----------
+    axis : LevelAxis
+    bins : BinStats
+        The steps between adjacent levels, or groups of them.
+    """
+
+    axis: LevelAxis
+    bins: BinStats = field(kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelMeansEffect(Effect):
+    """An M-plot of a categorical feature: the means of the quantity at the levels.
+
+    Attributes
+    ----------
+    axis : LevelAxis
+    """
+
+    axis: LevelAxis
+
+
+AnyMPlot: TypeAlias = MPlotEffect | LevelMeansEffect
+"""The kinds of M-plots, for isinstance."""
+
+AnyAccumulated: TypeAlias = AccumulatedEffect | LevelStepsEffect
+"""The kinds of accumulated effects, for isinstance."""

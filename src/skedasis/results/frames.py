@@ -16,7 +16,8 @@ import numpy as np
 
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results.effect import BinStats, Effect, LevelStats
+from skedasis.results.axis import LevelStats
+from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import CellStats, Surface
 
 Table = dict[str, Any]

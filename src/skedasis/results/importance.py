@@ -12,6 +12,7 @@ import numpy as np
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results.axis import make_read_only
 from skedasis.results.display import (
     ImportanceDisplay,
     Ranking,
@@ -20,7 +21,6 @@ from skedasis.results.display import (
     importance_table,
     no_interval_error,
 )
-from skedasis.results.effect import make_read_only
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:

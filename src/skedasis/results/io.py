@@ -1,6 +1,6 @@
 """Saving and loading of results: NumPy arrays and a JSON header, without pickle, so that loading runs no code.
 
-A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 3, "result": …}``.
+A file is a NumPy zip archive (``.npz``). Its array ``header`` is a JSON text, ``{"skedasis": 5, "result": …}``.
 `Packer` converts a result to JSON and collects its arrays, which are the other arrays of the archive; `unpack` is the
 inverse:
 
@@ -39,16 +39,30 @@ from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
+from skedasis.results.axis import (
+    BinPairAxis,
+    GridPairAxis,
+    LevelAxis,
+    LevelPairAxis,
+    LevelStats,
+    NumericAxis,
+    TimedAxis,
+)
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
     About,
+    AccumulatedEffect,
     BinStats,
     Curves,
     Effect,
-    LevelStats,
+    LevelMeansEffect,
+    LevelStepsEffect,
     MissingPoint,
+    MPlotEffect,
+    PartialDependence,
     Rows,
     Spec,
+    ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
@@ -58,7 +72,13 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.surface import CellStats, PairAxis, PairRows, Surface
+from skedasis.results.surface import (
+    AccumulatedSurface,
+    CellStats,
+    PairRows,
+    PartialDependenceSurface,
+    Surface,
+)
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -114,7 +134,7 @@ class Packer:
         if value is None or isinstance(value, (bool, int, float, str)):
             return _scalar(value)
         if self._kinds.get(type(value).__name__) is type(value):
-            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
             of = {k: self.packed(v, f"{name}.{k}") for k, v in parts.items()}
             return _marked(type(value).__name__, of)
         if isinstance(value, np.ndarray):
@@ -226,7 +246,7 @@ def _objects(values: Any, shape: Any) -> NDArray[Any]:
 # --- files ----------------------------------------------------------------------------------------
 
 
-FORMAT = 4
+FORMAT = 5
 """The format of files that `save` writes and `load` reads. It changes when the fields of results do."""
 
 
@@ -246,8 +266,15 @@ _PARTS = (
 )
 
 
+_KINDS_OF_RESULTS = (
+    *(AccumulatedEffect, ValueStepsEffect, MPlotEffect, LevelStepsEffect, LevelMeansEffect),
+    *(PartialDependence, AccumulatedSurface, PartialDependenceSurface),
+    *(NumericAxis, TimedAxis, LevelAxis, BinPairAxis, GridPairAxis, LevelPairAxis),
+)
+
+
 _KINDS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (*_RESULTS, *_PARTS, PairRows, Rows, PairAxis, Spec)
+    kind.__name__: kind for kind in (*_RESULTS, *_KINDS_OF_RESULTS, *_PARTS, PairRows, Rows, Spec)
 }
 
 

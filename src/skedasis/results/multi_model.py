@@ -20,11 +20,12 @@ from skedasis._renamed import RenamedAttributes, refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results.axis import LevelStats, make_read_only
 from skedasis.results.display import DisplayMixin, Ranking, check_confidence_level, save_if, this
-from skedasis.results.effect import About, Effect, LevelStats, Spec, make_read_only
+from skedasis.results.effect import About, Effect, Spec
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
-from skedasis.results.surface import Surface
+from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -829,16 +830,16 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
         first = self.models[0]
         provenance = {**first.provenance, "models": len(self), "mean_of": self.provenance}
         quantity = f"{first.about.quantity}, mean of {len(self)} models"
-        return replace(
+        mean = replace(
             first,
             abouts=tuple(replace(about, quantity=quantity) for about in first.abouts),
             value=self.value.copy(),
             heterogeneity=self.heterogeneity,
-            main=None,
             rows=None,
             moments={},
             provenance=provenance,
         )
+        return replace(mean, main=None) if isinstance(mean, AccumulatedSurface) else mean
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"

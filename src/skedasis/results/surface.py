@@ -1,7 +1,9 @@
 """`Surface`: the effect of two features.
 
-A surface has two sides, one per feature. `PairAxis` describes the points of a feature at which the surface has values
-(nodes), and the bins or levels that rows belong to (homes). Functions of this module evaluate surfaces between nodes.
+A surface has two sides, one per feature. `PairAxis` (`skedasis.results.axis`) describes the points of a feature at which
+the surface has values (nodes), and the bins or levels that rows belong to (homes). A surface is an
+`AccumulatedSurface` (ALE, DALE), which has cells, or a `PartialDependenceSurface` (PDP). Functions of this module
+evaluate surfaces between nodes.
 `skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
 `skedasis.results.intervals.surfaces` computes standard errors, intervals and the bootstrap.
 """
@@ -12,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +23,17 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
+from skedasis.results.axis import (
+    BinPairAxis,
+    GridPairAxis,
+    LevelPairAxis,
+    PairAxis,
+    Position,
+    between,
+    make_read_only,
+)
 from skedasis.results.display import SurfaceDisplay
-from skedasis.results.effect import TRUSTED_ROWS, About, Effect, LevelStats, Spec, make_read_only
-from skedasis.stats.grid import Cells
+from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -35,126 +45,6 @@ if TYPE_CHECKING:
     from skedasis.plots.keywords import SurfaceKeywords
     from skedasis.results.checks.check import Checks
     from skedasis.results.intervals.surfaces import SurfaceError
-
-
-# --- one of the two features ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class PairAxis:
-    """One of the two features of a surface.
-
-    Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one
-    home, the bin or the level of its value. *Cells* lie between neighbouring nodes.
-
-    | | nodes (m) | homes (h) | cells (m - 1) |
-    |---|---|---|---|
-    | numeric | edges | bins | bins: a row is in one cell, its home |
-    | categorical | levels | levels | steps: a row is in the steps before and after its level |
-    | points of a grid | points | none | none |
-
-    Parameters
-    ----------
-    bins : Cells, optional
-        The bins of a numeric feature.
-    levels : LevelStats, optional
-        The levels of a categorical feature.
-    points : ndarray of float, optional
-        The grid of a PDP.
-    two_values : (float, float), optional
-        The values of a numeric feature that has exactly two distinct values in the data, the smaller one first.
-    """
-
-    bins: Cells | None = None
-    levels: LevelStats | None = None
-    points: Floats | None = None
-    two_values: tuple[float, float] | None = None
-
-    @property
-    def nodes(self) -> NDArray[Any]:
-        """Return the nodes: edges, levels or points of a grid."""
-        if self.levels is not None:
-            return self.levels.array()
-        return self.points if self.bins is None else self.bins.edges  # type: ignore[return-value]
-
-    @property
-    def strips(self) -> tuple[float, float] | None:
-        """Return the two values of a two-valued feature if the nodes span both; None for any other feature.
-
-        Because no row lies between two values, figures show two strips instead of a gradient.
-        """
-        two = self.two_values
-        if two is None or self.levels is not None:
-            return None
-        return two if self.nodes[0] <= two[0] and two[1] <= self.nodes[-1] else None
-
-    @property
-    def n_nodes(self) -> int:
-        """Return the number of nodes."""
-        return len(self.nodes)
-
-    @property
-    def n_homes(self) -> int:
-        """Return the number of homes. A constant numeric feature has one."""
-        return self.n_nodes if self.levels is not None else max(self.n_nodes - 1, 1)
-
-    @property
-    def node_coordinates(self) -> Floats:
-        """Return the coordinates of the nodes for interpolation: numbers, or codes of levels."""
-        return np.arange(self.n_nodes, dtype=float) if self.levels is not None else self.nodes
-
-    def node_to_home_matrix(self) -> Floats:
-        """Return the matrix (h, m) from values at nodes to values at homes: the mean of a bin's edges, or the level."""
-        if self.levels is not None or self.n_nodes == 1:
-            return np.eye(self.n_homes, self.n_nodes)
-        return (np.eye(self.n_homes, self.n_nodes) + np.eye(self.n_homes, self.n_nodes, k=1)) / 2
-
-    def home_to_cell_matrix(self) -> Floats:
-        """Return the matrix (m - 1, h) from weights of homes to weights of cells: (b_k + b_{k+1}) / 2 for steps."""
-        if self.levels is None:
-            return np.eye(self.n_nodes - 1, self.n_homes)
-        return (
-            np.eye(self.n_nodes - 1, self.n_nodes) + np.eye(self.n_nodes - 1, self.n_nodes, k=1)
-        ) / 2
-
-    def centres(self) -> Floats:
-        """Return the centres of the cells as fractions of the range; steps between levels are equidistant."""
-        if self.levels is not None:
-            return np.arange(1.0, self.n_nodes) / max(self.n_nodes - 1, 1)
-        # Relative to the left end: a large offset would cost the digits that decide which cells are equidistant.
-        edges = self.nodes - self.nodes[0]
-        return (edges[:-1] + edges[1:]) / 2 / edges[-1]
-
-    def home_of(self, x: Floats) -> Ints:
-        """Return the home of each value, -1 for none. Levels are given by their codes."""
-        if self.levels is not None:
-            return np.where(np.isnan(x), -1, x).astype(np.int64)
-        if self.bins is None or self.n_nodes == 1:
-            return np.where(np.isnan(x), -1, 0)
-        return self.bins.locate(x)
-
-    def locate(self, x: Any) -> tuple[Ints, Floats, Bools]:
-        """Return the position of values between the nodes: node before, fraction of the way to the next, validity.
-
-        Parameters
-        ----------
-        x : array_like
-            Values of a numeric feature; levels of a categorical one.
-        """
-        if self.levels is not None:
-            code = self.levels.codes(x).reshape(np.shape(x))
-            return np.maximum(code, 0), np.zeros(np.shape(x)), code >= 0
-        return between(self.nodes, np.asarray(x, dtype=float))
-
-
-def between(nodes: Floats, x: Floats) -> tuple[Ints, Floats, Bools]:
-    """Return the position of numbers: index of the node before, fraction of the way to the next, inside the range."""
-    inside = (x >= nodes[0]) & (x <= nodes[-1])
-    if len(nodes) == 1:
-        return np.zeros(x.shape, dtype=np.int64), np.zeros(x.shape), inside
-    i = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
-    fraction = (np.where(inside, x, nodes[0]) - nodes[i]) / (nodes[i + 1] - nodes[i])
-    return i, np.where(inside, fraction, 0.0), inside
 
 
 # --- cells and rows -------------------------------------------------------------------------------
@@ -237,12 +127,8 @@ class PairRows:
 # --- evaluation: bilinear, or the step function of the papers -------------------------------------
 
 
-Position = tuple[Ints, Floats, Bools]
-"""On one axis: index of the node before, fraction of the way to the next node, whether the value is valid."""
-
-
 def evaluate_surface(
-    shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
+    shown: Surface, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False
 ) -> Floats:
     """Evaluate a surface; see `Surface.__call__`. `step` may differ between the two features."""
     first, second = (
@@ -253,13 +139,13 @@ def evaluate_surface(
 
 
 def evaluate_at_points(
-    shown: Surface, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False
+    shown: Surface, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False
 ) -> Floats:
     """Evaluate a surface at numbers, days or levels; see `Surface.at`."""
     steps = step if isinstance(step, tuple) else (step, step)
-    a, b = np.broadcast_arrays(_as_array(shown.sides[0], x0), _as_array(shown.sides[1], x1))
+    a, b = np.broadcast_arrays(shown.sides[0].as_array(x0), shown.sides[1].as_array(x1))
     first, second = (s.locate(v) for s, v in zip(shown.sides, (a, b), strict=True))
-    if any(steps) and shown.cells is None:
+    if any(steps) and not isinstance(shown, AccumulatedSurface):
         raise UnsupportedError(
             f"step=True for the {shown.spec.method} surface",
             "a surface on the points of a grid",
@@ -267,21 +153,18 @@ def evaluate_at_points(
             "Omit step",
         )
     positions = [
-        _upper_edge(side, x, position) if stepped else position
+        side.upper_edge(x, position) if stepped else position
         for side, x, position, stepped in zip(
             shown.sides, (a, b), (first, second), steps, strict=True
         )
     ]
     value = _bilinear(shown, positions[0], positions[1])
+    if not isinstance(shown, AccumulatedSurface) or not shown.has_holes:
+        return value
     holes = _in_holes(shown, first[:2], second[:2])
     if all(steps):
         holes = _corners_of_holes(shown, positions[0], positions[1])
     return np.where(holes, np.nan, value)
-
-
-def _as_array(side: PairAxis, x: Any) -> Any:
-    """Return values as an array of floats, or of levels."""
-    return np.asarray(x, dtype=object if side.levels is not None else float)
 
 
 def _bilinear(shown: Surface, first: Position, second: Position) -> Floats:
@@ -294,15 +177,11 @@ def _bilinear(shown: Surface, first: Position, second: Position) -> Floats:
     return np.where(valid0 & valid1, (1 - s) * low + s * high, np.nan)
 
 
-def _has_holes(shown: Surface) -> bool:
-    """Return whether empty cells were left empty instead of filled."""
-    return shown.cells is not None and shown.provenance.get("empty_cells") == "left empty"
-
-
-def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Bools:
+def _in_holes(
+    shown: AccumulatedSurface, first: tuple[Ints, Floats], second: tuple[Ints, Floats]
+) -> Bools:
     """Return which positions lie inside cells that were left empty; levels are nodes, and lie in no cell."""
-    numeric = all(s.levels is None and s.n_nodes > 1 for s in shown.sides)
-    if shown.cells is None or not _has_holes(shown) or not numeric:
+    if any(isinstance(s, LevelPairAxis) or s.n_nodes == 1 for s in shown.sides):
         return np.zeros(first[0].shape, dtype=bool)
     # A position on an edge belongs to the cells on both sides: it is a hole only if all of them are empty.
     empty = np.ones(first[0].shape, dtype=bool)
@@ -312,21 +191,9 @@ def _in_holes(shown: Surface, first: tuple[Ints, Floats], second: tuple[Ints, Fl
     return empty
 
 
-def _upper_edge(side: PairAxis, x: Any, position: Position) -> Position:
-    """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
-    if side.bins is None or side.n_nodes == 1:
-        return position
-    home = np.maximum(side.bins.locate(np.ravel(x)), 0).reshape(np.shape(x))
-    return home + 1, np.zeros(np.shape(x)), position[2]
-
-
-def _corners_of_holes(shown: Surface, first: Position, second: Position) -> Bools:
+def _corners_of_holes(shown: AccumulatedSurface, first: Position, second: Position) -> Bools:
     """Return which positions are upper corners of cells that were left empty."""
-    if (
-        shown.cells is None
-        or not _has_holes(shown)
-        or any(s.bins is None or s.n_nodes == 1 for s in shown.sides)
-    ):
+    if any(not isinstance(s, BinPairAxis) or s.n_nodes == 1 for s in shown.sides):
         return np.zeros(first[0].shape, dtype=bool)
     return shown.cells.empty[first[0] - 1, second[0] - 1]
 
@@ -343,7 +210,7 @@ def interaction_strength(shown: Surface) -> float:
     for side, x in zip(shown.sides, (rows.x0, rows.x1), strict=True):
         nodes = side.node_coordinates
         # Outside the grid of a PDP the surface is extended by constants, as the curves are.
-        clipped = np.clip(x, nodes[0], nodes[-1]) if side.points is not None else x
+        clipped = np.clip(x, nodes[0], nodes[-1]) if isinstance(side, GridPairAxis) else x
         positions.append(between(nodes, clipped))
     value = _bilinear(shown, positions[0], positions[1])
     known = ~np.isnan(value)
@@ -386,7 +253,8 @@ class Surface(SurfaceDisplay):
 
     Notes
     -----
-    No method of a result calls the model.
+    No method of a result calls the model. Surfaces of ALE and DALE are of the derived class `AccumulatedSurface`,
+    those of PDP of `PartialDependenceSurface`.
     """
 
     points: tuple[NDArray[Any], NDArray[Any]]
@@ -395,11 +263,12 @@ class Surface(SurfaceDisplay):
     sides: tuple[PairAxis, PairAxis]
     abouts: tuple[About, About]
     spec: Spec
-    cells: CellStats | None = None
-    main: tuple[Floats, Floats] | None = None
     rows: PairRows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
     provenance: Json = field(default_factory=dict)
+    # None here; an accumulated surface declares them as parameters.
+    cells: CellStats | None = field(default=None, init=False)
+    main: tuple[Floats, Floats] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         make_read_only(*self.points, self.value, self.heterogeneity)
@@ -408,7 +277,7 @@ class Surface(SurfaceDisplay):
     def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:
         """Return for each feature the axis that converts days to times; None for numbers and levels."""
         first, second = (
-            a.feature.time if s.levels is None else None
+            None if isinstance(s, LevelPairAxis) else a.feature.time
             for a, s in zip(self.abouts, self.sides, strict=True)
         )
         return first, second
@@ -434,7 +303,7 @@ class Surface(SurfaceDisplay):
     @property
     def includes_main_effects(self) -> bool:
         """Return whether the values include the main effects of the features."""
-        return self.cells is None or bool(self.provenance.get("main_effects"))
+        return True
 
     @cached_property
     def error(self) -> SurfaceError:
@@ -460,7 +329,7 @@ class Surface(SurfaceDisplay):
     @property
     def support(self) -> Bools | None:
         """Return whether each cell has a row, (K0, K1); None for a PDP, which has no cells."""
-        return None if self.cells is None else ~self.cells.empty
+        return None
 
     def __repr__(self) -> str:
         a, b = self.features
@@ -472,7 +341,7 @@ class Surface(SurfaceDisplay):
             f"{self.value.shape[0]} x {self.value.shape[1]} points, {name} {self.interaction_strength():.4g}{sample}>"
         )
 
-    def __call__(self, x0: Any, x1: Any, *, step: bool = False) -> Floats:
+    def __call__(self, x0: object, x1: object, *, step: bool = False) -> Floats:
         """Evaluate the surface.
 
         Parameters
@@ -500,7 +369,7 @@ class Surface(SurfaceDisplay):
         """
         return evaluate_surface(self, x0, x1, step=step)
 
-    def at(self, x0: Any, x1: Any, *, step: bool | tuple[bool, bool] = False) -> Floats:
+    def at(self, x0: object, x1: object, *, step: bool | tuple[bool, bool] = False) -> Floats:
         """Evaluate the surface as `__call__`, at points of its axes (days for times); `step` may differ by axis."""
         return evaluate_at_points(self, x0, x1, step=step)
 
@@ -663,22 +532,7 @@ class Surface(SurfaceDisplay):
         -----
         No model row.
         """
-        if self.includes_main_effects:
-            return self
-        if effects is not None:
-            parts = [effects[name](x) for name, x in zip(self.features, self.x, strict=True)]
-        elif self.main is not None:
-            parts = list(self.main)
-        else:
-            raise UnsupportedError(
-                "with_main_effects",
-                f"{self.spec.method} without slopes by the single features",
-                "the effects of the two features",
-                "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
-            )
-        value = self.value + parts[0][:, None] + parts[1][None, :]
-        origin = "given" if effects is not None else "own"
-        return replace(self, value=value, provenance={**self.provenance, "main_effects": origin})
+        return self
 
     def rebin(self, bins: Binning | int | tuple[Any, Any]) -> Surface:
         """Return the surface on other bins, computed from the rows that it keeps.
@@ -744,6 +598,63 @@ class Surface(SurfaceDisplay):
 
         save(self, path)
 
-    def with_provenance(self, provenance: Json) -> Surface:
+    def with_provenance(self, provenance: Json) -> Self:
         """Return the surface with entries added to its provenance."""
         return replace(self, provenance={**self.provenance, **provenance})
+
+
+# --- kinds of surfaces ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialDependenceSurface(Surface):
+    """The partial dependence on two features, which includes their main effects."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AccumulatedSurface(Surface):
+    """The second-order effect of two features, accumulated from double differences: ALE and DALE.
+
+    Attributes
+    ----------
+    cells : CellStats
+    main : tuple of two ndarray, or None
+        The main effects of the features at `x`, which `with_main_effects` adds.
+    """
+
+    cells: CellStats = field(kw_only=True)
+    main: tuple[Floats, Floats] | None = field(default=None, kw_only=True)
+
+    @property
+    def includes_main_effects(self) -> bool:
+        """Return whether the main effects of the features were added to the values."""
+        return bool(self.provenance.get("main_effects"))
+
+    @property
+    def support(self) -> Bools:
+        """Return whether each cell has a row, (K0, K1)."""
+        return ~self.cells.empty
+
+    @property
+    def has_holes(self) -> bool:
+        """Return whether empty cells were left empty instead of filled."""
+        return self.provenance.get("empty_cells") == "left empty"
+
+    def with_main_effects(self, effects: Mapping[str, Effect] | None = None) -> Surface:
+        """Return the surface with the main effects of the two features added; see `Surface.with_main_effects`."""
+        if self.includes_main_effects:
+            return self
+        if effects is not None:
+            parts = [effects[name](x) for name, x in zip(self.features, self.x, strict=True)]
+        elif self.main is not None:
+            parts = list(self.main)
+        else:
+            raise UnsupportedError(
+                "with_main_effects",
+                f"{self.spec.method} without slopes by the single features",
+                "the effects of the two features",
+                "Pass them: s.with_main_effects(sd.explain(q, X, [a, b], method=sd.ALE()))",
+            )
+        value = self.value + parts[0][:, None] + parts[1][None, :]
+        origin = "given" if effects is not None else "own"
+        return replace(self, value=value, provenance={**self.provenance, "main_effects": origin})

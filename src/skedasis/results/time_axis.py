@@ -11,8 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis.data.times import TimeAxis
+from skedasis.results.axis import TimedAxis
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.effect import Effect
+from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.stats.moments import Moments
 
 
@@ -29,26 +30,27 @@ def align_time_axis(effect: Effect, other: Effect) -> Effect:
     if source is None or target is None or source.onto(target, np.zeros(1))[0] == 0:
         return effect
 
-    bins, cells, rows, curves = effect.bins, effect.cells, effect.rows, effect.curves
-    moments = dict(effect.moments)
+    rows, moments = effect.rows, dict(effect.moments)
     if AXIS in moments:
         moments[AXIS] = _shifted(moments[AXIS], source, target)
-    return replace(
+    shifted = replace(
         effect,
-        points=source.onto(target, effect.points),
+        axis=TimedAxis(source.onto(target, effect.axis.coordinates), target),
         about=replace(effect.about, feature=replace(effect.about.feature, time=target)),
-        bins=None
-        if bins is None
-        else replace(
-            bins,
-            low=source.onto(target, bins.low),
-            high=source.onto(target, bins.high),
-            time=target,
-        ),
-        cells=None if cells is None else replace(cells, edges=source.onto(target, cells.edges)),
         rows=None if rows is None else replace(rows, x=source.onto(target, rows.x)),
-        curves=None if curves is None else replace(curves, x=source.onto(target, curves.x)),
         moments=moments,
+    )
+    if isinstance(effect, PartialDependence) and effect.curves is not None:
+        curves = effect.curves
+        return replace(shifted, curves=replace(curves, x=source.onto(target, curves.x)))
+    if not isinstance(effect, BinnedEffect):
+        return shifted
+    bins, cells = effect.bins, effect.cells
+    low, high = (source.onto(target, edges) for edges in (bins.low, bins.high))
+    return replace(
+        shifted,
+        bins=replace(bins, low=low, high=high, time=target),
+        cells=replace(cells, edges=source.onto(target, cells.edges)),
     )
 
 

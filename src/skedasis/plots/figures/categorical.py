@@ -22,8 +22,9 @@ from skedasis.plots.figures import effect_parts
 from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.plots.spec import BELOW, Band, Bars, EffectPlotOptions, FigureSpec, Hatch, Line, Panel
+from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect, LevelStats
+from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect
 
 ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
 """Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""

@@ -41,8 +41,9 @@ from skedasis.plots.scales import (
 )
 from skedasis.plots.scales import position_texts as places_text
 from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
+from skedasis.results.axis import PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
-from skedasis.results.surface import PairAxis, PairRows, Surface
+from skedasis.results.surface import PairRows, Surface
 
 # --- contours across bands of levels -------------------------------------------------------------
 

@@ -15,9 +15,10 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import EXACT, Binning, Optimal, VarianceOptions
-from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, linear_form, quadratic_term
+from skedasis.results.axis import NumericAxis
+from skedasis.results.build.linear_form import AXIS, LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import accumulated_effect_of_steps
-from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
+from skedasis.results.effect import About, AccumulatedEffect, BinStats, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, distinct
 from skedasis.stats.moments import Moments
@@ -145,7 +146,7 @@ def accumulated_effect(
     rows: Rows | None,
     trend: Bools | None = None,
     values: Floats | None = None,
-) -> Effect:
+) -> AccumulatedEffect:
     """Build an accumulated effect from the moments of local effects.
 
     Parameters
@@ -166,7 +167,8 @@ def accumulated_effect(
 
     Returns
     -------
-    Effect
+    AccumulatedEffect
+        With `values`, a `ValueStepsEffect`; a constant feature has no steps.
     """
     if len(cells) == 0:
         return _constant(cells, moments, spec, about, rows)
@@ -179,8 +181,8 @@ def accumulated_effect(
     stats = _bin_stats(edges, form, spec)
     heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
     supported = _supported(bins.count)
-    return Effect(
-        points=edges,
+    return AccumulatedEffect(
+        NumericAxis.of(about.feature, edges),
         value=np.where(supported, form.matrix @ slope, np.nan),
         heterogeneity=np.where(supported, heterogeneity, np.nan),
         std_error=np.where(supported, error, np.nan),
@@ -241,7 +243,7 @@ def _importance(
             matrix = ale_math.accumulation_matrix(cells.widths, pieces.known, every)
             start = matrix @ np.where(pieces.known, pieces.slope, 0.0)
         else:
-            start = np.interp(edges, cells.edges[kept], start) + quadratic_term(stats, edges)
+            start = np.interp(edges, cells.edges[kept], start) + stats.quadratic_term(edges)
         kept = np.arange(kept[0], kept[-1] + 1)
     bins = axis.pool(kept[:-1])
     return ale_math.importance(cells.edges[kept], start, bins.weight, bins.mean, bins.m2)
@@ -258,11 +260,11 @@ def _supported(count: Floats) -> Bools:
 
 def _constant(
     cells: Cells, moments: Mapping[str, Moments], spec: Spec, about: About, rows: Rows | None
-) -> Effect:
+) -> AccumulatedEffect:
     """Return the effect of a constant feature: zero, at one point."""
     zero = np.zeros(len(cells.edges))
-    return Effect(
-        cells.edges,
+    return AccumulatedEffect(
+        NumericAxis.of(about.feature, cells.edges),
         zero,
         zero,
         zero,

@@ -15,8 +15,9 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.binning import Binning, VarianceOptions
+from skedasis.results.axis import LevelAxis, LevelStats
 from skedasis.results.build.steps import UP, Steps, step_errors
-from skedasis.results.effect import TRUSTED_ROWS, About, BinStats, Effect, LevelStats, Rows, Spec
+from skedasis.results.effect import TRUSTED_ROWS, About, BinStats, LevelStepsEffect, Rows, Spec
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -29,7 +30,7 @@ def accumulated_categorical_effect(
     spec: Spec,
     about: About,
     rows: Rows | None,
-) -> Effect:
+) -> LevelStepsEffect:
     """Build an accumulated effect from the moments of steps between levels.
 
     Parameters
@@ -45,7 +46,7 @@ def accumulated_categorical_effect(
 
     Returns
     -------
-    Effect
+    LevelStepsEffect
     """
     steps = Steps.of(moments)
     weight = moments[
@@ -66,8 +67,8 @@ def accumulated_categorical_effect(
         )
     error, df = step_errors(matrix, own, steps, spec)
     stats = _bin_stats(levels, steps, kept, start, spec)
-    return Effect(
-        points=levels.array(),
+    return LevelStepsEffect(
+        LevelAxis(levels),
         value=matrix @ mean,
         heterogeneity=_heterogeneity(levels, steps, stats, about, spec),
         std_error=error,
@@ -78,7 +79,6 @@ def accumulated_categorical_effect(
         bins=stats,
         rows=rows,
         moments=moments,
-        levels=levels,
     )
 
 

@@ -3,7 +3,7 @@
 An accumulated effect is ``matrix @ slopes``: the slopes are those of bins (local effects at points, RHALE Eq. 10, 11)
 or of cells (differences across cells). Values, standard errors, intervals and the bootstrap all use this form.
 `build.accumulated` and `build.step_functions` construct effects from it. Where slopes change linearly within a bin
-(`LineFits`), the effect is a parabola there; `quadratic_term` is its deviation from the straight line.
+(`LineFits`), the effect is a parabola there; `BinStats.quadratic_term` is its deviation from the straight line.
 """
 
 from __future__ import annotations
@@ -317,38 +317,8 @@ def fit_lines(
     )
 
 
-def quadratic_term(bins: BinStats, x: Floats) -> Floats:
-    """Return the deviation of the effect from the straight line between the edges of the bin, at x.
-
-    Parameters
-    ----------
-    bins : BinStats
-    x : ndarray of float
-        Values of the feature. Outside the bins, and for NaN, the deviation is 0.
-    """
-    k = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
-    left, right = bins.low[k], bins.high[k]
-    inside = (x > left) & (x < right)
-    return np.where(inside, bins.slope_change[k] / 2 * (x - left) * (x - right), 0.0)
-
-
 def curve_polygon(
     bins: BinStats | None, x: Floats, value: Floats, points: int = 24
 ) -> tuple[Floats, Floats]:
-    """Return the vertices of a polygon that approximates the curve, including its parabolas.
-
-    Parameters
-    ----------
-    bins : BinStats or None
-    x, value : ndarray of float, shape (K + 1,)
-        The curve at the edges.
-    points : int
-        Number of additional vertices in each bin with a parabola.
-    """
-    if bins is None or not np.any(bins.slope_change):
-        return x, value
-    curved = np.flatnonzero(bins.slope_change)
-    fractions = np.arange(1, points + 1) / (points + 1)
-    more = (bins.low[curved, None] + np.outer(bins.widths[curved], fractions)).ravel()
-    vertices = np.sort(np.concatenate([x, more]))
-    return vertices, np.interp(vertices, x, value) + quadratic_term(bins, vertices)
+    """Return the vertices of a polygon that approximates the curve; see `BinStats.polygon`."""
+    return (x, value) if bins is None else bins.polygon(x, value, points)

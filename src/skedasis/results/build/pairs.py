@@ -17,8 +17,9 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.binning import Binning, Uniform, as_binning
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
+from skedasis.results.axis import BinPairAxis, LevelPairAxis, NumericPairAxis, PairAxis
 from skedasis.results.effect import About, Spec
-from skedasis.results.surface import CellStats, PairAxis, PairRows, Surface
+from skedasis.results.surface import AccumulatedSurface, CellStats, PairRows, Surface
 from skedasis.stats.ale_math import accumulation_matrix
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -42,7 +43,7 @@ def accumulated_surface(
     rows: PairRows | None,
     *,
     fill: bool = True,
-) -> Surface:
+) -> AccumulatedSurface:
     """Build the second-order effect of two features from the moments of their cells.
 
     Parameters
@@ -63,7 +64,7 @@ def accumulated_surface(
         delta = fill_empty_cells(delta, empty, sides[0].centres(), sides[1].centres())
     value = second_order(delta, moments[HOME].weight, sides)
     std = np.sqrt(cell.variance(spec.ddof, spec.weight_kind))
-    return Surface(
+    return AccumulatedSurface(
         points=(sides[0].nodes, sides[1].nodes),
         value=value,
         heterogeneity=_rms_of_adjacent_cells(std, cell.weight, value.shape),
@@ -139,8 +140,9 @@ def homes_with_rows(shown: Surface) -> Bools | None:
     if HOME in shown.moments:
         return shown.moments[HOME].count > 0
     # The mean over several models has no moments. For numeric features homes and cells are the same.
-    numeric = all(s.levels is None and s.n_nodes > 1 for s in shown.sides)
-    return ~shown.cells.empty if shown.cells is not None and numeric else None
+    if any(isinstance(s, LevelPairAxis) or s.n_nodes == 1 for s in shown.sides):
+        return None
+    return shown.support
 
 
 def corners_with_rows(shown: Surface) -> Bools | None:
@@ -155,20 +157,13 @@ def corners_with_rows(shown: Surface) -> Bools | None:
     return first.T @ has_rows.astype(float) @ second > 0
 
 
-def cell_offsets(side: PairAxis) -> tuple[int, ...]:
-    """Return the offsets from a row's home to its cells along one feature: its bin, or the two adjacent steps."""
-    if side.n_nodes == 1 or side.points is not None:
-        return ()
-    return (0, -1) if side.levels is not None else (0,)
-
-
 def cells_of_homes(sides: tuple[PairAxis, PairAxis]) -> Ints:
     """Return the indices of the cells to which the rows of each pair of homes belong, (q, h0 h1); -1 for no cell."""
     k, m = sides[0].n_nodes - 1, sides[1].n_nodes - 1
     h0, h1 = np.arange(sides[0].n_homes)[:, None], np.arange(sides[1].n_homes)
     cells: list[Ints] = []
-    for c0 in cell_offsets(sides[0]):
-        for c1 in cell_offsets(sides[1]):
+    for c0 in sides[0].cell_offsets:
+        for c1 in sides[1].cell_offsets:
             i, j = h0 + c0, h1 + c1
             valid = (i >= 0) & (i < k) & (j >= 0) & (j < m)
             cells.append(np.where(valid, i * m + j, -1).ravel())
@@ -300,7 +295,7 @@ def rebin_surface(shown: Surface, bins: Any) -> Surface:
     rows = shown.rows
     if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
         got, fix = "a surface without bins", "Explain again with another grid, or use sd.DALE()"
-        if shown.cells is not None:
+        if isinstance(shown, AccumulatedSurface):
             got = "double differences across its cells"
             fix = "Explain again with these bins, or use sd.DALE() with a larger keep="
         if rows is not None and not rows.exact and shown.spec.pointwise:
@@ -313,11 +308,14 @@ def rebin_surface(shown: Surface, bins: Any) -> Surface:
         )
     pair: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
     schemes = [as_binning(b, Uniform) for b in pair]
-    sides = tuple(
-        PairAxis(bins=_cells(s, a, x, rows.weight), two_values=old.two_values)
+    first, second = (
+        BinPairAxis(
+            _cells(s, a, x, rows.weight),
+            two_values=old.two_values if isinstance(old, NumericPairAxis) else None,
+        )
         for s, a, x, old in zip(schemes, shown.abouts, (rows.x0, rows.x1), shown.sides, strict=True)
     )
-    sides = (sides[0], sides[1])
+    sides = (first, second)
     moments = gather_moments(sides, rows, (np.diff(sides[0].nodes), np.diff(sides[1].nodes)))
     fill = shown.provenance.get("empty_cells") == "nearest"
     spec = replace(

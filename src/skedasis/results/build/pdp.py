@@ -14,19 +14,24 @@ from dataclasses import replace
 import numpy as np
 
 from skedasis._types import Floats, Ints
+from skedasis.results.axis import LevelAxis, LevelStats, NumericAxis, PairAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     About,
+    AccumulatedEffect,
+    AnyMPlot,
     BinStats,
     Curves,
     Effect,
-    LevelStats,
+    LevelMeansEffect,
     MissingPoint,
+    MPlotEffect,
+    PartialDependence,
     Rows,
     Spec,
 )
-from skedasis.results.surface import PairAxis, PairRows, Surface
+from skedasis.results.surface import PairRows, PartialDependenceSurface
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments
@@ -47,7 +52,7 @@ def partial_dependence(
     about: About,
     rows: Rows | None,
     curves: Curves | None,
-) -> Effect:
+) -> PartialDependence:
     """Build a partial dependence from the moments of the rows' ICE curves.
 
     Parameters
@@ -69,8 +74,8 @@ def partial_dependence(
         )
     )
     error = np.sqrt(shown.variance(1, kind) / shown.effective_size(kind))
-    return Effect(
-        points=grid.points,
+    return PartialDependence(
+        NumericAxis.of(about.feature, grid.points),
         value=shown.mean,
         heterogeneity=heterogeneity,
         std_error=error,
@@ -92,7 +97,7 @@ def categorical_partial_dependence(
     about: About,
     rows: Rows | None,
     curves: Curves | None,
-) -> Effect:
+) -> PartialDependence:
     """Build the partial dependence on a categorical feature from the moments of the rows' curves over its levels.
 
     The parameters are those of `partial_dependence`. The result does not depend on the order of the levels, unless the
@@ -107,8 +112,8 @@ def categorical_partial_dependence(
     )
     value = shown.mean - shown.mean[0]
     share = levels.share
-    return Effect(
-        points=levels.array(),
+    return PartialDependence(
+        LevelAxis(levels),
         value=shown.mean,
         heterogeneity=heterogeneity,
         std_error=np.sqrt(shown.variance(1, kind) / shown.effective_size(kind)),
@@ -118,7 +123,6 @@ def categorical_partial_dependence(
         spec=spec,
         rows=rows,
         curves=curves,
-        levels=levels,
     )
 
 
@@ -129,7 +133,7 @@ def partial_dependence_surface(
     spec: Spec,
     abouts: tuple[About, About],
     rows: PairRows | None,
-) -> Surface:
+) -> PartialDependenceSurface:
     """Build the partial dependence on two features from the moments of the rows' surfaces.
 
     Parameters
@@ -145,7 +149,7 @@ def partial_dependence_surface(
     heterogeneity = np.sqrt(anchored.variance(1, spec.weight_kind)).reshape(shape)
     if not spec.mean_alone:
         heterogeneity = np.nan_to_num(heterogeneity)
-    return Surface(
+    return PartialDependenceSurface(
         points=(sides[0].nodes, sides[1].nodes),
         value=shown.mean.reshape(shape),
         heterogeneity=heterogeneity,
@@ -191,7 +195,7 @@ def m_plot(
     spec: Spec,
     about: About,
     rows: Rows | None,
-) -> Effect:
+) -> MPlotEffect:
     """Build an M-plot from the moments of the quantity and of the feature in each cell.
 
     Parameters
@@ -206,7 +210,7 @@ def m_plot(
 
     Returns
     -------
-    Effect
+    MPlotEffect
         Its points are the means of the feature in the bins that contain rows.
     """
     bins, axis = (
@@ -215,8 +219,8 @@ def m_plot(
     has_rows = bins.weight > 0
     value, std, error, df = _means(bins.take(np.flatnonzero(has_rows)), spec)
     fraction = bins.weight[has_rows] / max(float(bins.weight.sum()), np.finfo(float).tiny)
-    return Effect(
-        points=axis.mean[has_rows],
+    return MPlotEffect(
+        NumericAxis.of(about.feature, axis.mean[has_rows]),
         value=value,
         heterogeneity=std,
         std_error=error,
@@ -255,13 +259,13 @@ def categorical_m_plot(
     spec: Spec,
     about: About,
     rows: Rows | None,
-) -> Effect:
+) -> LevelMeansEffect:
     """Build the M-plot of a categorical feature from the moments of the quantity at each level."""
     local = moments[LOCAL]
     value, std, error, df = _means(local, spec)
     fraction = local.weight / max(float(local.weight.sum()), np.finfo(float).tiny)
-    return Effect(
-        points=levels.array(),
+    return LevelMeansEffect(
+        LevelAxis(levels),
         value=np.where(local.weight > 0, value, np.nan),
         heterogeneity=std,
         std_error=error,
@@ -271,7 +275,6 @@ def categorical_m_plot(
         spec=spec,
         rows=rows,
         moments=moments,
-        levels=levels,
     )
 
 
@@ -323,7 +326,7 @@ def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effe
         return effect
     kind = effect.spec.weight_kind
     mean = float(moments.mean[0])
-    if effect.spec.local_effects == "values":
+    if isinstance(effect, AnyMPlot):
         observed = effect.moments[LOCAL]
         centre = float(np.average(observed.mean, weights=observed.weight))
         difference, value = mean - centre, mean - (centre if effect.spec.center == "mean" else 0.0)
@@ -344,11 +347,15 @@ def with_missing_point(effect: Effect, moments: Moments, *, exact: bool) -> Effe
 
 def _mean_over_data(effect: Effect) -> float:
     """Return the mean of the curve over the data; in a linear segment it is the value at the mean of the rows."""
-    if effect.levels is not None:
-        return float(effect.levels.share @ effect.value)
+    if isinstance(effect.axis, LevelAxis):
+        return float(effect.axis.levels.share @ effect.value)
     axis = effect.moments[AXIS]
     has_rows = axis.weight > 0
-    if not has_rows.any() or (effect.bins is not None and effect.spec.center == "mean"):
+    if not has_rows.any() or (
+        isinstance(effect, AccumulatedEffect) and effect.spec.center == "mean"
+    ):
         return 0.0  # accumulated effects are already centred
-    value = effect.at(np.clip(axis.mean[has_rows], effect.points[0], effect.points[-1]))
+    value = effect.at(
+        np.clip(axis.mean[has_rows], effect.axis.coordinates[0], effect.axis.coordinates[-1])
+    )
     return float(np.average(value, weights=axis.weight[has_rows]))

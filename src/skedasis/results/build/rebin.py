@@ -8,6 +8,7 @@ unions of these cells. The steps between the levels of an ordinal feature can be
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from skedasis.binning import (
 )
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.accumulated import (
     SelectedBins,
     accumulated_effect,
@@ -36,9 +38,20 @@ from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.build.pdp import m_plot
 from skedasis.results.build.step_functions import select_summary_bins, summarise_in_bins
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps, step_moments
-from skedasis.results.effect import Effect, LevelStats, Rows, Spec
+from skedasis.results.effect import (
+    AccumulatedEffect,
+    BinnedEffect,
+    Effect,
+    LevelStepsEffect,
+    MPlotEffect,
+    Rows,
+    Spec,
+    ValueStepsEffect,
+)
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
+
+EffectT = TypeVar("EffectT", bound=Effect)
 
 
 def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
@@ -56,14 +69,14 @@ def rebin_effect(effect: Effect, bins: Binning | int) -> Effect:
     UnsupportedError
         For results without bins, for nominal features, and for bins that are not unions of the cells of differences.
     """
-    if effect.levels is not None:
-        result = _regrouped(effect, effect.levels, bins)
-    elif effect.cells is None or effect.bins is None:
+    if isinstance(effect, LevelStepsEffect):
+        result = _regrouped(effect, bins)
+    elif not isinstance(effect, BinnedEffect):
         raise _no_bins_error(effect)
     elif len(effect.cells) == 0:
         return effect
     else:
-        result = _rebinned_numeric(effect, effect.cells, bins)
+        result = _rebinned_numeric(effect, bins)
     return replace(result, swap_score=effect.swap_score)  # the score does not depend on bins
 
 
@@ -73,29 +86,29 @@ def _no_bins_error(effect: Effect) -> UnsupportedError:
         f"rebin of the {effect.spec.method} of {effect.feature!r}",
         "a result without bins",
         "ALE, DALE, UALE, RHALE or MPlot",
-        "Use the levels as they are" if effect.levels is not None else fix,
+        "Use the levels as they are" if isinstance(effect.axis, LevelAxis) else fix,
     )
 
 
-def _rebinned_numeric(effect: Effect, cells: Cells, bins: Binning | int) -> Effect:
+def _rebinned_numeric(effect: BinnedEffect, bins: Binning | int) -> Effect:
     """Return the effect of a numeric feature on other bins."""
-    is_m_plot = effect.spec.local_effects == "values"
+    is_m_plot = isinstance(effect, MPlotEffect)
     scheme = as_binning(bins, Quantile if is_m_plot else Uniform)
     if is_m_plot and isinstance(scheme, Edges) and scheme.closed is None:
         scheme = bins = replace(scheme, closed="right")  # the default of `MPlot` and `ALE`
     spec, rows = _with_bins(effect.spec, scheme), effect.rows
     complete = rows is not None and rows.exact
-    if spec.on_cells:
-        result = _same_curve(effect, cells, scheme, spec)
+    if isinstance(effect, AccumulatedEffect) and spec.on_cells:
+        result = _same_curve(effect, scheme, spec)
     elif spec.pointwise and complete and rows is not None and rows.local is not None:
         result = _from_rows(effect, bins, scheme, spec, rows, rows.local)
     else:
         column = (
             _column(effect, rows)
             if complete and rows is not None
-            else _column_of_means(effect, cells)
+            else _column_of_means(effect, effect.cells)
         )
-        result = _from_cells(effect, cells, scheme, spec, column)
+        result = _from_cells(effect, scheme, spec, column)
     record = {**effect.provenance, **result.provenance, "rebinned": scheme.describe()}
     return _with_missing(effect, result).with_provenance(record)
 
@@ -104,10 +117,8 @@ def _with_bins(spec: Spec, scheme: Binning) -> Spec:
     return replace(spec, parameters={**spec.parameters, "bins": scheme.describe()})
 
 
-def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effect:
+def _regrouped(effect: LevelStepsEffect, bins: Binning | int) -> LevelStepsEffect:
     """Return the effect of an ordinal feature with its steps grouped anew."""
-    if effect.bins is None:
-        raise _no_bins_error(effect)
     what = f"rebin of the {effect.spec.method} of {effect.feature!r}"
     if effect.about.feature.kind != "ordinal":
         raise UnsupportedError(
@@ -130,6 +141,7 @@ def _regrouped(effect: Effect, levels: LevelStats, bins: Binning | int) -> Effec
         Steps.of(effect.moments).pooled,
         effect.rows,
     )
+    levels = effect.axis.levels
     groups = np.arange(len(levels))
     if len(levels) > 1:
         groups = group_steps(scheme, pooled, spec, _largest_step(rows, pooled), effect.about)
@@ -152,8 +164,13 @@ def _column(effect: Effect, rows: Rows) -> Column:
 
 
 def _from_rows(
-    effect: Effect, bins: Binning | int, scheme: Binning, spec: Spec, rows: Rows, local: Floats
-) -> Effect:
+    effect: BinnedEffect,
+    bins: Binning | int,
+    scheme: Binning,
+    spec: Spec,
+    rows: Rows,
+    local: Floats,
+) -> BinnedEffect:
     """Return an effect of slopes, or an M-plot, on any bins."""
     cells = cells_for_column(bins, scheme, _column(effect, rows), spec.local_effects)
     cell = cells.locate(rows.x)
@@ -173,9 +190,9 @@ def _from_rows(
     return result.with_provenance({"rows_outside": outside})
 
 
-def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
+def _by_value(effect: BinnedEffect, rows: Rows, inside: Bools) -> dict[str, Moments]:
     """Return the moments by value of the steps between values, of the rows within the bins."""
-    if effect.values is None or rows.effect is None or inside.all():
+    if not isinstance(effect, ValueStepsEffect) or rows.effect is None or inside.all():
         return {k: m for k, m in effect.moments.items() if k in (UP, DOWN, BOTH)}
     code, size = np.searchsorted(effect.values, rows.x[inside]), len(effect.values)
     down, up = np.nan_to_num(rows.effect[inside]).T
@@ -183,10 +200,10 @@ def _by_value(effect: Effect, rows: Rows, inside: Bools) -> dict[str, Moments]:
     return step_moments(down, up, code, size, w)
 
 
-def _build(effect: Effect, selected: SelectedBins, spec: Spec) -> Effect:
+def _build(effect: BinnedEffect, selected: SelectedBins, spec: Spec) -> BinnedEffect:
     """Build the M-plot or the accumulated effect on the selected bins."""
     about, rows = effect.about, effect.rows
-    if spec.local_effects == "values":
+    if isinstance(effect, MPlotEffect):
         return m_plot(selected.cells, selected.moments, selected.kept, spec, about, rows)
     moments = {**effect.moments, **selected.moments}
     return accumulated_effect(
@@ -194,22 +211,22 @@ def _build(effect: Effect, selected: SelectedBins, spec: Spec) -> Effect:
     )
 
 
-def _with_missing(before: Effect, after: Effect) -> Effect:
+def _with_missing(before: EffectT, after: EffectT) -> EffectT:
     """Copy the point of missing values; its `value` follows the mean of a curve that is not centred."""
     point, spec = before.missing_point, after.spec
     if point is None:
         return after
-    if spec.local_effects == "values":
+    if isinstance(after, MPlotEffect):
         old, new = (_mean(m.mean, m) for m in (before.moments[LOCAL], after.moments[LOCAL]))
         effect = (
             point.effect + old - new
         )  # the mean over observed values excludes rows outside the new edges
         value = effect if spec.center == "mean" else point.effect + old
         return replace(after, missing_point=replace(point, effect=effect, value=value))
-    if spec.center == "mean" or after.levels is not None:
+    if spec.center == "mean" or isinstance(after, LevelStepsEffect):
         return replace(after, missing_point=point)
-    axis = after.moments[AXIS]
-    mean = _mean(after.at(np.clip(axis.mean, after.points[0], after.points[-1])), axis)
+    axis, points = after.moments[AXIS], after.axis.coordinates
+    mean = _mean(after.at(np.clip(axis.mean, points[0], points[-1])), axis)
     return replace(after, missing_point=replace(point, value=point.effect + mean))
 
 
@@ -221,11 +238,9 @@ def _mean(values: Floats, moments: Moments) -> float:
     return float(np.average(values[has_rows], weights=moments.weight[has_rows]))
 
 
-def _from_cells(
-    effect: Effect, cells: Cells, scheme: Binning, spec: Spec, column: Column
-) -> Effect:
+def _from_cells(effect: BinnedEffect, scheme: Binning, spec: Spec, column: Column) -> BinnedEffect:
     """Return an effect whose bins are unions of the cells; approximate if the requested edges are not the cells'."""
-    differences = not spec.pointwise
+    cells, differences = effect.cells, not spec.pointwise
     if differences and isinstance(scheme, (Optimal, Greedy)):
         candidates, moved = np.arange(len(cells.edges)), np.zeros(1, dtype=bool)
     else:
@@ -254,10 +269,11 @@ def _from_cells(
     return result.with_provenance(note)
 
 
-def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Effect:
+def _same_curve(effect: AccumulatedEffect, scheme: Binning, spec: Spec) -> AccumulatedEffect:
     """Return an effect whose curve is given at the edges of all cells with other bins, which are unions of cells."""
+    cells = effect.cells
     if scheme.uses_likelihood:
-        kept = select_summary_bins(_centred(effect, cells), effect.swap_score)
+        kept = select_summary_bins(_centred(effect), effect.swap_score)
     elif isinstance(scheme, (Optimal, Greedy)):
         fine = effect.moments[LOCAL]
         kept = scheme.choose(cells, fine, variance_options(spec, _typical_largest(fine)))
@@ -272,8 +288,8 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
                 "Explain again with these bins, or pass such a subset as sd.Edges",
             )
     # The moments of the rows' differences across their bin are known for the present bins and for single cells.
-    stats, bin_slopes = effect.bins, None
-    if stats is not None and np.array_equal(cells.edges[kept], stats.edges):
+    bin_slopes = None
+    if np.array_equal(cells.edges[kept], effect.bins.edges):
         bin_slopes = effect.moments.get(RISE, effect.moments[LOCAL])
     elif len(kept) == len(cells.edges):
         bin_slopes = effect.moments[LOCAL]
@@ -290,9 +306,10 @@ def _same_curve(effect: Effect, cells: Cells, scheme: Binning, spec: Spec) -> Ef
     return replace(result, rows=rows).with_provenance({"rebinned_note": note})
 
 
-def _centred(effect: Effect, cells: Cells) -> Effect:
+def _centred(effect: AccumulatedEffect) -> AccumulatedEffect:
     """Return the effect on all cells with ``center="mean"``, from which `explain` selected the bins."""
-    spec, every = replace(effect.spec, center="mean"), np.arange(len(cells.edges))
+    cells, spec = effect.cells, replace(effect.spec, center="mean")
+    every = np.arange(len(cells.edges))
     return accumulated_effect(
         cells, effect.moments, every, spec, effect.about, None, values=effect.values
     )

@@ -17,16 +17,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
+from skedasis.results.axis import NumericAxis
 from skedasis.results.build.linear_form import (
     AXIS,
     LOCAL,
     RISE,
     fit_lines,
     linear_form,
-    quadratic_term,
 )
 from skedasis.results.build.steps import Steps, step_errors
-from skedasis.results.effect import About, BinStats, Effect, Rows, Spec
+from skedasis.results.effect import (
+    About,
+    AccumulatedEffect,
+    BinStats,
+    Rows,
+    Spec,
+    ValueStepsEffect,
+)
 from skedasis.stats import ale_math
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -79,7 +86,7 @@ def accumulated_effect_of_steps(
     about: About,
     rows: Rows | None,
     trend: Bools | None,
-) -> Effect:
+) -> ValueStepsEffect:
     """Build an accumulated effect from the moments of steps between a feature's values.
 
     The parameters are those of `results.build.accumulated.accumulated_effect`, which calls this function. If the
@@ -112,7 +119,7 @@ def accumulated_effect_of_steps(
     if spec.center == "mean":
         centre = centre_form(edges, axis)
         matrix = forms - centre @ forms
-        quadratic = quadratic_term(stats, values)
+        quadratic = stats.quadratic_term(values)
         offset = float(_fractions(values, edges, steps) @ quadratic)
         at_values = np.interp(values, edges, start) + quadratic - centre @ start - offset
         own = np.broadcast_to(
@@ -121,14 +128,14 @@ def accumulated_effect_of_steps(
     error, df = step_errors(matrix, own, steps, spec)
     supported = _supported(values, edges, steps.known)
     heterogeneity = ale_math.heterogeneity(stats.widths, stats.std, spec.accumulate)
-    return Effect(
-        points=edges,
+    return ValueStepsEffect(
+        NumericAxis.of(about.feature, edges),
         value=np.where(supported, matrix @ steps.mean - offset, np.nan),
         heterogeneity=np.where(supported, heterogeneity, np.nan),
         std_error=np.where(supported, error, np.nan),
         df=df,
         importance=_importance(
-            np.interp(values, edges, start) + quadratic_term(stats, values),
+            np.interp(values, edges, start) + stats.quadratic_term(values),
             _fractions(values, edges, steps),
         ),
         about=about,
@@ -179,12 +186,12 @@ def _supported(values: Floats, edges: Floats, known: Bools) -> Bools:
 
 
 # --- bins that summarise a curve of differences ---------------------------------------------------
-def select_summary_bins(effect: Effect, score: HeterogeneityScore | None) -> Ints:
+def select_summary_bins(effect: AccumulatedEffect, score: HeterogeneityScore | None) -> Ints:
     """Return the fewest bins that approximate a curve of differences, as indices of its edges.
 
     Parameters
     ----------
-    effect : Effect
+    effect : AccumulatedEffect
         On all cells.
     score : HeterogeneityScore, optional
         The heterogeneity score of the feature. Without it, the tolerance depends on the importance and the standard
@@ -196,7 +203,7 @@ def select_summary_bins(effect: Effect, score: HeterogeneityScore | None) -> Int
     (root mean square over the rows), and 0.02 standard deviations of the quantity. A curve whose range is below 1e-6 of
     the range of the quantity is constant, and gets one bin.
     """
-    edges, weight = np.asarray(effect.points, dtype=float), _cell_weight(effect)
+    edges, weight = effect.points, _cell_weight(effect)
     known = np.isfinite(effect.value)
     curve = np.interp(edges, edges[known], effect.value[known]) if known.any() else edges * 0
     score_value = 0.0 if score is None else score.value
@@ -211,9 +218,9 @@ def select_summary_bins(effect: Effect, score: HeterogeneityScore | None) -> Int
     return fewest_bins(edges, curve, weight, tolerance2)
 
 
-def _cell_weight(effect: Effect) -> Floats:
+def _cell_weight(effect: AccumulatedEffect) -> Floats:
     """Return the weight of the rows in each cell; rows at a value between two cells count half in each."""
-    if effect.values is None:
+    if not isinstance(effect, ValueStepsEffect):
         return effect.moments[LOCAL].weight
     weight = Steps.of(effect.moments, effect.values).up.weight
     half = weight / 2
@@ -221,12 +228,14 @@ def _cell_weight(effect: Effect) -> Floats:
     return half[:-1] + half[1:] if len(weight) > 2 else np.array([weight.sum()])
 
 
-def summarise_in_bins(effect: Effect, kept: Ints, differences: Moments | None) -> Effect:
+def summarise_in_bins(
+    effect: AccumulatedEffect, kept: Ints, differences: Moments | None
+) -> AccumulatedEffect:
     """Return an effect with the same curve on all cells, summarised by other bins.
 
     Parameters
     ----------
-    effect : Effect
+    effect : AccumulatedEffect
         On all cells.
     kept : ndarray of int, shape (K + 1,)
         Indices of the cells' edges that are edges of bins.
@@ -235,10 +244,10 @@ def summarise_in_bins(effect: Effect, kept: Ints, differences: Moments | None) -
         are NaN.
     """
     spec, cells = effect.spec, effect.cells
-    if cells is None or len(cells) == 0:
+    if len(cells) == 0:
         return effect
     edges = cells.edges[kept]
-    if effect.values is not None:
+    if isinstance(effect, ValueStepsEffect):
         steps = Steps.of(effect.moments, effect.values)
         slope, error = bin_slopes(effect.values, edges, steps, spec)
     else:
@@ -251,8 +260,7 @@ def summarise_in_bins(effect: Effect, kept: Ints, differences: Moments | None) -
     if differences is not None:
         variance = differences.variance(spec.ddof, spec.weight_kind)
     stats = BinStats.of(edges, bins, effect=slope, std=np.sqrt(variance), std_error=error)
-    points = np.asarray(effect.points, dtype=float)
-    heterogeneity = _heterogeneity_at(points, stats, spec)
+    heterogeneity = _heterogeneity_at(effect.points, stats, spec)
     moments = {**effect.moments} if differences is None else {**effect.moments, RISE: differences}
     return replace(
         effect,

@@ -19,6 +19,7 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.errors import DataError
+from skedasis.results.axis import LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
@@ -35,8 +36,8 @@ from skedasis.results.checks.extrapolation import (
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
 from skedasis.results.checks.variance_decomposition import variance_decomposition
 from skedasis.results.display import check_confidence_level, count
-from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelStats
-from skedasis.results.surface import PairAxis, Surface
+from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.surface import Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
 from skedasis.stats.random import RandomState, as_seed
 
@@ -635,12 +636,12 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
 
 def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
     """Return the coordinates of rows and nodes of a side: one axis in standard deviations, or one axis per level."""
-    if side.levels is not None:
+    if isinstance(side, LevelPairAxis):
         unit = np.eye(side.n_nodes) * np.sqrt(0.5)
         return unit[x.astype(np.int64)], unit
     mean, size = float(x.mean()), float(x.std())
     scale = size if size > 0 else 1.0
-    return ((x - mean) / scale)[:, None], ((side.nodes - mean) / scale)[:, None].astype(float)
+    return ((x - mean) / scale)[:, None], ((side.node_coordinates - mean) / scale)[:, None]
 
 
 def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterator[Check]:

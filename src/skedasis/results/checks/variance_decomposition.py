@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
+from skedasis.results.axis import make_read_only
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.display import DisplayMixin
-from skedasis.results.effect import BinStats, Effect, make_read_only
+from skedasis.results.effect import BinStats, Effect
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState, as_seed

@@ -53,7 +53,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form, quadratic_term
+from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
 from skedasis.results.display import check_confidence_level, no_score_error
@@ -225,7 +225,7 @@ def _between_values(effect: Effect, values: Floats, of: str) -> ErrorBlocks:
                 max(float(steps.up.weight.sum()), np.finfo(float).tiny),
             )
             at = np.interp(values, edges, start) + (
-                0.0 if stats is None else quadratic_term(stats, values)
+                0.0 if stats is None else stats.quadratic_term(values)
             )
             fraction = steps.up.weight / total
             own = np.broadcast_to(-(at - fraction @ at) / total, own.shape)

@@ -28,7 +28,7 @@ from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import Binning
 from skedasis.errors import BinningWarning, DataError, UnsupportedError
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
-from skedasis.results.build.linear_form import AXIS, LOCAL, quadratic_term
+from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.rebin import fine_cells
 from skedasis.results.build.steps import BOTH, DOWN, UP, Steps
 from skedasis.results.effect import Curves, Effect, Rows
@@ -302,7 +302,7 @@ class ValueStepStatistic:
         bins = self.effect.bins
         if bins is None or len(bins) == 0:
             return np.zeros((len(self.values), 1))
-        return quadratic_term(bins, self.values)[:, None]
+        return bins.quadratic_term(self.values)[:, None]
 
     def _at(self, edges: Floats) -> Any:
         """Return the matrix from the curve at the values to the curve at edges."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results.axis import PairAxis, make_read_only
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
@@ -35,8 +36,6 @@ from skedasis.results.build.pairs import (
 )
 from skedasis.results.build.pdp import SHOWN
 from skedasis.results.display import check_confidence_level
-from skedasis.results.effect import make_read_only
-from skedasis.results.surface import PairAxis
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap_rng, exceeds_rounding, t_interval

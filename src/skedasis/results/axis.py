@@ -1,0 +1,546 @@
+"""The axis of a feature: the points at which a result has values, and how values of the feature relate to them.
+
+There is one class per kind of feature. Code that depends on the kind asks for the class, or calls a method of the axis;
+it does not test attributes for None.
+
+| class | `points` | `coordinates` | has |
+|---|---|---|---|
+| `NumericAxis` | numbers | the numbers | distances |
+| `TimedAxis`, a `NumericAxis` | days | the days | distances, `time` |
+| `LevelAxis` | levels | codes of the levels: 0, 1, … | `levels` |
+
+`effect.axis` is one of these. What is asked most:
+
+| question | answer |
+|---|---|
+| is the feature categorical? | ``isinstance(effect.axis, LevelAxis)``; after it, type checkers know ``effect.axis.levels`` |
+| the points in the user's own type | ``effect.axis.x`` (also ``effect.x``) |
+| "point" or "level", "points" or "levels" | ``effect.axis.noun``, ``effect.axis.nouns`` |
+| values of the feature as numbers | ``effect.axis.coordinates_of(values, what)`` |
+| days of times, in code for numbers and times | ``isinstance(effect.axis, TimedAxis)``, ``effect.axis.time`` |
+
+The kind of the curve is the class of the effect itself (`skedasis.results.effect`): `AccumulatedEffect` (and
+`ValueStepsEffect`), `LevelStepsEffect`, `MPlotEffect`, `LevelMeansEffect`, `PartialDependence`. An
+``isinstance`` narrows ``effect.axis``, ``effect.bins``, ``effect.cells`` and ``effect.curves``, too.
+
+The two axes of a surface, ``surface.sides``, are `PairAxis`: `BinPairAxis` (``bins``), `GridPairAxis` (``points``), both
+`NumericPairAxis`, and `LevelPairAxis` (``levels``).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints, Level, Values
+from skedasis.data.features import Feature
+from skedasis.data.times import TimeAxis
+from skedasis.stats.grid import Cells
+
+# --- levels of a categorical feature --------------------------------------------------------------
+
+
+def make_read_only(*arrays: np.ndarray) -> None:
+    """Make arrays read-only, so that results are immutable."""
+    for array in arrays:
+        array.flags.writeable = False
+
+
+@dataclass(frozen=True, eq=False)
+class LevelStats:
+    """The levels of a categorical feature, in the order of accumulation.
+
+    Parameters
+    ----------
+    values : tuple
+        The levels, as in X; None stands for missing values.
+    labels : tuple of str
+        Labels for tables and figures.
+    count : ndarray of int, shape (L,)
+        Number of rows.
+    weight : ndarray of float, shape (L,)
+        Sum of the rows' weights.
+    order_description : str
+        How the order was chosen.
+    """
+
+    values: tuple[Level, ...]
+    labels: tuple[str, ...]
+    count: Ints
+    weight: Floats
+    order_description: str = ""
+
+    def __post_init__(self) -> None:
+        make_read_only(self.count, self.weight)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def share(self) -> Floats:
+        """Return the fraction of the total weight at each level, (L,)."""
+        return self.weight / max(float(self.weight.sum()), np.finfo(float).tiny)
+
+    def array(self) -> Values:
+        """Return the levels as an array: numeric or text if all levels are, otherwise of dtype object."""
+        kinds = {type(v) for v in self.values}
+        if kinds <= {int, float} or kinds in ({str}, {bool}):
+            return np.array(self.values)
+        out = np.empty(len(self), dtype=object)
+        out[:] = self.values
+        return out
+
+    def codes(self, wanted: object) -> Ints:
+        """Return the code of each given value; -1 for a value that is no level.
+
+        Parameters
+        ----------
+        wanted : array_like
+            Levels or their labels.
+        """
+        known: dict[Hashable, int] = {_key(label): i for i, label in enumerate(self.labels)}
+        known |= {_key(v): i for i, v in enumerate(self.values)}
+        flat = np.asarray(wanted, dtype=object).ravel()
+        return np.array([known.get(_key(v), -1) for v in flat], dtype=np.int64)
+
+    def labels_of(self, values: object) -> Values:
+        """Return the labels of levels, as a column of a table."""
+        return np.array([self.labels[i] for i in self.codes(values)], dtype=object)
+
+
+def _key(value: Level) -> Hashable:
+    """Return a dictionary key that is equal for equal levels only; True and 1 are different levels."""
+    value = value.item() if isinstance(value, np.generic) else value
+    try:
+        missing = value is None or bool(value != value) or type(value).__name__ == "NAType"  # noqa: PLR0124 - NaN
+    except TypeError:  # pandas.NA has no truth value
+        missing = True
+    return None if missing else (isinstance(value, bool), value)
+
+
+# --- the axis of an effect ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The points of one feature at which an effect has values: `NumericAxis`, `TimedAxis` or `LevelAxis`."""
+
+    noun: ClassVar[str] = "point"
+
+    @property
+    def nouns(self) -> str:
+        """Return the plural of `noun`."""
+        return f"{self.noun}s"
+
+    @property
+    @abstractmethod
+    def x(self) -> Values:
+        """Return the points in the feature's own type: numbers, datetime64 (UTC), timedelta64, or levels."""
+
+    @property
+    @abstractmethod
+    def coordinates(self) -> Floats:
+        """Return the points as increasing numbers: numbers, days, or codes of levels."""
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @abstractmethod
+    def coordinates_of(self, values: object, what: str) -> Floats:
+        """Return values of the feature, in its own type, as numbers; NaN for a missing value, and for no level.
+
+        Parameters
+        ----------
+        values : array_like
+        what : str
+            What is evaluated, for error messages.
+        """
+
+    @abstractmethod
+    def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
+        """Return `value`, given at the points, at other coordinates; NaN outside the axis, and for NaN."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumericAxis(Axis):
+    """The axis of a numeric feature, between whose points values are interpolated.
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (m,)
+        Increasing.
+    """
+
+    points: Floats
+
+    def __post_init__(self) -> None:
+        make_read_only(self.points)
+
+    @classmethod
+    def of(cls, feature: Feature, points: Floats) -> NumericAxis:
+        """Return the axis of a feature's numbers; for a feature of times, of its days."""
+        return NumericAxis(points) if feature.time is None else TimedAxis(points, feature.time)
+
+    @property
+    def x(self) -> Values:
+        return self.points
+
+    @property
+    def coordinates(self) -> Floats:
+        return self.points
+
+    def in_own_type(self, points: Floats) -> Values:
+        """Return numbers on the axis in the feature's own type."""
+        return points
+
+    def coordinates_of(self, values: object, what: str) -> Floats:
+        return np.asarray(values, dtype=float)
+
+    def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
+        between = np.interp(coordinates, self.points, value, left=np.nan, right=np.nan)
+        # With a single point `interp` returns its value for NaN, too.
+        return np.where(np.isnan(coordinates), np.nan, between)
+
+
+@dataclass(frozen=True, eq=False)
+class TimedAxis(NumericAxis):
+    """The axis of a feature of dates, times or durations. Its numbers are days.
+
+    Parameters
+    ----------
+    points : ndarray of float, shape (m,)
+        Days since the origin of `time`.
+    time : TimeAxis
+        The conversion between days and times.
+    """
+
+    time: TimeAxis
+
+    @property
+    def x(self) -> Values:
+        return self.time.times(self.points)
+
+    def in_own_type(self, points: Floats) -> Values:
+        return self.time.times(points)
+
+    def coordinates_of(self, values: object, what: str) -> Floats:
+        days = self.time.days(values, what)
+        # The first and last point may be off by the rounding to the resolution of the axis.
+        tolerance = 0.0 if self.time.exact else self.time.resolution
+        first, last = self.points[[0, -1]]
+        inside = (days >= first - tolerance) & (days <= last + tolerance)
+        return np.where(inside, np.clip(days, first, last), days)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelAxis(Axis):
+    """The axis of a categorical feature. Its levels have no distances, and no values lie between them.
+
+    Parameters
+    ----------
+    levels : LevelStats
+        In the order of accumulation.
+    """
+
+    noun: ClassVar[str] = "level"
+    levels: LevelStats
+
+    @cached_property
+    def points(self) -> Values:
+        """Return the levels as an array."""
+        points = self.levels.array()
+        make_read_only(points)
+        return points
+
+    @property
+    def x(self) -> Values:
+        return self.points
+
+    @property
+    def coordinates(self) -> Floats:
+        return np.arange(len(self.levels), dtype=float)
+
+    def coordinates_of(self, values: object, what: str) -> Floats:
+        code = self.levels.codes(values).reshape(np.asarray(values, dtype=object).shape)
+        return np.where(code >= 0, code, np.nan)
+
+    def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
+        known = ~np.isnan(coordinates)
+        code = np.where(known, coordinates, 0.0).astype(np.int64)
+        return np.where(known, value[code], np.nan)
+
+
+# --- the axes of a surface ------------------------------------------------------------------------
+
+
+Position = tuple[Ints, Floats, Bools]
+"""On one axis: index of the node before, fraction of the way to the next node, whether the value is valid."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairAxis:
+    """One of the two features of a surface: `BinPairAxis`, `GridPairAxis` or `LevelPairAxis`.
+
+    Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one
+    home, the bin or the level of its value. *Cells* lie between neighbouring nodes.
+
+    | | nodes (m) | homes (h) | cells (m - 1) |
+    |---|---|---|---|
+    | numeric | edges | bins | bins: a row is in one cell, its home |
+    | categorical | levels | levels | steps: a row is in the steps before and after its level |
+    | points of a grid | points | none | none |
+
+    Attributes
+    ----------
+    bins : Cells or None
+        The bins of a numeric feature.
+    levels : LevelStats or None
+        The levels of a categorical feature.
+    points : ndarray of float or None
+        The grid of a PDP.
+    """
+
+    bins: Cells | None = field(default=None, init=False)
+    levels: LevelStats | None = field(default=None, init=False)
+    points: Floats | None = field(default=None, init=False)
+
+    @property
+    @abstractmethod
+    def nodes(self) -> Values:
+        """Return the nodes: edges, levels or points of a grid."""
+
+    @property
+    @abstractmethod
+    def node_coordinates(self) -> Floats:
+        """Return the coordinates of the nodes for interpolation: numbers, or codes of levels."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Return the number of nodes."""
+        return len(self.node_coordinates)
+
+    @property
+    @abstractmethod
+    def n_homes(self) -> int:
+        """Return the number of homes. A constant numeric feature has one."""
+
+    @property
+    @abstractmethod
+    def cell_offsets(self) -> tuple[int, ...]:
+        """Return the offsets from a row's home to its cells: its bin, or the two adjacent steps."""
+
+    @property
+    def strips(self) -> tuple[float, float] | None:
+        """Return the two values of a two-valued feature if the nodes span both; None for any other feature.
+
+        Because no row lies between two values, figures show two strips instead of a gradient.
+        """
+        return None
+
+    @abstractmethod
+    def node_to_home_matrix(self) -> Floats:
+        """Return the matrix (h, m) from values at nodes to values at homes: the mean of a bin's edges, or the level."""
+
+    @abstractmethod
+    def home_to_cell_matrix(self) -> Floats:
+        """Return the matrix (m - 1, h) from weights of homes to weights of cells: (b_k + b_{k+1}) / 2 for steps."""
+
+    @abstractmethod
+    def centres(self) -> Floats:
+        """Return the centres of the cells as fractions of the range; steps between levels are equidistant."""
+
+    @abstractmethod
+    def home_of(self, x: Floats) -> Ints:
+        """Return the home of each value, -1 for none. Levels are given by their codes."""
+
+    @abstractmethod
+    def as_array(self, x: object) -> Values:
+        """Return values as an array of floats, or of levels."""
+
+    @abstractmethod
+    def locate(self, x: Values) -> Position:
+        """Return the position of values between the nodes: node before, fraction of the way to the next, validity.
+
+        Parameters
+        ----------
+        x : ndarray
+            Values as from `as_array`.
+        """
+
+    def upper_edge(self, x: Values, position: Position) -> Position:
+        """Return the position of the upper edge of each value's bin, because Eq. 6.4 sums over whole cells."""
+        return position
+
+
+@dataclass(frozen=True, eq=False)
+class NumericPairAxis(PairAxis):
+    """A numeric feature of a surface.
+
+    Parameters
+    ----------
+    two_values : (float, float), optional
+        The values of a feature that has exactly two distinct values in the data, the smaller one first.
+    """
+
+    two_values: tuple[float, float] | None = field(default=None, kw_only=True)
+
+    @property
+    @abstractmethod
+    def nodes(self) -> Floats:
+        """Return the edges, or the points of the grid."""
+
+    @property
+    def node_coordinates(self) -> Floats:
+        return self.nodes
+
+    @property
+    def n_homes(self) -> int:
+        return max(self.n_nodes - 1, 1)
+
+    @property
+    def strips(self) -> tuple[float, float] | None:
+        two, nodes = self.two_values, self.nodes
+        if two is None:
+            return None
+        return two if nodes[0] <= two[0] and two[1] <= nodes[-1] else None
+
+    def node_to_home_matrix(self) -> Floats:
+        if self.n_nodes == 1:
+            return np.eye(self.n_homes, self.n_nodes)
+        return (np.eye(self.n_homes, self.n_nodes) + np.eye(self.n_homes, self.n_nodes, k=1)) / 2
+
+    def home_to_cell_matrix(self) -> Floats:
+        return np.eye(self.n_nodes - 1, self.n_homes)
+
+    def centres(self) -> Floats:
+        # Relative to the left end: a large offset would cost the digits that decide which cells are equidistant.
+        edges = self.nodes - self.nodes[0]
+        return (edges[:-1] + edges[1:]) / 2 / edges[-1]
+
+    def home_of(self, x: Floats) -> Ints:
+        return np.where(np.isnan(x), -1, 0)
+
+    def as_array(self, x: object) -> Values:
+        return np.asarray(x, dtype=float)
+
+    def locate(self, x: Values) -> Position:
+        return between(self.nodes, np.asarray(x, dtype=float))
+
+
+@dataclass(frozen=True, eq=False)
+class BinPairAxis(NumericPairAxis):
+    """A numeric feature of an accumulated surface.
+
+    Parameters
+    ----------
+    bins : Cells
+    two_values
+        As in `NumericPairAxis`.
+    """
+
+    bins: Cells = field()
+
+    @property
+    def nodes(self) -> Floats:
+        return self.bins.edges
+
+    @property
+    def cell_offsets(self) -> tuple[int, ...]:
+        return () if self.n_nodes == 1 else (0,)
+
+    def home_of(self, x: Floats) -> Ints:
+        return super().home_of(x) if self.n_nodes == 1 else self.bins.locate(x)
+
+    def upper_edge(self, x: Values, position: Position) -> Position:
+        if self.n_nodes == 1:
+            return position
+        numbers = np.asarray(x, dtype=float)
+        home = np.maximum(self.bins.locate(np.ravel(numbers)), 0).reshape(numbers.shape)
+        return home + 1, np.zeros(numbers.shape), position[2]
+
+
+@dataclass(frozen=True, eq=False)
+class GridPairAxis(NumericPairAxis):
+    """A numeric feature of a partial dependence surface.
+
+    Parameters
+    ----------
+    points : ndarray of float
+        The grid.
+    two_values
+        As in `NumericPairAxis`.
+    """
+
+    points: Floats = field()
+
+    @property
+    def nodes(self) -> Floats:
+        return self.points
+
+    @property
+    def cell_offsets(self) -> tuple[int, ...]:
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class LevelPairAxis(PairAxis):
+    """A categorical feature of a surface.
+
+    Parameters
+    ----------
+    levels : LevelStats
+    """
+
+    levels: LevelStats = field()
+
+    @property
+    def nodes(self) -> Values:
+        return self.levels.array()
+
+    @property
+    def node_coordinates(self) -> Floats:
+        return np.arange(len(self.levels), dtype=float)
+
+    @property
+    def n_homes(self) -> int:
+        return len(self.levels)
+
+    @property
+    def cell_offsets(self) -> tuple[int, ...]:
+        return () if self.n_nodes == 1 else (0, -1)
+
+    def node_to_home_matrix(self) -> Floats:
+        return np.eye(self.n_nodes)
+
+    def home_to_cell_matrix(self) -> Floats:
+        return (
+            np.eye(self.n_nodes - 1, self.n_nodes) + np.eye(self.n_nodes - 1, self.n_nodes, k=1)
+        ) / 2
+
+    def centres(self) -> Floats:
+        return np.arange(1.0, self.n_nodes) / max(self.n_nodes - 1, 1)
+
+    def home_of(self, x: Floats) -> Ints:
+        return np.where(np.isnan(x), -1, x).astype(np.int64)
+
+    def as_array(self, x: object) -> Values:
+        return np.asarray(x, dtype=object)
+
+    def locate(self, x: Values) -> Position:
+        code = self.levels.codes(x).reshape(x.shape)
+        return np.maximum(code, 0), np.zeros(x.shape), code >= 0
+
+
+def between(nodes: Floats, x: Floats) -> Position:
+    """Return the position of numbers: index of the node before, fraction of the way to the next, inside the range."""
+    inside = (x >= nodes[0]) & (x <= nodes[-1])
+    if len(nodes) == 1:
+        return np.zeros(x.shape, dtype=np.int64), np.zeros(x.shape), inside
+    i = np.clip(np.searchsorted(nodes, x, side="right") - 1, 0, len(nodes) - 2)
+    fraction = (np.where(inside, x, nodes[0]) - nodes[i]) / (nodes[i + 1] - nodes[i])
+    return i, np.where(inside, fraction, 0.0), inside
