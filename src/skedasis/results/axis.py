@@ -13,7 +13,7 @@ it does not test attributes for None.
 
 | question | answer |
 |---|---|
-| is the feature categorical? | ``isinstance(effect.axis, LevelAxis)``; after it, type checkers know ``effect.axis.levels`` |
+| is the feature categorical? | ``isinstance(effect.axis, LevelAxis)``, which gives ``effect.axis.levels`` |
 | the points in the user's own type | ``effect.axis.x`` (also ``effect.x``) |
 | "point" or "level", "points" or "levels" | ``effect.axis.noun``, ``effect.axis.nouns`` |
 | values of the feature as numbers | ``effect.axis.coordinates_of(values, what)`` |
@@ -23,8 +23,8 @@ The kind of the curve is the class of the effect itself (`skedasis.results.effec
 `ValueStepsEffect`), `LevelStepsEffect`, `MPlotEffect`, `LevelMeansEffect`, `PartialDependence`. An
 ``isinstance`` narrows ``effect.axis``, ``effect.bins``, ``effect.cells`` and ``effect.curves``, too.
 
-The two axes of a surface, ``surface.sides``, are `PairAxis`: `BinPairAxis` (``bins``), `GridPairAxis` (``points``), both
-`NumericPairAxis`, and `LevelPairAxis` (``levels``).
+The two axes of a surface, ``surface.sides``, are `PairAxis`: `BinPairAxis` (``bins``), `GridPairAxis` (``points``),
+both `NumericPairAxis`, and `LevelPairAxis` (``levels``).
 """
 
 from __future__ import annotations
@@ -188,10 +188,12 @@ class NumericAxis(Axis):
 
     @property
     def x(self) -> Values:
+        """Return the points."""
         return self.points
 
     @property
     def coordinates(self) -> Floats:
+        """Return the points."""
         return self.points
 
     def in_own_type(self, points: Floats) -> Values:
@@ -199,9 +201,11 @@ class NumericAxis(Axis):
         return points
 
     def coordinates_of(self, values: object, what: str) -> Floats:
+        """Return values as floats."""
         return np.asarray(values, dtype=float)
 
     def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
+        """Interpolate linearly; NaN outside the points, and for NaN."""
         between = np.interp(coordinates, self.points, value, left=np.nan, right=np.nan)
         # With a single point `interp` returns its value for NaN, too.
         return np.where(np.isnan(coordinates), np.nan, between)
@@ -223,12 +227,15 @@ class TimedAxis(NumericAxis):
 
     @property
     def x(self) -> Values:
+        """Return the points as datetime64 (UTC) or timedelta64."""
         return self.time.times(self.points)
 
     def in_own_type(self, points: Floats) -> Values:
+        """Return days as datetime64 (UTC) or timedelta64."""
         return self.time.times(points)
 
     def coordinates_of(self, values: object, what: str) -> Floats:
+        """Return times, or text that denotes times, as days."""
         days = self.time.days(values, what)
         # The first and last point may be off by the rounding to the resolution of the axis.
         tolerance = 0.0 if self.time.exact else self.time.resolution
@@ -259,17 +266,21 @@ class LevelAxis(Axis):
 
     @property
     def x(self) -> Values:
+        """Return the levels as an array."""
         return self.points
 
     @property
     def coordinates(self) -> Floats:
+        """Return the codes of the levels."""
         return np.arange(len(self.levels), dtype=float)
 
     def coordinates_of(self, values: object, what: str) -> Floats:
+        """Return the codes of levels or labels; NaN for values that are no level."""
         code = self.levels.codes(values).reshape(np.asarray(values, dtype=object).shape)
         return np.where(code >= 0, code, np.nan)
 
     def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
+        """Return the values at codes of levels; NaN for NaN."""
         known = ~np.isnan(coordinates)
         code = np.where(known, coordinates, 0.0).astype(np.int64)
         return np.where(known, value[code], np.nan)
@@ -396,39 +407,48 @@ class NumericPairAxis(PairAxis):
 
     @property
     def node_coordinates(self) -> Floats:
+        """Return the nodes."""
         return self.nodes
 
     @property
     def n_homes(self) -> int:
+        """Return the number of intervals between nodes; 1 for a constant feature."""
         return max(self.n_nodes - 1, 1)
 
     @property
     def strips(self) -> tuple[float, float] | None:
+        """Return the two values of a two-valued feature if the nodes span both."""
         two, nodes = self.two_values, self.nodes
         if two is None:
             return None
         return two if nodes[0] <= two[0] and two[1] <= nodes[-1] else None
 
     def node_to_home_matrix(self) -> Floats:
+        """Return the matrix (h, m) that averages the two edges of each bin."""
         if self.n_nodes == 1:
             return np.eye(self.n_homes, self.n_nodes)
         return (np.eye(self.n_homes, self.n_nodes) + np.eye(self.n_homes, self.n_nodes, k=1)) / 2
 
     def home_to_cell_matrix(self) -> Floats:
+        """Return the identity: a bin is its own cell."""
         return np.eye(self.n_nodes - 1, self.n_homes)
 
     def centres(self) -> Floats:
+        """Return the centres of the bins as fractions of the range."""
         # Relative to the left end: a large offset would cost the digits that decide which cells are equidistant.
         edges = self.nodes - self.nodes[0]
         return (edges[:-1] + edges[1:]) / 2 / edges[-1]
 
     def home_of(self, x: Floats) -> Ints:
+        """Return 0 for each value, and -1 for NaN: points of a grid have no homes."""
         return np.where(np.isnan(x), -1, 0)
 
     def as_array(self, x: object) -> Values:
+        """Return values as floats."""
         return np.asarray(x, dtype=float)
 
     def locate(self, x: Values) -> Position:
+        """Return the position of numbers between the nodes."""
         return between(self.nodes, np.asarray(x, dtype=float))
 
 
@@ -447,16 +467,20 @@ class BinPairAxis(NumericPairAxis):
 
     @property
     def nodes(self) -> Floats:
+        """Return the edges."""
         return self.bins.edges
 
     @property
     def cell_offsets(self) -> tuple[int, ...]:
+        """Return 0: a row's only cell is its bin."""
         return () if self.n_nodes == 1 else (0,)
 
     def home_of(self, x: Floats) -> Ints:
+        """Return the bin of each value, -1 for none."""
         return super().home_of(x) if self.n_nodes == 1 else self.bins.locate(x)
 
     def upper_edge(self, x: Values, position: Position) -> Position:
+        """Return the position of the upper edge of each value's bin."""
         if self.n_nodes == 1:
             return position
         numbers = np.asarray(x, dtype=float)
@@ -480,10 +504,12 @@ class GridPairAxis(NumericPairAxis):
 
     @property
     def nodes(self) -> Floats:
+        """Return the points of the grid."""
         return self.points
 
     @property
     def cell_offsets(self) -> tuple[int, ...]:
+        """Return no offsets: a grid has no cells."""
         return ()
 
 
@@ -500,38 +526,48 @@ class LevelPairAxis(PairAxis):
 
     @property
     def nodes(self) -> Values:
+        """Return the levels."""
         return self.levels.array()
 
     @property
     def node_coordinates(self) -> Floats:
+        """Return the codes of the levels."""
         return np.arange(len(self.levels), dtype=float)
 
     @property
     def n_homes(self) -> int:
+        """Return the number of levels."""
         return len(self.levels)
 
     @property
     def cell_offsets(self) -> tuple[int, ...]:
+        """Return 0 and -1: a row is in the steps after and before its level."""
         return () if self.n_nodes == 1 else (0, -1)
 
     def node_to_home_matrix(self) -> Floats:
+        """Return the identity: a level is its own home."""
         return np.eye(self.n_nodes)
 
     def home_to_cell_matrix(self) -> Floats:
+        """Return the matrix (m - 1, m) that averages the two levels of each step."""
         return (
             np.eye(self.n_nodes - 1, self.n_nodes) + np.eye(self.n_nodes - 1, self.n_nodes, k=1)
         ) / 2
 
     def centres(self) -> Floats:
+        """Return equidistant centres of the steps, as fractions of the range."""
         return np.arange(1.0, self.n_nodes) / max(self.n_nodes - 1, 1)
 
     def home_of(self, x: Floats) -> Ints:
+        """Return codes of levels as integers, -1 for NaN."""
         return np.where(np.isnan(x), -1, x).astype(np.int64)
 
     def as_array(self, x: object) -> Values:
+        """Return values as an array of objects."""
         return np.asarray(x, dtype=object)
 
     def locate(self, x: Values) -> Position:
+        """Return the codes of levels, and which values are levels."""
         code = self.levels.codes(x).reshape(x.shape)
         return np.maximum(code, 0), np.zeros(x.shape), code >= 0
 

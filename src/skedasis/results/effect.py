@@ -8,12 +8,14 @@ Every effect is of one of these kinds, and code that depends on the kind asks fo
 
 | class | methods | has |
 |---|---|---|
-| `AccumulatedEffect`, a `BinnedEffect` | ALE, DALE, UALE, RHALE of a numeric feature | `bins`, `cells`, a `NumericAxis` |
-| `ValueStepsEffect`, an `AccumulatedEffect` | the same, if the curve is accumulated from steps between values | `values` |
-| `MPlotEffect`, a `BinnedEffect` | M-plot of a numeric feature | `bins`, `cells`, a `NumericAxis` |
+| `AccumulatedEffect` | ALE, DALE, UALE, RHALE of a numeric feature | `bins`, `cells`, a `NumericAxis` |
+| `ValueStepsEffect` | the same, if the curve is accumulated from steps between values | also `values` |
+| `MPlotEffect` | M-plot of a numeric feature | `bins`, `cells`, a `NumericAxis` |
 | `LevelStepsEffect` | ALE and RHALE of a categorical feature | `bins` (the steps), a `LevelAxis` |
 | `LevelMeansEffect` | M-plot of a categorical feature | a `LevelAxis` |
 | `PartialDependence` | PDP and ICE of any feature | `curves`, if ICE curves are kept |
+
+The first three are `BinnedEffect`; a `ValueStepsEffect` is an `AccumulatedEffect`.
 """
 
 from __future__ import annotations

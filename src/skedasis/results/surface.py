@@ -1,7 +1,7 @@
 """`Surface`: the effect of two features.
 
-A surface has two sides, one per feature. `PairAxis` (`skedasis.results.axis`) describes the points of a feature at which
-the surface has values (nodes), and the bins or levels that rows belong to (homes). A surface is an
+A surface has two sides, one per feature. `PairAxis` (`skedasis.results.axis`) describes the points of a feature at
+which the surface has values (nodes), and the bins or levels that rows belong to (homes). A surface is an
 `AccumulatedSurface` (ALE, DALE), which has cells, or a `PartialDependenceSurface` (PDP). Functions of this module
 evaluate surfaces between nodes.
 `skedasis.results.build.pairs` constructs the surfaces of ALE and DALE (ale_vs_pdp 6.2.1.2), `build.pdp` those of PDP;
