@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._arguments import check_int_or_none
 from skedasis._types import Floats, Ints
 from skedasis.data.categories import ordered_levels
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import argsort_values, coded_objects, dense_codes
 from skedasis.data.features import Feature
 from skedasis.engine import run
-from skedasis.errors import DataError
 
 # --- encoding of columns for random forests -------------------------------------------------------
 
@@ -430,18 +430,17 @@ def _links(
     return partners, ("", float("nan"))
 
 
-def check_rows(rows: Any) -> None:
+def check_rows(rows: object) -> None:
     """Raise if `rows` is no valid number of rows.
 
     Raises
     ------
     DataError
     """
-    whole = isinstance(rows, (int, np.integer)) and not isinstance(rows, bool)
-    if rows is not None and (not whole or rows < LEAST_ROWS):
-        raise DataError(
-            "diagnose(dependence_rows)",
-            repr(rows),
-            f"an integer of at least {LEAST_ROWS}, or None for all rows",
-            "Pass for example 2000",
-        )
+    check_int_or_none(
+        "diagnose(dependence_rows)",
+        rows,
+        LEAST_ROWS,
+        "Pass for example 2000",
+        f"an integer of at least {LEAST_ROWS}, or None for all rows",
+    )

@@ -8,28 +8,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Json
-from skedasis.analysis.dependence import TREES, Dependence, check_rows, coded, dependence, nothing
+from skedasis._arguments import check_int
+from skedasis._types import Json, OutputLabel, TableLike
+from skedasis.analysis.dependence import (
+    TREES,
+    Coded,
+    Dependence,
+    check_rows,
+    coded,
+    dependence,
+    nothing,
+)
 from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.explain import explain
+from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
 from skedasis.errors import DataError
 from skedasis.methods.permutation import LEAST_ROWS, PFI
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
-from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import check_confidence_level
 from skedasis.results.importance import Importance
-from skedasis.stats.moments import WeightKind
-from skedasis.stats.random import RandomState, as_seed
 
 LEAST_REPEATS = 3
 """Minimum repeats for an interval; verdicts are based on intervals."""
@@ -41,28 +48,18 @@ _FLAT = (
 )
 
 
-@refuse_old_keywords
-def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dependence
+@takes_options(DiagnoseKeywords)
+def diagnose(
     model: Any,
-    X: Any,
-    y: Any,
+    X: TableLike,
+    y: ArrayLike,
     *,
     n_repeats: int = 10,
     confidence_level: float = 0.95,
-    groups: Mapping[str, Any] | None = None,
-    sample_weight: Any = None,
-    weight_kind: WeightKind = "frequency",
-    schema: Any = None,
-    random_state: RandomState = 0,
-    memory: int | str = "1GB",
-    keep: int | str = "256MB",
-    n_jobs: int = 1,
-    progress: bool | None = None,
-    row_id: Any = None,
-    tree: TreeMode = "auto",
     dependence: bool = True,
     dependence_rows: int | None = 2000,
     max_samples: int | float | None = None,
+    **keywords: Unpack[DiagnoseKeywords],
 ) -> Diagnosis:
     """Classify each feature as informative, shared, unused, ..., and state whether its importance is reliable.
 
@@ -176,34 +173,25 @@ def diagnose(  # noqa: PLR0913 - the keywords of `explain`, and those of the dep
     check_rows(dependence_rows)
     _check(n_repeats, confidence_level, y)
     quantity = _both(model)
-    seed = as_seed("diagnose(random_state)", random_state)
-    dataset = as_dataset(X, y, sample_weight, schema, row_id)
+    options = ExplainOptions.of("diagnose", y=y, **keywords)
+    groups, seed = options.groups, options.seed
+    dataset = as_dataset(X, y, options.sample_weight, options.schema, options.row_id)
     features = dataset.features if groups is None else apply_groups(dataset.features, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(dataset, features, dependence_rows, seed) if dependence else None
-    options: Json = {"y": y, "sample_weight": sample_weight, "weight_kind": weight_kind}
-    options |= {"schema": schema, "groups": groups, "row_id": row_id, "tree": tree}
-    options |= {"memory": memory, "keep": keep, "n_jobs": n_jobs, "progress": progress}
-    importances = explain(
-        quantity,
-        X,
-        method=PFI(n_repeats=n_repeats, max_samples=max_samples),
-        random_state=seed,
-        **options,
-    )
+    method = PFI(n_repeats=n_repeats, max_samples=max_samples)
+    importances = explain(quantity, X, method=method, **options.keywords())
     _check_intervals(importances["likelihood"])
-    links = _dependence(data, len(features), seed, n_jobs, progress)
+    links = _dependence(data, len(features), options)
     record: Json = {"source_rows": len(dataset), "seconds": time.perf_counter() - started}
     return _diagnosis(importances, links, confidence_level, record)
 
 
-def _dependence(
-    data: Any, features: int, seed: int, n_jobs: int, progress: bool | None
-) -> Dependence:
+def _dependence(data: Coded | None, features: int, options: ExplainOptions) -> Dependence:
     """Return the dependence between the features; NaN if there is no data for forests."""
     if data is None:
         return nothing(features)
-    return dependence(data, seed=seed, n_jobs=n_jobs, progress=progress)
+    return dependence(data, seed=options.seed, n_jobs=options.n_jobs, progress=options.progress)
 
 
 def _both(model: Any) -> MultiOutput:
@@ -216,20 +204,16 @@ def _both(model: Any) -> MultiOutput:
             "Pass the model: diagnose derives its entropy and its likelihood",
         )
     likelihood = nll(model)
-    both: dict[Any, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
+    both: dict[OutputLabel, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
     return MultiOutput(likelihood, both, "likelihood and entropy")
 
 
-def _check(n_repeats: Any, confidence_level: Any, y: Any) -> None:
+def _check(n_repeats: object, confidence_level: float, y: object) -> None:
     """Raise for settings with which verdicts are impossible."""
-    whole = isinstance(n_repeats, (int, np.integer)) and not isinstance(n_repeats, bool)
-    if not whole or n_repeats < LEAST_REPEATS:
-        raise DataError(
-            "diagnose(n_repeats)",
-            repr(n_repeats),
-            f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals",
-            "Pass for example n_repeats=10",
-        )
+    expected = f"an integer of at least {LEAST_REPEATS}, because verdicts are based on intervals"
+    check_int(
+        "diagnose(n_repeats)", n_repeats, LEAST_REPEATS, "Pass for example n_repeats=10", expected
+    )
     check_confidence_level("diagnose(confidence_level)", confidence_level)
     if y is None:
         raise DataError("diagnose(y)", "None", "the label of each row", "Pass the labels of X")

@@ -10,34 +10,41 @@ from __future__ import annotations
 import copy
 import inspect
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, Literal
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, Unpack, cast, get_args
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Floats, Ints, Json
+from skedasis._arguments import check_int, check_option
+from skedasis._types import Floats, Ints, Json, TableLike
 from skedasis.data.dataset import as_dataset
-from skedasis.data.features import Feature, find_feature
-from skedasis.engine.explain import explain
+from skedasis.data.features import Feature, Schema, SchemaEntry, find_feature
+from skedasis.engine.explain import EffectMethod, explain
+from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.run import Progress
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
-from skedasis.stats.random import RandomState, as_seed
 
 # --- data with permuted columns -------------------------------------------------------------------
 
 
-Changed = tuple[Any, list[Any], Any]
-"""The data in the container of X, the labels of the random columns, and the schema of all columns."""
+class Changed(NamedTuple):
+    """Data with permuted columns: the container of X, the labels of these columns, and the schema of all columns."""
+
+    X: TableLike
+    labels: list[Hashable]
+    schema: Schema | None
 
 
-def replaced(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema: Any) -> Changed:
+def replaced(
+    X: TableLike, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
+) -> Changed:
     """Return X with columns replaced by permutations of themselves.
 
     Parameters
@@ -50,51 +57,54 @@ def replaced(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema
     schema : mapping, sequence of Feature or None
     """
     pairs = list(zip(features, orders, strict=True))
-    labels: list[Any] = [f.name for f in features]
+    labels: list[Hashable] = [f.name for f in features]
     if isinstance(X, np.ndarray):
         new = X.copy()
         for feature, order in pairs:
             new[:, feature.position] = X[order, feature.position]
-        return new, labels, schema
-    frame, native = _frame(X)
-    columns = [_column(frame, f, order).alias(f.label) for f, order in pairs]
-    return native(frame.with_columns(*columns)), labels, schema
+        return Changed(new, labels, schema)
+    frame = nw.from_native(X)
+    columns = [_column(frame, f, order).alias(_name(f.label)) for f, order in pairs]
+    return Changed(frame.with_columns(*columns).to_native(), labels, schema)
 
 
-def added(X: Any, features: Sequence[Feature], orders: Sequence[Ints], schema: Any) -> Changed:
+def added(
+    X: TableLike, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
+) -> Changed:
     """Return X with permuted copies of columns appended; the parameters are those of `replaced`."""
     pairs = list(zip(features, orders, strict=True))
+    labels: list[Hashable]
     if isinstance(X, np.ndarray):
         width = X.shape[1]
         new = np.column_stack([X, *(X[order, f.position][:, None] for f, order in pairs)])
-        labels: list[Any] = list(range(width, width + len(pairs)))
-    else:
-        frame, native = _frame(X)
-        labels = _labels(list(frame.columns), features)
-        columns = [
-            _column(frame, f, order).alias(label)
-            for (f, order), label in zip(pairs, labels, strict=True)
-        ]
-        new = native(frame.with_columns(*columns))
-    return new, labels, _extended_schema(schema, features, labels)
+        labels = list(range(width, width + len(pairs)))
+        return Changed(new, labels, _extended_schema(schema, features, labels))
+    frame = nw.from_native(X)
+    labels = _labels(list(frame.columns), features)
+    columns = [
+        _column(frame, f, order).alias(_name(label))
+        for (f, order), label in zip(pairs, labels, strict=True)
+    ]
+    new_schema = _extended_schema(schema, features, labels)
+    return Changed(frame.with_columns(*columns).to_native(), labels, new_schema)
 
 
-def _frame(X: Any) -> tuple[Any, Any]:
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(X), lambda frame: frame.to_native()
-
-
-def _column(frame: Any, feature: Feature, order: Ints) -> Any:
-    return frame.get_column(feature.label)[order]
+def _name(label: Hashable) -> str:
+    """Return the label of a column as narwhals' types want it; pandas has labels that are no texts."""
+    return cast(str, label)
 
 
-def _labels(existing: list[Any], features: Sequence[Feature]) -> list[Any]:
+def _column(frame: nw.DataFrame[Any], feature: Feature, order: Ints) -> nw.Series[Any]:
+    return frame.get_column(_name(feature.label))[order]
+
+
+def _labels(existing: Sequence[Hashable], features: Sequence[Feature]) -> list[Hashable]:
     """Return new labels: integers if all columns have integer labels, as scikit-learn requires uniform types."""
-    if all(isinstance(label, (int, np.integer)) for label in existing):
-        first = max(map(int, existing)) + 1
+    numbers = [int(label) for label in existing if isinstance(label, (int, np.integer))]
+    if len(numbers) == len(existing):
+        first = max(numbers) + 1
         return list(range(first, first + len(features)))
-    labels: list[Any] = []
+    labels: list[Hashable] = []
     known = {str(label) for label in existing}
     for feature in features:
         label = f"{feature.name} (random)"
@@ -105,7 +115,9 @@ def _labels(existing: list[Any], features: Sequence[Feature]) -> list[Any]:
     return labels
 
 
-def _extended_schema(schema: Any, features: Sequence[Feature], labels: Sequence[Any]) -> Any:
+def _extended_schema(
+    schema: Schema | None, features: Sequence[Feature], labels: Sequence[Hashable]
+) -> Schema | None:
     """Return the schema with the copies declared in the same way as their columns."""
     if schema is None:
         return None
@@ -115,8 +127,10 @@ def _extended_schema(schema: Any, features: Sequence[Feature], labels: Sequence[
         )
         for f, label in zip(features, labels, strict=True)
     }
-    by_name = schema if isinstance(schema, Mapping) else {f.name: f for f in schema}
-    return {**by_name, **copies}
+    declared: Iterable[tuple[Hashable, SchemaEntry]] = (
+        schema.items() if isinstance(schema, Mapping) else ((f.name, f) for f in schema)
+    )
+    return {**dict(declared), **copies}
 
 
 # --- null distribution ----------------------------------------------------------------------------
@@ -125,26 +139,36 @@ def _extended_schema(schema: Any, features: Sequence[Feature], labels: Sequence[
 How = Literal["replaced", "added"]
 
 
+ColumnsLike: TypeAlias = str | int | list[str] | list[int] | Ints
+
+
 FALLBACK = ALE()
 """The method for categorical features, if the requested method does not support them."""
 
 
-Fit = Callable[[Any, Any], Any]
+class Estimator(Protocol):
+    """An unfitted estimator of scikit-learn."""
+
+    def fit(self, X: Any, y: Any) -> object:
+        """Fit the estimator in place."""
+        ...
 
 
-@refuse_old_keywords
+Learner = Callable[[TableLike, ArrayLike], Any]
+"""A function of data and labels that returns a fitted model or a quantity."""
+
+
+@takes_options(NullKeywords, refused=("groups", "cv", "correction", "features", "y"))
 def null_distribution(
-    fit: Any,
-    X: Any,
-    y: Any,
+    fit: Estimator | Callable[[Any, Any], Any],
+    X: TableLike,
+    y: ArrayLike,
     *,
-    method: Any = None,
+    method: EffectMethod = None,
     n_repeats: int = 100,
-    columns: Any = None,
+    columns: ColumnsLike | None = None,
     how: How = "replaced",
-    random_state: RandomState = 0,
-    progress: bool | None = None,
-    **options: Any,
+    **keywords: Unpack[NullKeywords],
 ) -> NullDistribution:
     """Return the null distribution of ALE statistics, from refits of a learner with permuted columns.
 
@@ -171,11 +195,8 @@ def null_distribution(
         "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete.
         A learner that selects features, such as a tree, uses each of them less, and p-values are too small (for three
         features with boosted stumps 8 to 10 % were below 0.05; with least squares they are uniform).
-    random_state : int, numpy.random.Generator or None
-    progress : bool, optional
-        As in `explain`.
-    **options
-        Options of `explain`: sample_weight, schema, memory, n_jobs, ... Groups and several models are not supported.
+    sample_weight, schema, random_state, memory, keep, n_jobs, progress, tree, weight_kind, row_id
+        As in `explain`. Groups and several models are not supported.
 
     Returns
     -------
@@ -203,7 +224,7 @@ def null_distribution(
     A random feature has the values of its column, so that both have the same bins, levels and scale. The effects are
     computed on the rows that the learner is fitted on; compare them with effects on the same rows.
 
-    Weights in `options` weight the effects, and are passed to an estimator as ``sample_weight``. A callable must apply
+    `sample_weight` weights the effects, and is passed to an estimator as ``sample_weight``. A callable must apply
     them itself.
 
     References
@@ -227,16 +248,18 @@ def null_distribution(
     [True, False]
     """
     started = time.perf_counter()
-    seed = as_seed("null_distribution(random_state)", random_state)
-    _check(n_repeats, how, options)
-    dataset = as_dataset(X, None, options.get("sample_weight"), options.get("schema"))
-    _check_labels(y, len(X))
+    _check(n_repeats, how, keywords)
+    options = ExplainOptions.of("null_distribution", **keywords)
+    seed, schema = options.seed, options.schema
+    dataset = as_dataset(X, None, options.sample_weight, schema)
+    _check_labels(y, len(dataset.table))
     selected = _columns(dataset.features, columns)
-    learn = _learner(fit, options.get("sample_weight"))
+    learn = _learner(fit, options.sample_weight)
     requested = as_method(method)
     methods = {f.name: _method_for(requested, f) for f in selected}
     # ALE statistics do not use the heterogeneity score.
-    common = {**options, "random_state": seed, "progress": False, "heterogeneity_rows": 0}
+    common = replace(options, progress=False, heterogeneity_rows=0)
+    rows = len(dataset.table)
     refits = (
         [selected] * n_repeats
         if how == "added"
@@ -244,14 +267,15 @@ def null_distribution(
     )
     draws = _Draws({f.name: [] for f in selected})
     permute = added if how == "added" else replaced
-    with Progress(len(refits), "refits with random features", progress) as bar:
+    with Progress(len(refits), "refits with random features", options.progress) as bar:
         for features in refits:
-            orders = [_order(len(X), seed, f, len(draws.values[f.name])) for f in features]
-            new, labels, schema = permute(X, features, orders, options.get("schema"))
-            model = _fitted(learn, new, y)
+            orders = [_order(rows, seed, f, len(draws.values[f.name])) for f in features]
+            new = permute(X, features, orders, schema)
+            model = _fitted(learn, new.X, y)
+            changed = replace(common, schema=new.schema)
             for group in _by_method(features, methods):
-                keywords = {**common, "schema": schema, "method": methods[features[group[0]].name]}
-                effects = _effects(model, new, [labels[k] for k in group], keywords)
+                labels = [new.labels[k] for k in group]
+                effects = _effects(model, new.X, labels, methods[features[group[0]].name], changed)
                 draws.add([features[k].name for k in group], effects)
             bar.advance()
     _check_used(draws.values, how)
@@ -261,7 +285,7 @@ def null_distribution(
         "fits": len(refits),
         "random_state": seed,
     }
-    record |= {"model_rows": draws.model_rows, "rows": len(X)}
+    record |= {"model_rows": draws.model_rows, "rows": rows}
     record["seconds"] = time.perf_counter() - started
     values = {name: np.array(v) for name, v in draws.values.items()}
     return NullDistribution(values, draws.settings, record)
@@ -283,7 +307,7 @@ class _Draws:
             self.settings.setdefault(name, null_key(effect))
 
 
-def _fitted(learn: Fit, X: Any, y: Any) -> Any:
+def _fitted(learn: Learner, X: TableLike, y: ArrayLike) -> Any:
     model = learn(X, y)
     if model is None:
         fix = "Return the fitted model from fit(X, y)"
@@ -291,9 +315,15 @@ def _fitted(learn: Fit, X: Any, y: Any) -> Any:
     return model
 
 
-def _effects(model: Any, X: Any, features: list[Any], keywords: Mapping[str, Any]) -> Effects:
+def _effects(
+    model: Any,
+    X: TableLike,
+    features: list[Hashable],
+    method: EffectMethod,
+    options: ExplainOptions,
+) -> Effects:
     """Return the effects of random features."""
-    effects = explain(model, X, features, **keywords)
+    effects: object = explain(model, X, features, method=method, **options.keywords())
     if not isinstance(effects, Effects):
         got = f"a result of type {type(effects).__name__}"
         fix = "Return one quantity, such as sd.probability(model, class_=...), and use an ALE"
@@ -333,7 +363,7 @@ def _check_used(draws: Mapping[str, list[Floats]], how: str) -> None:
         raise DataError("null_distribution", "models that use no added column", expected, fix)
 
 
-def _learner(fit: Any, weights: Any) -> Fit:
+def _learner(fit: Any, weights: ArrayLike | None) -> Learner:
     """Return a function (X, y) that fits a new model."""
     if isinstance(fit, type) or not (hasattr(fit, "fit") or callable(fit)):
         got, fix = f"an object of type {type(fit).__name__}", "Pass an unfitted estimator"
@@ -353,7 +383,7 @@ def _learner(fit: Any, weights: Any) -> Fit:
             raise DataError("null_distribution(sample_weight)", got, expected, fix)
         extra["sample_weight"] = np.asarray(weights, dtype=float)
 
-    def learn(X: Any, y: Any) -> Any:
+    def learn(X: TableLike, y: ArrayLike) -> Any:
         model = _fresh(estimator)
         model.fit(X, y, **extra)
         return model
@@ -373,14 +403,9 @@ def _fresh(estimator: Any) -> Any:
     return copy.deepcopy(estimator)
 
 
-def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
-    whole = isinstance(n_repeats, Integral) and not isinstance(n_repeats, (bool, np.bool_))
-    if not whole or n_repeats < 1:
-        got, fix = repr(n_repeats), "Pass for example 100"
-        raise DataError("null_distribution(n_repeats)", got, "an integer of at least 1", fix)
-    if how not in ("replaced", "added"):
-        known = "'replaced' or 'added'"
-        raise DataError("null_distribution(how)", repr(how), known, "Pass one of these")
+def _check(n_repeats: object, how: object, options: Mapping[str, object]) -> None:
+    check_int("null_distribution(n_repeats)", n_repeats, 1, "Pass for example 100")
+    check_option("null_distribution(how)", how, get_args(How))
     for name in ("groups", "cv", "correction"):
         if options.get(name) is not None:
             got, expected = f"{name}={options[name]!r}"[:60], "single columns and one model"
@@ -392,15 +417,15 @@ def _check(n_repeats: Any, how: Any, options: Mapping[str, Any]) -> None:
         raise DataError("null_distribution", f"the option {name}", expected, fix)
 
 
-def _check_labels(y: Any, rows: int) -> None:
-    length = len(y) if hasattr(y, "__len__") and not isinstance(y, (str, Mapping)) else None
+def _check_labels(y: object, rows: int) -> None:
+    length = len(y) if isinstance(y, Sized) and not isinstance(y, (str, Mapping)) else None
     if length != rows:
         got = f"an object of type {type(y).__name__}" if length is None else f"length {length}"
         fix = "Pass the labels of the same rows as X"
         raise DataError("null_distribution(y)", got, f"length {rows} (one per row)", fix)
 
 
-def _columns(features: tuple[Feature, ...], columns: Any) -> list[Feature]:
+def _columns(features: tuple[Feature, ...], columns: ColumnsLike | None) -> list[Feature]:
     if columns is None:
         return list(features)
     several = isinstance(columns, (list, np.ndarray))

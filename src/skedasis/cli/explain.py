@@ -386,13 +386,17 @@ def _resolve(
     if settings.quantity == "loss" and settings.loss is None:
         settings = replace(settings, loss=_usual_loss(model, labels))
     if settings.quantity in _NEEDS_LABELS and labels is None:
-        raise DataError(
-            "--target",
-            f"none, for --quantity {settings.quantity}",
-            "the column of the labels",
-            "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
-        )
+        raise _no_target(settings)
     return settings
+
+
+def _no_target(settings: ImportanceSettings) -> DataError:
+    return DataError(
+        "--target",
+        f"none, for --quantity {settings.quantity}",
+        "the column of the labels",
+        "Add --target COLUMN, or use --quantity entropy or prediction, which need no labels",
+    )
 
 
 def _is_predictive(model: Any, columns: Columns) -> bool:
@@ -435,6 +439,8 @@ def _compute(
         wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
         keywords |= {"y": rows.labels, "method": settings.method, "random_state": settings.seed}
         return explain(quantity, data, wanted, **keywords)
+    if rows.labels is None:
+        raise _no_target(settings)
     usual, least = _FOREST_ROWS
     return diagnose(
         model,

@@ -80,13 +80,15 @@ class MultiModelKeywords(ExplainKeywords, total=False):
 Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def takes_options(keywords: type) -> Callable[[Function], Function]:
+def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Function], Function]:
     """Return a decorator for a function with ``**keywords: Unpack[...]``: its signature shows them with their defaults.
 
     Parameters
     ----------
     keywords : type
         The TypedDict of the keywords.
+    refused : sequence of str
+        Other keywords of `explain`, for which the function itself raises an error that says what to do instead.
 
     Returns
     -------
@@ -112,7 +114,7 @@ def takes_options(keywords: type) -> Callable[[Function], Function]:
         @wraps(function)
         def checked(*args: object, **given: object) -> object:
             for name in given:
-                if name not in valid:
+                if name not in valid and name not in refused:
                     new = KEYWORDS.get(name)
                     hint = f"valid keywords are {', '.join(valid)}"
                     raise TypeError(
@@ -238,10 +240,20 @@ class ExplainOptions:
         """Return the bytes for the rows that results keep."""
         return as_bytes(self.keep, "keep")
 
-    def keywords(self) -> ExplainKeywords:
-        """Return the options as keywords of `explain` for one model."""
+    def changed(self) -> dict[str, object]:
+        """Return the options that differ from their defaults."""
+        values = ((f.name, getattr(self, f.name), f.default) for f in fields(self))
+        # An array has no truth value; the defaults are plain values.
         return {
-            "y": self.y,
+            name: value
+            for name, value, default in values
+            if value is not default
+            and not (isinstance(value, (int, float, str)) and value == default)
+        }
+
+    def diagnose_keywords(self) -> DiagnoseKeywords:
+        """Return the options as keywords of `diagnose`."""
+        return {
             "sample_weight": self.sample_weight,
             "schema": self.schema,
             "groups": self.groups,
@@ -253,8 +265,12 @@ class ExplainOptions:
             "weight_kind": self.weight_kind,
             "row_id": self.row_id,
             "tree": self.tree,
-            "heterogeneity_rows": self.heterogeneity_rows,
         }
+
+    def keywords(self) -> ExplainKeywords:
+        """Return the options as keywords of `explain` for one model."""
+        shared = self.diagnose_keywords()
+        return {**shared, "y": self.y, "heterogeneity_rows": self.heterogeneity_rows}
 
 
 def help_of(name: str) -> str:

@@ -6,10 +6,10 @@ The code is short: it contains only keywords that differ from their defaults, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
 
+from skedasis.engine.options import ExplainOptions
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.base import Parameters
 from skedasis.methods.mplot import MPlot
@@ -20,12 +20,6 @@ from skedasis.results.effects import Effects
 
 CURVES = 100
 """Number of individual curves in a figure: more of them are not distinguishable."""
-
-
-DEFAULTS: Mapping[str, Any] = {
-    "random_state": 0, "memory": "1GB", "keep": "256MB", "n_jobs": 1, "tree": "auto", "heterogeneity_rows": 10_000,
-}  # fmt: skip
-"""Defaults of `skedasis.explain`, which the code leaves out."""
 
 
 BY_NAME = ("y", "sample_weight", "schema", "groups")
@@ -67,8 +61,8 @@ class Call:
     ----------
     model : str
         Expression for the quantity: ``model`` or ``models['name']``.
-    given : dict
-        Keywords of `skedasis.explain`, as they were passed.
+    options : ExplainOptions
+        Keywords of `skedasis.explain`; the code contains those that differ from their defaults.
     output : str
         Expression that selects one of several outputs, such as ``['setosa']``; may be empty.
     bare : str
@@ -76,17 +70,17 @@ class Call:
     """
 
     model: str
-    given: Mapping[str, Any]
+    options: ExplainOptions
     output: str = ""
     bare: str = ""
 
     def keywords(self, *, without: Sequence[str] = (), **other: str) -> str:
         """Return the keyword arguments as source code."""
-        named = [n for n in BY_NAME if self.given.get(n) is not None and n not in without]
-        arguments = {name: name for name in named}
-        for name, default in DEFAULTS.items():
-            if name not in without and name in self.given and self.given[name] != default:
-                arguments[name] = repr(self.given[name])
+        arguments = {
+            name: name if name in BY_NAME else repr(value)
+            for name, value in self.options.changed().items()
+            if name != "progress" and name not in without
+        }
         arguments |= other
         return "".join(f", {name}={text}" for name, text in arguments.items())
 
@@ -148,7 +142,7 @@ def figure_codes(
 
 def _preamble(call: Call, uncertainty: UncertaintySection | None) -> str:
     """Return the code that precedes all others: imports, and a comment on the names used."""
-    names = ["X", *(n for n in BY_NAME if call.given.get(n) is not None)]
+    names = ["X", *(n for n in call.options.changed() if n in BY_NAME)]
     if uncertainty is not None and uncertainty.diagnosis is not None and "y" not in names:
         names.append("y")
     imports = ["import skedasis as sd"]
@@ -178,7 +172,7 @@ def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple
 
 
 def _seed_keyword(call: Call) -> str:
-    seed = call.given.get("random_state", 0)
+    seed = call.options.seed
     return f", random_state={seed!r}" if seed else ""
 
 
@@ -188,12 +182,11 @@ def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple
     model, entropy = call.bare or call.model, f"sd.entropy({call.bare or call.model})"
     taken: dict[str, str] = {}
     if uncertainty.sampled:
-        seed = int(call.given.get("random_state", 0))
-        some = f"np.random.default_rng({seed}).choice(len(X), {ROWS}, replace=False)"
+        some = f"np.random.default_rng({call.options.seed}).choice(len(X), {ROWS}, replace=False)"
         mask = f"np.isin(np.arange(len(X)), {some})"
         taken = {
             "sample_weight": mask
-            if call.given.get("sample_weight") is None
+            if call.options.sample_weight is None
             else f"sample_weight * {mask}"
         }
     for name, effect in uncertainty.rhale.items():

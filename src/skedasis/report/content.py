@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_flag, check_int
+from skedasis._types import TableLike
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, OutOfRange
+from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.select import FeatureSelection
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, RHALE
@@ -413,7 +417,7 @@ def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> S
         uncertainty, why = explain_uncertainty(
             runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
         )
-    space = FeatureSpace.of(runner.X, runner.seed)
+    space = FeatureSpace.of(runner.X, runner.options.seed)
     return Shared(runner, options, runner.dataset(), space, predictions, pairs, uncertainty, why)
 
 
@@ -451,7 +455,7 @@ def _build_section(
         passes=tuple(runner.passes),
         mplot=effects["mplot"],
         checks=_checks(main, effects["pdp"], shared),
-        importance_points=importance_points(main, runner.seed),
+        importance_points=importance_points(main, runner.options.seed),
         quality=good,
         explained_variance=variance,
         interactions=interactions,
@@ -464,7 +468,9 @@ def _build_section(
 def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Checks]:
     """Return the reliability checks of each effect; the rows are converted to points once, for all of them."""
     return {
-        name: effect.checks(X=shared.space, beside=beside[name], random_state=shared.runner.seed)
+        name: effect.checks(
+            X=shared.space, beside=beside[name], random_state=shared.runner.options.seed
+        )
         for name, effect in effects.items()
     }
 
@@ -492,18 +498,15 @@ def _without_rows(section: ModelSection) -> ModelSection:
 # ----------------------------------------------------------------------- the content of a report
 def gather(
     models: Any,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: ArrayLike | None = None,
     *,
     features: Sequence[Any] | None = None,
-    sample_weight: Any = None,
-    schema: Any = None,
-    groups: Any = None,
     notes: Mapping[str, str] | None = None,
     pairs: int = 4,
     rows: bool = True,
     uncertainty: bool = True,
-    **options: Any,
+    **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
     """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report.
 
@@ -511,7 +514,7 @@ def gather(
     ----------
     models : model or mapping of str to model
         Quantities, fitted estimators or callables. A model with several outputs gets one section per output.
-    X, y, sample_weight, schema, groups
+    X, y
         As in `skedasis.explain`. Labels may be missing if the quantity does not need them.
     features : list, optional
         By default all features that have at most 2,000 levels.
@@ -525,9 +528,8 @@ def gather(
     uncertainty : bool
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
         labels are given.
-    **options
-        ``random_state``, ``memory``, ``keep``, ``n_jobs``, ``progress``, ``tree``, ``heterogeneity_rows``: as in
-        `skedasis.explain`.
+    **keywords
+        As in `skedasis.explain`.
 
     Returns
     -------
@@ -547,9 +549,9 @@ def gather(
     """
     _check(pairs, rows, uncertainty)
     quantities = _named(models)
-    dataset = as_dataset(X, y, sample_weight, schema)
-    chosen, left_out, remarks = _select_features(dataset, features, groups)
-    options |= {"y": y, "sample_weight": sample_weight, "schema": schema, "groups": groups}
+    options = ExplainOptions.of("report", y=y, **keywords)
+    dataset = as_dataset(X, y, options.sample_weight, options.schema)
+    chosen, left_out, remarks = _select_features(dataset, features, options.groups)
     report_options = ReportOptions(
         tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(dataset)
     )
@@ -557,7 +559,7 @@ def gather(
         one
         for name, quantity in quantities.items()
         for one in build_sections(
-            ModelRunner(quantity, X, dict(options)),
+            ModelRunner(quantity, X, options),
             report_options,
             name,
             (notes or {}).get(name, ""),
@@ -569,17 +571,14 @@ def gather(
     return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
 
 
-def _check(pairs: Any, rows: Any, uncertainty: Any) -> None:
-    whole = isinstance(pairs, (int, np.integer)) and not isinstance(pairs, bool)
-    if not whole or pairs < 0:
-        raise DataError("report(pairs)", repr(pairs), "a whole number from 0", "Use pairs=4")
-    for name, given in (("rows", rows), ("uncertainty", uncertainty)):
-        # A string such as "no" is truthy: rows that must not be on the page would be.
-        if not isinstance(given, (bool, np.bool_)):
-            raise DataError(f"report({name})", repr(given), "True or False", f"Use {name}=False")
+def _check(pairs: object, rows: object, uncertainty: object) -> None:
+    check_int("report(pairs)", pairs, 0, "Use pairs=4")
+    # A string such as "no" is truthy: rows that must not be on the page would be.
+    check_flag("report(rows)", rows, "Use rows=False")
+    check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
 
 
-def _user_call(models: Any, name: str, options: Mapping[str, Any]) -> Call:
+def _user_call(models: Any, name: str, options: ExplainOptions) -> Call:
     """Return how the user's code refers to a model."""
     given: Any = models
     text = "model"
@@ -591,7 +590,7 @@ def _user_call(models: Any, name: str, options: Mapping[str, Any]) -> Call:
         bare = f"{text}.one.model" if hasattr(given, "one") else f"{text}.model"
         if given.labelled:
             return Call(text, options, bare=bare)
-    return Call(text, {**options, "y": None}, bare=bare)
+    return Call(text, replace(options, y=None), bare=bare)
 
 
 def _named(models: Any) -> dict[str, Quantity]:

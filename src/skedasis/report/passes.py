@@ -10,13 +10,14 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from skedasis._types import Floats, Json
+from skedasis._types import Floats, Json, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.explain import explain
+from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
 from skedasis.models.calling import CallStats
@@ -29,7 +30,7 @@ Label = Any
 """Label of an output: a class, a name or an index; None if the quantity has a single output."""
 
 
-UNSCORED: Json = {"heterogeneity_rows": 0}
+UNSCORED: ExplainKeywords = {"heterogeneity_rows": 0}
 """Options of passes whose features take their heterogeneity scores from the pass of another method."""
 
 
@@ -72,8 +73,7 @@ class ModelRunner:
     ----------
     quantity : Quantity
     X : array or data frame
-    options : dict
-        Keywords of `skedasis.explain`.
+    options : ExplainOptions
     binning_warnings : list of str
         Messages of binning warnings, for the page.
     passes : list of Effects or Pass
@@ -81,27 +81,22 @@ class ModelRunner:
     """
 
     quantity: Quantity
-    X: Any
-    options: dict[str, Any]
+    X: TableLike
+    options: ExplainOptions
     binning_warnings: list[str] = field(default_factory=list)
     passes: list[Effects | Pass] = field(default_factory=list)
 
-    @property
-    def seed(self) -> int:
-        """Return the random state."""
-        return int(self.options.get("random_state", 0))
-
     def dataset(self) -> Dataset:
         """Return the rows, prepared for the quantity."""
-        given = (self.options.get(name) for name in ("y", "sample_weight", "schema"))
-        return self.quantity.prepare(as_dataset(self.X, *given))
+        of = self.options
+        return self.quantity.prepare(as_dataset(self.X, of.y, of.sample_weight, of.schema))
 
     def effects(
         self,
         method: Parameters,
         names: Sequence[str],
         of: Quantity | None = None,
-        **options: Any,
+        **options: Unpack[ExplainKeywords],
     ) -> dict[Label, Effects]:
         """Explain some features, and return their effects by output; an empty dict without features."""
         if not names:
@@ -122,9 +117,9 @@ class ModelRunner:
         self.passes.append(Pass({**first.provenance, "method": of}))
         return shown
 
-    def _explain(self, of: Quantity, names: Any, method: Any, options: Json) -> Any:
+    def _explain(self, of: Quantity, names: Any, method: Any, options: ExplainKeywords) -> Any:
         with self.catch_binning_warnings():
-            return explain(of, self.X, names, method=method, **(self.options | options))
+            return explain(of, self.X, names, method=method, **(self.options.keywords() | options))
 
     def catch_binning_warnings(self) -> _BinningWarnings:
         """Return a context manager that collects binning warnings for the page."""

@@ -10,19 +10,19 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Json
+from numpy.typing import ArrayLike
+
+from skedasis._types import TableLike
+from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted
 from skedasis.plots.svg.elements import tag
-from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
-from skedasis.stats.random import RandomState, as_seed
 
 _FIX_PATH = "Use path='report.html'"
 
@@ -56,28 +56,19 @@ class Report:
         return str(tag("p", link, f": {features} in {models}"))
 
 
-@refuse_old_keywords
-def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain`
+@takes_options(ReportKeywords)
+def report(
     models: Any,
-    X: Any,
-    y: Any = None,
+    X: TableLike,
+    y: ArrayLike | None = None,
     path: str | Path = "report.html",
     *,
     features: Sequence[Any] | None = None,
-    schema: Any = None,
-    groups: Any = None,
-    sample_weight: Any = None,
     title: str | None = None,
     pairs: int = 4,
     rows: bool = True,
     uncertainty: bool = True,
-    random_state: RandomState = 0,
-    memory: int | str = "1GB",
-    keep: int | str = "256MB",
-    n_jobs: int = 1,
-    progress: bool | None = None,
-    tree: TreeMode = "auto",
-    heterogeneity_rows: int | None = 10_000,
+    **keywords: Unpack[ReportKeywords],
 ) -> Report:
     """Write a report about one or several models as one HTML page.
 
@@ -145,24 +136,17 @@ def report(  # noqa: PLR0913 - each is a keyword, most of them those of `explain
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
     path = _check_writable(path)
-    data: Json = {
-        "features": features,
-        "sample_weight": sample_weight,
-        "schema": schema,
-        "groups": groups,
-    }
-    parts: Json = {"pairs": pairs, "rows": rows, "uncertainty": uncertainty}
-    seed = as_seed("report(random_state)", random_state)
-    how: Json = {
-        "random_state": seed,
-        "memory": memory,
-        "keep": keep,
-        "n_jobs": n_jobs,
-        "tree": tree,
-    }
-    how["heterogeneity_rows"] = heterogeneity_rows
-    content = gather(models, X, y, **data, **parts, **how, progress=progress)
-    return write(content, path, title=title, progress=progress)
+    content = gather(
+        models,
+        X,
+        y,
+        features=features,
+        pairs=pairs,
+        rows=rows,
+        uncertainty=uncertainty,
+        **keywords,
+    )
+    return write(content, path, title=title, progress=keywords.get("progress"))
 
 
 def write(

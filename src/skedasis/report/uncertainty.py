@@ -8,15 +8,16 @@ are computed from the tree structure. Called by `skedasis.report.content`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
+from skedasis.engine.options import ExplainKeywords
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
@@ -142,16 +143,16 @@ def explain_uncertainty(
 
 def _options(
     runner: ModelRunner, X: Any, notes: list[str], *, trees_evaluated: bool
-) -> dict[str, Any]:
+) -> ExplainKeywords:
     """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
-    rows, seed = len(as_dataset(X)), runner.seed
+    rows, seed = len(as_dataset(X)), runner.options.seed
     mask = None if trees_evaluated else sample_mask(rows, seed)
     if mask is None:
         return {}
     notes.append(
         f"The effects on the entropy were computed from a random sample of {ROWS:,} of {rows:,} rows."
     )
-    weights = runner.options.get("sample_weight")
+    weights = runner.options.sample_weight
     return {"sample_weight": mask if weights is None else np.asarray(weights, dtype=float) * mask}
 
 
@@ -159,7 +160,7 @@ def _effects(
     runner: ModelRunner,
     chosen: Sequence[Feature],
     certain: Quantity,
-    options: dict[str, Any],
+    options: ExplainKeywords,
     ice: int,
 ) -> tuple[Effects, Effects]:
     """Return RHALE of the entropy for all features, and its PDP for the most important ones."""
@@ -174,7 +175,7 @@ def _effects(
         {n: (levels if n in levels else steps)[n] for n in names}, (steps or levels).provenance
     )
     top = [r.feature for r in rhale.ranking() if len(rhale[r.feature].points) > 1][:FEATURES]
-    pdp = runner.effects(PDP(ice=ice), top, certain, **options | UNSCORED).get(None, Effects({}))
+    pdp = runner.effects(PDP(ice=ice), top, certain, **(options | UNSCORED)).get(None, Effects({}))
     return rhale, with_scores(pdp, rhale)
 
 
@@ -184,7 +185,7 @@ def _diagnosis(
     """Return the diagnosis if there are labels, and the keywords passed to `skedasis.diagnose`."""
     from skedasis.analysis.diagnose import diagnose
 
-    y = runner.options.get("y")
+    y = runner.options.y
     if y is None:
         notes.append("No labels were given, so there is no diagnosis by likelihood and entropy.")
         return None, {}
@@ -193,11 +194,11 @@ def _diagnosis(
         keywords["dependence_rows"] = FOREST_ROWS
     else:
         keywords["dependence"] = False
-    options = runner.options | _labelled(y, runner.options.get("sample_weight"))
+    options = replace(runner.options, sample_weight=_labelled(y, runner.options.sample_weight))
     try:
         with runner.catch_binning_warnings():
             found = diagnose(
-                model_of(runner.quantity), runner.X, y, **diagnose_options(options), **keywords
+                model_of(runner.quantity), runner.X, y, **options.diagnose_keywords(), **keywords
             )
     except (DataError, ModelOutputError, UnsupportedError) as error:
         notes.append(f"No diagnosis: {str(error).splitlines()[0]}")
@@ -207,15 +208,10 @@ def _diagnosis(
     return found, keywords
 
 
-def diagnose_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keywords of `skedasis.explain` that `diagnose` also takes, without the labels."""
-    return {k: v for k, v in options.items() if k not in ("y", "heterogeneity_rows")}
-
-
-def _labelled(y: Any, weights: Any) -> dict[str, Floats]:
-    """Return weights that are zero for rows without a label, if there are such rows."""
+def _labelled(y: ArrayLike, weights: ArrayLike | None) -> ArrayLike | None:
+    """Return weights that are zero for rows without a label, if there are such rows; else those given."""
     known = ~missing_mask(np.asarray(y)).reshape(-1)
     if known.all():
-        return {}
+        return weights
     weight = np.ones(len(known)) if weights is None else np.asarray(weights, dtype=float)
-    return {"sample_weight": np.where(known, weight, 0.0)}
+    return np.where(known, weight, 0.0)
