@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_int, check_name, check_probability, shown
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results.ale_statistics_bootstrap import (
     Percentiles,
-    ReplicatedStatistics,
     Replicates,
     centred_by_mean,
     compute_statistics,
@@ -30,10 +31,8 @@ from skedasis.results.ale_statistics_bootstrap import (
 )
 from skedasis.results.display import DisplayMixin, count
 from skedasis.results.effect import Effect
-from skedasis.results.intervals.analytic import IntervalOptions
-from skedasis.results.intervals.bootstrap import FromMoments
 from skedasis.stats.random import RandomState, as_seed
-from skedasis.stats.resampling import group_by_draws, replicate
+from skedasis.stats.resampling import bootstrap
 
 # ------------------------------------------------------------------------------------------
 # Results: the statistics of features, and null distributions.
@@ -100,6 +99,20 @@ class Statistic:
     def is_noise(self) -> bool:
         """Whether the ALED is at most `noise_limit`."""
         return self.aled <= self.noise_limit
+
+    def numbers(self) -> list[tuple[str, float, Pair]]:
+        """Return each number of the four statistics: its name, its value and its interval."""
+        found = [
+            ("aled", self.aled, self.aled_interval),
+            ("naled", self.naled, self.naled_interval),
+        ]
+        for name, ends, intervals in (
+            ("aler", self.aler, self.aler_interval),
+            ("naler", self.naler, self.naler_interval),
+        ):
+            found.append((f"{name}_low", ends[0], intervals[0]))
+            found.append((f"{name}_high", ends[1], intervals[1]))
+        return found
 
     def __repr__(self) -> str:
         low, high = self.aler
@@ -204,31 +217,19 @@ class NullDistribution:
         save(self, path)
 
 
-def columns(found: Statistics) -> dict[str, Any]:
+def columns(found: Statistics) -> dict[str, list[str | float]]:
     """Return the statistics as the columns of a table."""
-    table: dict[str, list[Any]] = {}
-
-    def put(name: str, value: Any) -> None:
-        table.setdefault(name, []).append(value)
+    table: dict[str, list[str | float]] = {}
 
     for line in found:
-        put("feature", line.feature)
-        for name in ("aled", "naled"):
-            put(name, getattr(line, name))
-            put(f"{name}_lower", getattr(line, f"{name}_interval")[0])
-            put(f"{name}_upper", getattr(line, f"{name}_interval")[1])
-        for name in ("aler", "naler"):
-            for k, end in enumerate(("low", "high")):
-                put(f"{name}_{end}", getattr(line, name)[k])
-                put(f"{name}_{end}_lower", getattr(line, f"{name}_interval")[k][0])
-                put(f"{name}_{end}_upper", getattr(line, f"{name}_interval")[k][1])
-        put("noise", line.noise)
-        put("noise_limit", line.noise_limit)
-        put("p_value", line.p_value)
-        put("p_aler_low", line.p_aler[0])
-        put("p_aler_high", line.p_aler[1])
-        put("n", line.n)
-        put("exact", line.exact)
+        row: dict[str, str | float] = {"feature": line.feature}
+        for name, value, interval in line.numbers():
+            row |= {name: value, f"{name}_lower": interval[0], f"{name}_upper": interval[1]}
+        row |= {"noise": line.noise, "noise_limit": line.noise_limit, "p_value": line.p_value}
+        row |= {"p_aler_low": line.p_aler[0], "p_aler_high": line.p_aler[1]}
+        row |= {"n": line.n, "exact": line.exact}
+        for name, value in row.items():
+            table.setdefault(name, []).append(value)
     return table
 
 
@@ -278,13 +279,13 @@ def _notes(found: Statistics) -> list[str]:
 
 def statistics(
     effects: Mapping[str, Effect] | Effect,
-    y: Any = None,
+    y: ArrayLike | None = None,
     confidence_level: float = 0.95,
     replicates: int = 1000,
     random_state: RandomState = 0,
     null: NullDistribution | Sequence[str] | str | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
     n_jobs: int = 1,
 ) -> Statistics:
     """Return the ALE statistics of accumulated effects.
@@ -368,32 +369,34 @@ def statistics(
     >>> round(st["x0"].aled), round(st["x0"].naled), st["x1"].aled < 0.3
     (2, 26, True)
     """
+    confidence_level = check_probability("statistics(confidence_level)", confidence_level)
+    replicates = check_int("statistics(replicates)", replicates, 2, "Use 1000")
     seed = as_seed("statistics(random_state)", random_state)
-    options = IntervalOptions(
-        confidence_level, "bootstrap", replicates=replicates, random_state=seed, n_jobs=n_jobs
-    )
+    n_jobs = check_int("statistics(n_jobs)", n_jobs, 1, "Use 1")
     by_name = {effects.feature: effects} if isinstance(effects, Effect) else dict(effects)
     for effect in by_name.values():
         _check_accumulated(effect)
     percentiles = None if y is None else _outcomes(y, sample_weight, by_name)
     null_draws = _null_draws(null, by_name)
     centred = {name: centred_by_mean(e) for name, e in by_name.items()}
-    drawn = _replicates(
-        {name: replicated_statistics(e, percentiles) for name, e in centred.items()}, options
+    sources = {name: replicated_statistics(e, percentiles) for name, e in centred.items()}
+    drawn = bootstrap(
+        {name: source.replicated() for name, source in sources.items()}, replicates, seed, n_jobs
     )
     lines = tuple(
         _with_p_values(
-            _statistic(e, percentiles, drawn[name], confidence_level), null_draws.get(name)
+            _statistic(e, percentiles, sources[name].split(drawn[name]), confidence_level),
+            null_draws.get(name),
         )
         for name, e in centred.items()
     )
     first = next(iter(by_name.values()))
-    how: Json = {"replicates": int(replicates), "random_state": seed}
+    how: Json = {"replicates": replicates, "random_state": seed}
     if isinstance(null, NullDistribution):
         how["null"] = dict(null.provenance)
     return Statistics(
         lines,
-        float(confidence_level),
+        confidence_level,
         first.spec.method,
         first.about.quantity,
         first.about.library,
@@ -410,7 +413,9 @@ def _check_accumulated(effect: Effect) -> None:
         )
 
 
-def _outcomes(y: Any, weights: Any, effects: Mapping[str, Effect]) -> Percentiles:
+def _outcomes(
+    y: ArrayLike, weights: ArrayLike | None, effects: Mapping[str, Effect]
+) -> Percentiles:
     first = next(iter(effects.values()))
     rows = first.provenance.get("rows")
     weighted = rows is not None and first.provenance.get("weight", rows) != rows
@@ -419,29 +424,6 @@ def _outcomes(y: Any, weights: Any, effects: Mapping[str, Effect]) -> Percentile
 
 # ------------------------------------------------------------------------------------------
 # Intervals.
-
-
-def _replicates(
-    sources: Mapping[str, ReplicatedStatistics], options: IntervalOptions
-) -> dict[str, Replicates]:
-    """Return the replicates of each feature. Features with the same rows share the draws."""
-    found = {
-        name: repeated.drawn(options.replicates, options.seed)
-        for name, repeated in sources.items()
-        if isinstance(repeated.source, FromMoments)
-    }
-    rows = {
-        name: repeated.source.draws
-        for name, repeated in sources.items()
-        if not isinstance(repeated.source, FromMoments)
-    }
-    for names in group_by_draws(rows):
-        draws, together = rows[names[0]], [sources[name] for name in names]
-        made = replicate(
-            draws, together, int(options.replicates), int(options.seed), options.n_jobs
-        )
-        found |= dict(zip(names, made, strict=True))
-    return {name: sources[name].split(found[name]) for name in sources}
 
 
 def _statistic(
@@ -507,7 +489,9 @@ def _intervals(
 # Null distributions and p-values.
 
 
-def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
+def _null_draws(
+    null: NullDistribution | Sequence[str] | str | None, effects: Mapping[str, Effect]
+) -> dict[str, Floats]:
     """Return the null distribution of each feature, (R, 3)."""
     if null is None:
         return {}
@@ -524,17 +508,11 @@ def _null_draws(null: Any, effects: Mapping[str, Effect]) -> dict[str, Floats]:
     if not isinstance(names, Sequence) or not names or not all(isinstance(n, str) for n in names):
         expected = "a null distribution, or names of random features"
         raise DataError(
-            "statistics(null)", repr(null)[:60], expected, "Use null=sd.null_distribution(...)"
+            "statistics(null)", shown(null), expected, "Use null=sd.null_distribution(...)"
         )
     for name in names:
-        if name not in effects:
-            known = f"names among {list(effects)}"
-            raise DataError(
-                "statistics(null)",
-                repr(name),
-                known,
-                "Include the random feature in the explained features",
-            )
+        fix = "Include the random feature in the explained features"
+        check_name("statistics(null)", name, list(effects), fix)
     draws = np.array([point_statistics(effects[name]) for name in names])
     return {name: draws for name in effects if name not in names}
 
@@ -564,10 +542,10 @@ def _matching_draws(null: NullDistribution, effects: Mapping[str, Effect]) -> di
 
 
 def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]]) -> DataError:
-    shown = " or ".join(sorted({f"{w[0]} of {w[1]}" for w in ways}))
+    of = " or ".join(sorted({f"{w[0]} of {w[1]}" for w in ways}))
     return DataError(
         f"statistics(null) of {name!r}",
-        f"draws of {shown}",
+        f"draws of {of}",
         f"{own[0]} of {own[1]}, with the same settings",
         "Pass the method of sd.explain to sd.null_distribution",
     )

@@ -6,11 +6,11 @@ resampled rows, neighbouring rows are grouped if there are more than 2,048 disti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError
@@ -18,21 +18,27 @@ from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.bootstrap import (
-    AccumulatedStatistic,
-    CategoricalStatistic,
     ConstantEffect,
     FromMoments,
     FromRows,
+    replicate_source,
+)
+from skedasis.results.intervals.moments import (
+    MomentSums,
+    SparseMatrix,
+    interpolation_matrix,
+    sparse_diagonal,
+    sparse_matrix,
+)
+from skedasis.results.intervals.statistics import (
+    AccumulatedStatistic,
     LinearSlopeStatistic,
     MomentStatistic,
-    ValueStepStatistic,
-    interpolation_matrix,
-    needed_moments,
-    replicate_source,
+    StepStatistic,
 )
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
-from skedasis.stats.resampling import bootstrap_rng
+from skedasis.stats.resampling import Drawn, Reweighted, bootstrap_rng, draw_in_parts
 
 # ------------------------------------------------------------------------------------------
 # Effects in percentiles of the outcome.
@@ -108,7 +114,9 @@ class Percentiles:
         return np.where(effect > far[0], up, 0.0) - np.where(-effect > far[1], down, 0.0)
 
 
-def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Percentiles:
+def outcomes(
+    y: ArrayLike, weights: ArrayLike | None, rows: int | None, *, weighted: bool
+) -> Percentiles:
     """Check outcomes and weights, and return the distribution of the outcomes around their median.
 
     Parameters
@@ -155,7 +163,7 @@ def outcomes(y: Any, weights: Any, rows: int | None, *, weighted: bool) -> Perce
     return Percentiles.around(values, w)
 
 
-def _numbers(y: Any) -> Floats:
+def _numbers(y: ArrayLike) -> Floats:
     """Return outcomes as an array of floats; raise if they are no numbers."""
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
@@ -340,13 +348,13 @@ class ReplicatedStatistics:
     Parameters
     ----------
     source : FromRows, FromMoments or ConstantEffect
-    moments : callable
-        Function from counts of rows, (n, R), to the moments from which the curve is computed.
-    gather : sparse array, shape (g, n) or (g, P)
+    moments : MomentSums, optional
+        Function from counts of rows, (n, R), to the moments from which the curve is computed; `FromRows` only.
+    gather : sparse matrix, shape (g, n) or (g, P)
         Sums counts of rows, or the weights of cells, by group.
-    interpolation : sparse array, shape (g, m)
+    interpolation : sparse matrix, shape (g, m)
         Interpolates the curve from the effect's points to the groups.
-    parabola : sparse array, shape (g, K), optional
+    parabola : sparse matrix, shape (g, K), optional
         Computes, from changes of slopes within bins, the difference between the curve and its chord.
     weight, flat : ndarray of float, shape (g, 1)
         Weights of the groups, and the centred curve there.
@@ -354,10 +362,10 @@ class ReplicatedStatistics:
     """
 
     source: FromRows | FromMoments | ConstantEffect
-    moments: Callable[[Floats], Mapping[str, Moments]]
-    gather: Any
-    interpolation: Any
-    parabola: Any
+    moments: MomentSums | None
+    gather: SparseMatrix
+    interpolation: SparseMatrix
+    parabola: SparseMatrix | None
     weight: Floats
     flat: Floats
     percentiles: Percentiles | None
@@ -372,9 +380,15 @@ class ReplicatedStatistics:
         f = len(self.base)
         return Replicates(self.base, drawn[:, :f], drawn[:, f : 2 * f], drawn[:, 2 * f])
 
+    def replicated(self) -> Reweighted | Drawn:
+        """Return the statistics as a function of counts, or as random draws; see `stats.resampling.bootstrap`."""
+        if isinstance(self.source, FromMoments):
+            return self.drawn
+        return Reweighted(self.source.draws, self)
+
     def __call__(self, counts: Floats) -> Floats:
         """Return statistics, their changes, and noise, (2 f + 1, R), from counts (n, R)."""
-        if not isinstance(self.source, FromRows):
+        if self.moments is None or not isinstance(self.source, FromRows):
             still = np.concatenate([self.base, np.zeros(len(self.base) + 1)])
             return np.repeat(still[:, None], counts.shape[1], axis=1)
         return self._evaluate(self.source.statistic, self.moments(counts), self.gather @ counts)
@@ -384,15 +398,18 @@ class ReplicatedStatistics:
         source = self.source
         if not isinstance(source, FromMoments):
             raise TypeError("only moments are drawn")
-        rng, parts = bootstrap_rng(seed), []
-        names, squares = needed_moments(source.statistic, "value")
-        step = max(1, _MOST_NUMBERS // max(self.interpolation.shape[0], self.gather.shape[1], 1))
-        for first in range(0, replicates, step):
-            size = min(step, replicates - first)
+        rng = bootstrap_rng(seed)
+        names, squares = source.statistic.needed("value")
+        cells = len(source.moments[names[0]].weight)
+
+        def draw(size: int) -> Floats:
             moments = source.drawn(rng, size, names, squares=squares)
             weight = self.gather @ moments[names[0]].weight
-            parts.append(self._evaluate(source.statistic, moments, weight).T)
-        return np.concatenate(parts)
+            return self._evaluate(source.statistic, moments, weight).T
+
+        return draw_in_parts(
+            replicates, max(1, _MOST_NUMBERS // max(len(self.flat), cells, 1)), draw
+        )
 
     def _evaluate(
         self, statistic: MomentStatistic, moments: Mapping[str, Moments], weight: Floats
@@ -413,35 +430,31 @@ class ReplicatedStatistics:
 
 
 def curve_at(
-    statistic: MomentStatistic, moments: Mapping[str, Moments], interpolation: Any, parabola: Any
+    statistic: MomentStatistic,
+    moments: Mapping[str, Moments],
+    interpolation: SparseMatrix,
+    parabola: SparseMatrix | None,
 ) -> Floats:
     """Return curves at the groups, (g, R); zero where they are unknown."""
     at = interpolation @ np.nan_to_num(statistic.evaluate(moments, "value"))
-    return (
-        at + parabola @ statistic.trend(moments)
-        if isinstance(statistic, LinearSlopeStatistic)
-        else at
-    )
+    if parabola is None or not isinstance(statistic, LinearSlopeStatistic):
+        return at
+    return at + parabola @ statistic.trend(moments)
 
 
 def replicated_statistics(effect: Effect, percentiles: Percentiles | None) -> ReplicatedStatistics:
     """Return the statistics of a centred effect as a function of the counts of its rows."""
-    from scipy.sparse import csr_array
-
     source = replicate_source(effect)
     if isinstance(source, ConstantEffect):
-        one, zero = csr_array(np.ones((1, 1))), np.zeros((1, 1))
-        return ReplicatedStatistics(
-            source, lambda _: {}, one, one, one, zero + 1, zero, percentiles
-        )
+        one, zero = sparse_diagonal(np.ones(1)), np.zeros((1, 1))
+        return ReplicatedStatistics(source, None, one, one, None, zero + 1, zero, percentiles)
+    sums: MomentSums | None = None
     if isinstance(source, FromRows):
-        names, squares = needed_moments(source.statistic, "value")
-        moments = source.columns.summed(names, squares=squares)
+        names, squares = source.statistic.needed("value")
+        sums = source.columns.summed(names, squares=squares)
         x, gather, observed = _of_rows(effect, source)
-        plain = source.draws.kind == "sampling"  # the moments include sampling weights
-        own = moments(np.ones((source.draws.rows, 1)) if plain else source.weight[:, None])
+        own: Mapping[str, Moments] = sums(source.own_counts[:, None])
     elif isinstance(source, FromMoments):
-        moments = _no_moments
         x, gather, observed = _of_cells(effect, source)
         own = {k: _column(m) for k, m in source.moments.items()}
     else:
@@ -450,19 +463,15 @@ def replicated_statistics(effect: Effect, percentiles: Percentiles | None) -> Re
     flat = curve_at(source.statistic, own, interpolation, parabola)
     flat = flat - _mean(flat, observed[:, None])
     return ReplicatedStatistics(
-        source, moments, gather, interpolation, parabola, observed[:, None], flat, percentiles
+        source, sums, gather, interpolation, parabola, observed[:, None], flat, percentiles
     )
-
-
-def _no_moments(_: Floats) -> Mapping[str, Moments]:
-    raise TypeError("moments are drawn, not counted")
 
 
 def _column(moments: Moments) -> Moments:
     return Moments(**{k: a[:, None] for k, a in moments.arrays().items()})
 
 
-def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, Any, Floats]:
+def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, SparseMatrix, Floats]:
     """Return groups of neighbouring rows: their positions, the matrix that sums counts by group, and their weights."""
     rows = effect.rows
     x = np.zeros(0) if rows is None else rows.x
@@ -470,16 +479,11 @@ def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, Any, Floats]:
     if effect.levels is None:
         inside = inside[(x[inside] >= effect.points[0]) & (x[inside] <= effect.points[-1])]
     group, size = _group_rows(effect, x[inside])
-    w = source.draws.weight
-    worth = np.ones(len(inside))
-    if w is not None and source.draws.kind == "sampling":
-        worth = w[inside]
-    gather = _sparse_matrix(group, inside, worth, (size, len(x)))
-    weight = gather @ source.weight if source.draws.kind == "frequency" or w is None else None
-    if weight is None:
-        weight = gather @ np.ones(len(x))
+    w = source.draws.sampling_weight
+    worth = np.ones(len(inside)) if w is None else w[inside]
+    gather = sparse_matrix(worth, group, inside, (size, len(x)))
     fraction = np.bincount(group, minlength=size)
-    return np.bincount(group, x[inside], size) / fraction, gather, weight
+    return np.bincount(group, x[inside], size) / fraction, gather, gather @ source.own_counts
 
 
 def _group_rows(effect: Effect, x: Floats) -> tuple[Ints, int]:
@@ -493,18 +497,11 @@ def _group_rows(effect: Effect, x: Floats) -> tuple[Ints, int]:
     return group.astype(np.int64), int(group.max(initial=-1)) + 1
 
 
-def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, Any, Floats]:
+def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, SparseMatrix, Floats]:
     """Return points in the fine cells as groups, each with its fraction of the weight of the statistic's cell."""
-    if isinstance(source.statistic, ValueStepStatistic):
-        x, size = source.statistic.values, len(source.statistic.values)
-        each = np.arange(size)
-        gather = _sparse_matrix(each, each, np.ones(size), (size, size))
-        return x, gather, source.moments[UP].weight
-    if isinstance(source.statistic, CategoricalStatistic):
-        size = len(effect.points)
-        positions = np.arange(size)
-        gather = _sparse_matrix(positions, positions, np.ones(size), (size, size))
-        return positions.astype(float), gather, source.moments[UP].weight
+    if isinstance(source.statistic, StepStatistic):
+        x = source.statistic.positions
+        return x, sparse_diagonal(np.ones(len(x))), source.moments[UP].weight
     fine, statistic, cells = effect.moments[AXIS], source.statistic, effect.cells
     if not isinstance(statistic, AccumulatedStatistic) or cells is None:
         raise TypeError("statistics are of accumulated effects")
@@ -513,33 +510,24 @@ def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, Any, Floats]
     there = np.flatnonzero(own >= 0)
     x, own, weight = x[there], own[there], (fraction * fine.weight[cell])[there]
     whole = np.bincount(own, weight, len(statistic.cells))
-    gather = _sparse_matrix(
-        np.arange(len(x)), own, weight / whole[own], (len(x), len(statistic.cells))
-    )
+    shape = len(x), len(statistic.cells)
+    gather = sparse_matrix(weight / whole[own], np.arange(len(x)), own, shape)
     return x, gather, gather @ source.moments[LOCAL].weight
 
 
-def _sparse_matrix(row: Ints, column: Ints, worth: Floats, shape: tuple[int, int]) -> Any:
-    from scipy.sparse import coo_array
-
-    return coo_array((worth, (row, column)), shape).tocsr()
-
-
-def _interpolation(effect: Effect, x: Floats) -> Any:
+def _interpolation(effect: Effect, x: Floats) -> SparseMatrix:
     """Return the matrix that interpolates a curve from the effect's points to x."""
-    size = len(effect.points)
-    if effect.levels is not None:
-        return _sparse_matrix(
-            np.arange(len(x)), x.astype(np.int64), np.ones(len(x)), (len(x), size)
-        )
-    return interpolation_matrix(effect.points.astype(float), x)
+    if effect.levels is None:
+        return interpolation_matrix(effect.points.astype(float), x)
+    shape = len(x), len(effect.points)
+    return sparse_matrix(np.ones(len(x)), np.arange(len(x)), x.astype(np.int64), shape)
 
 
-def _bending(effect: Effect, x: Floats) -> Any:
+def _bending(effect: Effect, x: Floats) -> SparseMatrix | None:
     """Return the matrix from changes of slopes in bins to the parabola minus its chord at x, or None without any."""
     bins = effect.bins
     if effect.levels is not None or bins is None or not np.any(bins.slope_change):
         return None
     place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
     worth = (x - bins.low[place]) * (x - bins.high[place]) / 2
-    return _sparse_matrix(np.arange(len(x)), place, np.minimum(worth, 0.0), (len(x), len(bins)))
+    return sparse_matrix(np.minimum(worth, 0.0), np.arange(len(x)), place, (len(x), len(bins)))

@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints
+from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
 
 # ----------------------------------------------------- intervals and bands from standard errors
@@ -260,12 +263,11 @@ _STREAM = 0x5CEDA515
 """Part of every seed: the user's ``default_rng(seed)`` may have generated the data."""
 
 
-class Repeated(Protocol):
-    """A statistic that a bootstrap repeats: a function of how often each row is drawn."""
+Repeated: TypeAlias = Callable[[Floats], Floats]
+"""A statistic that a bootstrap repeats: a function from counts of rows, (n, R), to the statistic, (m, R)."""
 
-    def __call__(self, counts: Floats) -> Floats:
-        """Return the statistic, shape (m, R), for counts of shape (n, R)."""
-        ...
+Drawn: TypeAlias = Callable[[int, int], Floats]
+"""A function from the number of replicates and the seed to random draws of a statistic, (R, m)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,11 +283,15 @@ class BootstrapDraws:
         weight. Sampling weights: rows are drawn with equal probability and keep their weights.
     rows : int
         Number of rows, n.
+    multinomial : bool
+        Whether rows with frequency weights are always drawn from a multinomial distribution; else only if some of the
+        weights are no whole numbers, because drawing from a table is faster.
     """
 
     weight: Floats | None
     kind: WeightKind
     rows: int
+    multinomial: bool = False
 
     @property
     def block(self) -> int:
@@ -294,16 +300,21 @@ class BootstrapDraws:
 
     def counts(self, rng: np.random.Generator, replicates: int) -> Floats:
         """Return how often each row is drawn, shape (rows, replicates)."""
-        w = self.weight
-        if w is None or self.kind == "sampling" or bool((w == 1).all()):
+        w, table = self.weight, not self.multinomial
+        if w is None or self.kind == "sampling" or (table and bool((w == 1).all())):
             return _draw_counts(rng, self.rows, replicates, None)
         total = float(w.sum())
-        if total <= 50 * self.rows and bool((w == np.floor(w)).all()):
+        if table and total <= 50 * self.rows and bool((w == np.floor(w)).all()):
             return _draw_counts(
                 rng, self.rows, replicates, np.repeat(np.arange(self.rows), w.astype(int))
             )
         drawn = rng.multinomial(max(1, round(total)), w / total, size=replicates)
         return np.ascontiguousarray(drawn.T, dtype=float)
+
+    @property
+    def sampling_weight(self) -> Floats | None:
+        """The weights that drawn rows keep; None for frequency weights."""
+        return self.weight if self.kind == "sampling" else None
 
     def same_as(self, other: BootstrapDraws) -> bool:
         """Return whether both draw the same rows, so that they can share replicates."""
@@ -377,6 +388,82 @@ def replicate(
 
     blocks = _map_blocks(work, firsts, n_jobs)
     return [np.concatenate([b[k].T for b in blocks]) for k in range(len(results))]
+
+
+@dataclass(frozen=True, eq=False)
+class Reweighted:
+    """A statistic as a function of how often each row is drawn.
+
+    Parameters
+    ----------
+    draws : BootstrapDraws
+    repeated : callable
+        Function from counts of rows, (n, R), to the statistic, (m, R).
+    """
+
+    draws: BootstrapDraws
+    repeated: Repeated
+
+
+def bootstrap(
+    sources: Mapping[str, Reweighted | Drawn], replicates: int, seed: int, n_jobs: int = 1
+) -> dict[str, Floats]:
+    """Return bootstrap replicates of several statistics, (R, m) each. Those of the same rows share the draws."""
+    rows = {name: source for name, source in sources.items() if isinstance(source, Reweighted)}
+    found = {
+        name: source(replicates, seed)
+        for name, source in sources.items()
+        if not isinstance(source, Reweighted)
+    }
+    for names in group_by_draws({name: source.draws for name, source in rows.items()}):
+        repeated = [rows[name].repeated for name in names]
+        made = replicate(rows[names[0]].draws, repeated, replicates, seed, n_jobs)
+        found |= dict(zip(names, made, strict=True))
+    return found
+
+
+def check_counts(counts: ArrayLike, rows: int, *, least: int = 0) -> Floats:
+    """Return a user's counts of rows as an array, (R, rows).
+
+    Parameters
+    ----------
+    counts : array_like of numbers, shape (R, rows) or (rows,)
+    rows : int
+        Number of kept rows.
+    least : int
+        Smallest number of replicates, R.
+
+    Raises
+    ------
+    DataError
+        For another shape, negative or non-finite counts, and replicates with only zeros.
+    """
+    given = np.asarray(counts)
+    number = given.dtype.kind in "iufb"
+    shape = number and given.ndim in (1, 2) and given.shape[-1] == rows
+    table = np.atleast_2d(given).astype(float) if shape else np.zeros((0, rows))
+    counted = "1 row" if rows == 1 else f"{rows} rows"
+    if not shape or len(table) < least:
+        raise DataError(
+            "resampled(counts)",
+            f"shape {given.shape}" if number else shown(counts),
+            f"numbers of shape (R, {rows}) or ({rows},)",
+            f"Pass one count for each of the kept rows ({counted}), in their order",
+        )
+    if not np.isfinite(table).all() or (table < 0).any() or not table.any(axis=1).all():
+        raise DataError(
+            "resampled(counts)",
+            "counts that are negative, not finite, or all zero",
+            f"non-negative numbers for {counted}, at least one of them positive",
+            "Draw the counts with rng.multinomial(n, np.full(n, 1 / n)), for example",
+        )
+    return table
+
+
+def draw_in_parts(replicates: int, step: int, draw: Callable[[int], Floats]) -> Floats:
+    """Return random draws, (R, ...), of which `draw` returns at most `step` at once, one after another."""
+    firsts = range(0, replicates, step)
+    return np.concatenate([draw(min(step, replicates - first)) for first in firsts])
 
 
 def bootstrap_rng(seed: int, part: int = 0) -> np.random.Generator:

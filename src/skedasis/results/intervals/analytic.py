@@ -46,34 +46,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_int, check_option
 from skedasis._types import Bools, Floats
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
-from skedasis.results.display import check_confidence_level, no_score_error
+from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
 from skedasis.results.intervals.bootstrap import (
-    ConstantEffect,
     FromCurves,
-    FromMoments,
-    FromRows,
-    MeanOfCurves,
-    StatisticName,
-    bin_codes,
+    SourceName,
     bootstrap_with_rebinning,
-    cells_and_edges,
+    check_interval,
     correlation_factor,
-    interpolation_matrix,
-    linear_slope_bins,
-    moments_of_bins,
     replicate_source,
     resampler,
+)
+from skedasis.results.intervals.moments import interpolation_matrix
+from skedasis.results.intervals.statistics import (
+    StatisticName,
+    bin_codes,
+    cells_and_edges,
+    linear_slope_bins,
+    moments_of_bins,
 )
 from skedasis.stats import ale_math
 from skedasis.stats.moments import Moments, WeightKind
@@ -81,10 +82,10 @@ from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
     ErrorBlocks,
     bonferroni,
-    group_by_draws,
+    bootstrap,
+    check_counts,
     percentiles,
     quantile_t,
-    replicate,
     sup_band,
     sup_t,
     t_band,
@@ -307,31 +308,30 @@ class IntervalOptions:
     """The options of `Effect.interval`, checked."""
 
     confidence_level: float = 0.95
-    method: str = "analytic"
+    method: Literal["analytic", "bootstrap"] = "analytic"
     of: StatisticName | Literal["heterogeneity_score"] = "value"
     simultaneous: bool = False
-    bins: str = "fixed"
+    bins: Literal["fixed", "chosen"] = "fixed"
     replicates: int = 1000
     random_state: RandomState = 0
     n_jobs: int = 1
-    source: Any = None
+    source: SourceName | None = None
 
     def __post_init__(self) -> None:
-        check_confidence_level("interval(confidence_level)", self.confidence_level)
-        _check_choice("method", self.method, ("analytic", "bootstrap"))
-        _check_choice("of", self.of, ("value", "bins", "importance", "heterogeneity_score"))
-        _check_choice("bins", self.bins, ("fixed", "chosen"))
-        _check_integer("replicates", self.replicates, 2, "Use 1000")
-        seed = as_seed("interval(random_state)", self.random_state)
+        seed = check_interval(
+            self.confidence_level,
+            self.method,
+            self.simultaneous,
+            self.replicates,
+            self.random_state,
+        )
         object.__setattr__(self, "random_state", seed)
-        _check_integer("n_jobs", self.n_jobs, 1, "Use 1")
-        if not isinstance(self.simultaneous, (bool, np.bool_)):
-            raise DataError(
-                "interval(simultaneous)",
-                repr(self.simultaneous),
-                "True or False",
-                "Use True or False",
-            )
+        statistics = ("value", "bins", "importance", "heterogeneity_score")
+        check_option("interval(of)", self.of, statistics)
+        check_option("interval(bins)", self.bins, ("fixed", "chosen"))
+        check_int("interval(n_jobs)", self.n_jobs, 1, "Use 1")
+        fix = "Use None to choose automatically"
+        check_option("interval(source)", self.source, ("rows", "moments", None), fix)
 
     @property
     def seed(self) -> int:
@@ -344,17 +344,6 @@ class IntervalOptions:
         if self.of == "heterogeneity_score":
             raise TypeError("a heterogeneity score has no replicates")
         return self.of
-
-
-def _check_choice(name: str, got: Any, known: tuple[str, ...]) -> None:
-    if not isinstance(got, str) or got not in known:
-        listed = " or ".join(repr(k) for k in known)
-        raise DataError(f"interval({name})", repr(got), listed, "Use one of these")
-
-
-def _check_integer(name: str, got: Any, least: int, fix: str) -> None:
-    if isinstance(got, (bool, np.bool_)) or not isinstance(got, Integral) or got < least:
-        raise DataError(f"interval({name})", repr(got), f"an integer of at least {least}", fix)
 
 
 def interval(effect: Effect, options: IntervalOptions) -> Ends:
@@ -479,21 +468,11 @@ def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats |
 
 def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
     """Return bootstrap intervals. Effects of the same rows share the draws."""
-    sources = {name: replicate_source(e, options.source) for name, e in effects.items()}
-    found: dict[str, Floats] = {}
-    for name, source in sources.items():
-        if isinstance(source, (FromMoments, FromCurves)):
-            found[name] = source.replicates(options.drawn, options.replicates, options.seed)
-    rows = {
-        k: s for k, s in sources.items() if isinstance(s, (FromRows, MeanOfCurves, ConstantEffect))
+    sources = {
+        name: replicate_source(e, options.source).replicated(options.drawn)
+        for name, e in effects.items()
     }
-    for names in group_by_draws({name: source.draws for name, source in rows.items()}):
-        repeated = [rows[name].repeated(options.drawn) for name in names]
-        draws = rows[names[0]].draws
-        drawn = replicate(
-            draws, repeated, int(options.replicates), int(options.seed), options.n_jobs
-        )
-        found |= dict(zip(names, drawn, strict=True))
+    found = bootstrap(sources, int(options.replicates), options.seed, int(options.n_jobs))
     return {name: _from_draws(e, options, found[name]) for name, e in effects.items()}
 
 
@@ -520,7 +499,7 @@ def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
     return value, known, df
 
 
-def reweighted_effect(effect: Effect, counts: Any, of: StatisticName = "value") -> Floats:
+def reweighted_effect(effect: Effect, counts: ArrayLike, of: StatisticName = "value") -> Floats:
     """Return an effect for other row weights: one replicate of a bootstrap for each vector of weights.
 
     Parameters
@@ -559,33 +538,13 @@ def reweighted_effect(effect: Effect, counts: Any, of: StatisticName = "value") 
     >>> e.resampled(counts).shape
     (3, 5)
     """
-    _check_choice("of", of, ("value", "bins", "importance"))
+    check_option("resampled(of)", of, ("value", "bins", "importance"))
     _check_statistic(effect, of, f"resampled(of={of!r}) of {effect.spec.method}")
     source = resampler(effect)
-    table = _check_counts(counts, source.draws.rows)
+    table = check_counts(counts, source.draws.rows)
     repeated, step = source.repeated(of), source.draws.block
     parts = [
         repeated(np.ascontiguousarray(table[k : k + step].T)).T for k in range(0, len(table), step)
     ]
     out = np.concatenate(parts) if parts else source.value(source.weight)[None][:0]
     return out[0] if np.ndim(counts) == 1 else out
-
-
-def _check_counts(counts: Any, rows: int) -> Floats:
-    """Return counts as an array (R, rows); raise if they are invalid."""
-    given = np.asarray(counts)
-    number = given.dtype.kind in "iufb"
-    if not number or given.ndim not in (1, 2) or given.shape[-1] != rows:
-        got = f"shape {given.shape}" if number else repr(counts)[:60]
-        fix = "Pass one count for each kept row, in the order of e.rows or e.curves"
-        expected = f"numbers of shape (R, {rows}) or ({rows},)"
-        raise DataError("resampled(counts)", got, expected, fix)
-    table = np.atleast_2d(given).astype(float)
-    if not np.isfinite(table).all() or (table < 0).any() or not table.any(axis=1).all():
-        raise DataError(
-            "resampled(counts)",
-            "counts that are negative, not finite, or all zero",
-            "non-negative numbers, at least one of them positive",
-            "Draw the counts with rng.multinomial(n, np.full(n, 1 / n)), for example",
-        )
-    return table

@@ -17,12 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Ints
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results.axis import PairAxis, make_read_only
 from skedasis.results.build.pairs import (
     CELL,
@@ -35,12 +37,22 @@ from skedasis.results.build.pairs import (
     second_order,
 )
 from skedasis.results.build.pdp import SHOWN
-from skedasis.results.display import check_confidence_level
+from skedasis.results.intervals.bootstrap import check_interval
+from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.stats.moments import Moments, WeightKind
-from skedasis.stats.random import RandomState, as_seed
-from skedasis.stats.resampling import bootstrap_rng, exceeds_rounding, t_interval
+from skedasis.stats.random import RandomState
+from skedasis.stats.resampling import (
+    BootstrapDraws,
+    bootstrap_rng,
+    check_counts,
+    draw_in_parts,
+    exceeds_rounding,
+    t_interval,
+)
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from skedasis.results.surface import PairRows, Surface
 
 
@@ -309,8 +321,8 @@ class SurfaceErrors:
 
     slopes: SurfaceDerivatives
     scatter: SecondMoments
-    fill: Any
-    neighbors: Any
+    fill: csr_array
+    neighbors: csr_array | None
 
     @classmethod
     def of(cls, shown: Surface) -> SurfaceErrors:
@@ -321,7 +333,7 @@ class SurfaceErrors:
         cell, sides = shown.moments[CELL], shown.sides
         empty = cell.weight == 0
         centres = sides[0].centres(), sides[1].centres()
-        fill = diags_array(np.where(empty, 0.0, 1.0).ravel(), format="csr")
+        fill = csr_array(diags_array(np.where(empty, 0.0, 1.0).ravel()))
         if shown.provenance.get("empty_cells") == "nearest" and not empty.all():
             fill = filling_matrix(empty, *centres)
         delta = (fill @ np.where(empty, 0.0, cell.mean).ravel()).reshape(empty.shape)
@@ -342,7 +354,7 @@ class SurfaceErrors:
         return [slice(a, min(a + step, m0)) for a in range(0, m0, step)]
 
     @cached_property
-    def neighbor_errors(self) -> Any:
+    def neighbor_errors(self) -> csr_array:
         """The squared errors of cells without a variance, as a sparse matrix (cell, cell whose variance it uses)."""
         from scipy.sparse import diags_array
 
@@ -411,43 +423,60 @@ FEW_CELLS = 2_000
 """Largest number of cells for which all pairwise distances are stored."""
 
 
-Replicates = tuple[Floats, Floats]
-"""Surfaces, (R, m0, m1), and their cells' mean double differences, (R, K0, K1), NaN where a cell is empty."""
+SurfaceStatistic = Literal["value", "cells"]
+"""What has intervals: the surface, or its cells' mean double differences."""
 
 
+Repeated = Callable[[Floats], Floats]
+"""A function from counts of the kept rows, (n, R), to surfaces, (R, m0, m1), or cells, (R, K0, K1)."""
+
+
+@dataclass(frozen=True, eq=False)
 class SurfaceOfWeights:
     """A surface as a function of its cells' mean double differences and weights.
 
     Parameters
     ----------
-    shown : Surface
-        With cells.
+    sides : tuple of two PairAxis
+    fills : bool
+        Whether empty cells are filled from the nearest ones.
     """
 
-    def __init__(self, shown: Surface) -> None:
-        self.sides = shown.sides
-        self.shape = tuple(s.n_nodes - 1 for s in self.sides)
-        self.homes = tuple(s.n_homes for s in self.sides)
-        self.fills = shown.provenance.get("empty_cells") == "nearest"
-        self._pairwise: Floats | None = None
+    sides: tuple[PairAxis, PairAxis]
+    fills: bool
 
-    def value(self, mean: Floats, there: Bools, weight: Floats) -> Replicates:
-        """Return the surfaces of mean double differences.
+    @classmethod
+    def of(cls, shown: Surface) -> SurfaceOfWeights:
+        """Return the function that a surface with cells was computed by."""
+        return cls(shown.sides, shown.provenance.get("empty_cells") == "nearest")
+
+    @property
+    def homes(self) -> tuple[int, int]:
+        """The numbers of homes of both sides."""
+        return self.sides[0].n_homes, self.sides[1].n_homes
+
+    def evaluate(self, mean: Floats, there: Bools, weight: Floats, of: SurfaceStatistic) -> Floats:
+        """Return the surfaces, (R, m0, m1), or the cells, (R, K0, K1), NaN where a cell is empty.
 
         Parameters
         ----------
         mean : ndarray of float, shape (R, C)
+            Mean double differences of the cells.
         there : ndarray of bool, shape (R, C)
             Cells that have rows.
         weight : ndarray of float, shape (R, H)
+        of : {"value", "cells"}
         """
+        shape = len(mean), *(s.n_nodes - 1 for s in self.sides)
+        if of == "cells":
+            return np.where(there, mean, np.nan).reshape(shape)
         delta = np.where(there, mean, 0.0)
         if self.fills:
             for r in np.flatnonzero(~there.all(axis=1) & there.any(axis=1)):
                 delta[r, ~there[r]] = self._nearest(delta[r], there[r])
-        shaped = delta.reshape(len(delta), *self.shape)
-        value = second_order(shaped, weight.reshape(len(weight), *self.homes), self.sides)
-        return value, np.where(there, mean, np.nan).reshape(shaped.shape)
+        return second_order(
+            delta.reshape(shape), weight.reshape(len(mean), *self.homes), self.sides
+        )
 
     def _nearest(self, delta: Floats, there: Bools) -> Floats:
         """Return the empty cells' values of one replicate: means of the nearest cells, as in `fill_empty_cells`."""
@@ -457,13 +486,19 @@ class SurfaceOfWeights:
 
     def _distances(self, there: Bools) -> Floats:
         """Return the squared distances from empty cells to the others."""
-        first, second = (s.centres() for s in self.sides)
-        at = np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
+        at = self._centres
         if len(at) > FEW_CELLS:
             return _squares(at[~there], at[there])
-        if self._pairwise is None:
-            self._pairwise = _squares(at, at)
         return self._pairwise[np.ix_(~there, there)]
+
+    @cached_property
+    def _centres(self) -> Floats:
+        first, second = (s.centres() for s in self.sides)
+        return np.stack([np.repeat(first, len(second)), np.tile(second, len(first))], axis=1)
+
+    @cached_property
+    def _pairwise(self) -> Floats:
+        return _squares(self._centres, self._centres)
 
 
 def _squares(a: Floats, b: Floats) -> Floats:
@@ -492,8 +527,8 @@ def exact_rows(shown: Surface) -> bool:
     return rows.across is not None or rows.effect is not None
 
 
-def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
-    """Return the function from counts of the kept rows, (R, r), to surfaces; see `Surface.resampled`.
+def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, BootstrapDraws]:
+    """Return the function from counts of the kept rows to surfaces or cells, and how the rows are drawn.
 
     Raises
     ------
@@ -515,125 +550,87 @@ def from_rows(shown: Surface) -> Callable[[Floats], Replicates]:
             "a result that keeps all rows",
             "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
         )
+    draws = BootstrapDraws(rows.weight, shown.spec.weight_kind, len(rows), multinomial=True)
     if shown.cells is None:
-        return _means_of_surfaces(shown, rows)
-    return _surfaces_from_cells(shown, rows)
+        return _means_of_surfaces(shown, rows), draws
+    return _surfaces_from_cells(shown, rows, of), draws
 
 
-def resampled(shown: Surface, counts: Any) -> Floats:
+def resampled(shown: Surface, counts: ArrayLike) -> Floats:
     """Return the surface for other counts of its rows; see `Surface.resampled`."""
-    drawn = from_rows(shown)
-    rows = 0 if shown.rows is None else len(shown.rows)
-    given = np.asarray(counts)
-    given = np.atleast_2d(given.astype(float) if given.dtype.kind in "iufb" else np.zeros(0))
-    right = given.ndim == 2 and given.shape[1] == rows and len(given) > 0
-    if not right or not (np.isfinite(given) & (given >= 0)).all() or not given.any(axis=1).all():
-        got = f"an array of shape {np.shape(counts)}"
-        raise DataError(
-            "resampled(counts)",
-            got if not right else "negative or infinite counts, or only zeros",
-            f"counts of the {rows} rows",
-            "Pass non-negative counts with at least one positive count per replicate",
-        )
-    return drawn(given)[0]
+    repeated, draws = from_rows(shown, "value")
+    return repeated(np.ascontiguousarray(check_counts(counts, draws.rows, least=1).T))
 
 
-def _means_of_surfaces(shown: Surface, rows: PairRows) -> Callable[[Floats], Replicates]:
+def _means_of_surfaces(shown: Surface, rows: PairRows) -> Repeated:
     """Return that function for a PDP: weighted means of the rows' own surfaces."""
     own = rows.across if rows.across is not None else np.zeros((len(rows), shown.value.size))
     middle = shown.value.ravel()
     moved = own - middle
 
-    def drawn(counts: Floats) -> Replicates:
+    def repeated(counts: Floats) -> Floats:
+        counts = np.ascontiguousarray(counts.T)
         value = counts @ moved / counts.sum(axis=1, keepdims=True) + middle
-        return value.reshape(-1, *shown.value.shape), np.empty((len(counts), 0, 0))
+        return value.reshape(-1, *shown.value.shape)
 
-    return drawn
+    return repeated
 
 
-def _surfaces_from_cells(shown: Surface, rows: PairRows) -> Callable[[Floats], Replicates]:
+def _surfaces_from_cells(shown: Surface, rows: PairRows, of: SurfaceStatistic) -> Repeated:
     """Return that function for an ALE or DALE: sums over the rows of each cell and home."""
-    from scipy.sparse import csr_array
-
-    recount, across = SurfaceOfWeights(shown), double_differences(shown, rows)
+    recount, across = SurfaceOfWeights.of(shown), double_differences(shown, rows)
     first, second = (s.home_of(x) for s, x in zip(shown.sides, (rows.x0, rows.x1), strict=True))
     n, homes = len(rows), recount.homes[0] * recount.homes[1]
     # After `rebin`, rows of slopes may be outside the edges.
     inside = np.flatnonzero((first >= 0) & (second >= 0))
     home = (first * recount.homes[1] + second)[inside]
-    home_sums = csr_array((np.ones(len(inside)), (home, inside)), shape=(homes, n))
+    order = np.argsort(home, kind="stable")
+    home_sums = sums_by_cell([np.ones(len(home))], inside[order], home[order], (homes, n))
     cells = cells_of_homes(shown.sides)[:, home]
     middle = shown.moments[CELL].mean.ravel()
     row = np.broadcast_to(inside, cells.shape)[cells >= 0]
     place = cells[cells >= 0]
-    part = (place, row)
-    cell_sums = csr_array((np.ones(len(row)), part), shape=(len(middle), n))
     # Deviations from the cells' means, for precision.
     off = np.zeros(0) if across is None else across[inside].T[cells >= 0] - middle[place]
-    moved = csr_array((off, part), shape=(len(middle), n))
+    order = np.lexsort((row, place))
+    parts = [np.ones(len(row)), off[order]]
+    cell_sums = sums_by_cell(parts, row[order], place[order], (len(middle), n))
 
-    def drawn(counts: Floats) -> Replicates:
-        across_rows = np.ascontiguousarray(counts.T)
-        weight, size = home_sums @ across_rows, cell_sums @ across_rows
+    def repeated(counts: Floats) -> Floats:
+        weight = home_sums @ counts
+        sums = (cell_sums @ counts).reshape(len(middle), 2, counts.shape[1])
+        size, moved = sums[:, 0], sums[:, 1]
         there = size > 0
-        mean = moved @ across_rows / np.where(there, size, 1.0) + middle[:, None]
-        return recount.value(mean.T, there.T, weight.T)
+        mean = moved / np.where(there, size, 1.0) + middle[:, None]
+        return recount.evaluate(mean.T, there.T, weight.T, of)
 
-    return drawn
+    return repeated
 
 
-def bootstrap_replicates(shown: Surface, replicates: int, seed: int) -> Replicates:
-    """Return bootstrap replicates: from the rows if all are kept, else from the moments.
+def bootstrap_replicates(
+    shown: Surface, of: SurfaceStatistic, replicates: int, seed: int
+) -> Floats:
+    """Return bootstrap replicates, (R, ...): from the rows if all are kept, else from the moments.
 
     Raises
     ------
-    DataError
-        For fewer than two replicates.
     UnsupportedError
         If the result has neither all rows nor the needed moments.
     """
-    if (
-        isinstance(replicates, bool)
-        or not isinstance(replicates, (int, np.integer))
-        or replicates < 2
-    ):
-        raise DataError(
-            "interval(replicates)", repr(replicates), "an integer of at least 2", "Use 1000"
-        )
     rng = bootstrap_rng(seed, 0)
-    if exact_rows(shown):
-        return _resampled(shown, int(replicates), rng)
-    check_moments(shown)
-    if shown.cells is None:
-        return _points(shown, int(replicates), rng)
-    return _from_moments(shown, int(replicates), rng)
+    if not exact_rows(shown):
+        check_moments(shown)
+        if shown.cells is None:
+            return _points(shown, replicates, rng)
+        return _from_moments(shown, of, replicates, rng)
+    repeated, draws = from_rows(shown, of)
+    kept = draws.sampling_weight
 
+    def draw(size: int) -> Floats:
+        counts = draws.counts(rng, size)
+        return repeated(counts if kept is None else counts * kept[:, None])
 
-def _resampled(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
-    """Return replicates of rows drawn with replacement."""
-    rows, drawn = shown.rows, from_rows(shown)
-    n = 0 if rows is None else len(rows)
-    weight = None if rows is None else rows.weight
-    step = max(1, BLOCK // max(n, 1))
-    parts: list[Replicates] = []
-    for start in range(0, replicates, step):
-        size = min(step, replicates - start)
-        parts.append(drawn(_counts(n, weight, shown.spec.weight_kind, size, rng)))
-    return _concatenate(parts)
-
-
-def _counts(
-    n: int, weight: Floats | None, kind: str, size: int, rng: np.random.Generator
-) -> Floats:
-    """Return the counts of the rows in some replicates, (size, n), including sampling weights."""
-    if weight is not None and kind == "frequency":  # a row of frequency weight 2 is two rows
-        total = float(weight.sum())
-        fraction = weight / total
-        return rng.multinomial(max(1, round(total)), fraction, size=size).astype(float)
-    counts = np.empty((size, n))
-    for r in range(size):
-        counts[r] = np.bincount(rng.integers(0, n, n), minlength=n)
-    return counts if weight is None else counts * weight
+    return draw_in_parts(replicates, max(1, BLOCK // max(draws.rows, 1)), draw)
 
 
 def check_moments(shown: Surface) -> None:
@@ -653,18 +650,19 @@ def check_moments(shown: Surface) -> None:
         )
 
 
-def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
+def _from_moments(
+    shown: Surface, of: SurfaceStatistic, replicates: int, rng: np.random.Generator
+) -> Floats:
     """Return replicates from drawn counts of rows per home, and drawn means of their double differences."""
-    s, recount = second_moments(shown), SurfaceOfWeights(shown)
+    s, recount = second_moments(shown), SurfaceOfWeights.of(shown)
     fraction = s.weight if s.kind == "frequency" else s.count
     # Variance of one row's double differences, increased for unequal weights, whose means have larger errors.
     covariance = s.within / np.where(s.weight > 0, s.weight, 1.0)[:, None, None]
     root = _root(covariance * (fraction / np.maximum(s.effective, 1e-300))[:, None, None])
     middle = shown.moments[CELL].mean.ravel()
-    step = max(1, BLOCK // max(s.mean.size, s.weight.size))
-    parts: list[Replicates] = []
-    for start in range(0, replicates, step):
-        counts, weight = _draw_home_counts(s, fraction, min(step, replicates - start), rng)
+
+    def draw(drawn: int) -> Floats:
+        counts, weight = _draw_home_counts(s, fraction, drawn, rng)
         mean = _correlate(root, rng.standard_normal((len(counts), *s.mean.shape)))
         mean = mean / np.sqrt(np.maximum(counts, 1.0))[..., None] + s.off
         sums, size = np.zeros((2, len(counts), len(middle)))
@@ -673,9 +671,9 @@ def _from_moments(shown: Surface, replicates: int, rng: np.random.Generator) -> 
             _add(sums, cells[part], weight[:, part] * mean[:, part, i])
             _add(size, cells[part], weight[:, part])
         there = size > 0
-        drawn = sums / np.where(there, size, 1.0) + middle
-        parts.append(recount.value(drawn, there, weight))
-    return _concatenate(parts)
+        return recount.evaluate(sums / np.where(there, size, 1.0) + middle, there, weight, of)
+
+    return draw_in_parts(replicates, max(1, BLOCK // max(s.mean.size, s.weight.size)), draw)
 
 
 def _draw_home_counts(
@@ -700,23 +698,19 @@ def _correlate(root: Floats, noise: Floats) -> Floats:
     return np.einsum("hpq,rhq->rhp", root, noise)
 
 
-def _concatenate(parts: list[Replicates]) -> Replicates:
-    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
-
-
 def _root(covariance: Floats) -> Floats:
     """Return square roots of covariance matrices; eigenvalues that rounding made negative become 0."""
     values, vectors = np.linalg.eigh(covariance)
     return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
 
 
-def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Replicates:
+def _points(shown: Surface, replicates: int, rng: np.random.Generator) -> Floats:
     """Return independent draws of a PDP's points. Their correlation would need the rows' own surfaces."""
     moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
     size = moments.effective_size(kind)
     error = np.sqrt(moments.variance(0, kind) / size)
     noise = rng.standard_normal((replicates, *shown.value.shape))
-    return shown.value + error * noise, np.empty((replicates, 0, 0))
+    return shown.value + error * noise
 
 
 def point_draws(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
@@ -788,17 +782,17 @@ def interval(
     method: str,
     *,
     simultaneous: bool,
-    of: str,
+    of: SurfaceStatistic,
     replicates: int,
     random_state: RandomState,
 ) -> Ends:
     """Return the lower and upper ends of intervals; see `Surface.interval`."""
-    confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
-    seed = as_seed("interval(random_state)", random_state)
-    _check_options(shown, method, of)
+    seed = check_interval(confidence_level, method, simultaneous, replicates, random_state)
+    check_option("interval(of)", of, ("value", "cells"))
+    _check_statistic(shown, of)
     if method == "bootstrap":
-        values, cells = bootstrap_replicates(shown, replicates, seed)
-        drawn, value = (values, shown.value) if of == "value" else (cells, _cells(shown))
+        drawn = bootstrap_replicates(shown, of, int(replicates), seed)
+        value = shown.value if of == "value" else _cells(shown)
         ends = (
             _band(drawn, value, confidence_level)
             if simultaneous
@@ -812,42 +806,27 @@ def interval(
     return ends[0] - room, ends[1] + room
 
 
-def _check_options(shown: Surface, method: Any, of: Any) -> None:
-    for what, ok, got, expected, fix in (
-        (
-            "method",
-            isinstance(method, str) and method in ("analytic", "bootstrap"),
-            repr(method),
-            "'analytic' or 'bootstrap'",
-            "Use one of these",
-        ),
-        (
-            "of",
-            isinstance(of, str) and of in ("value", "cells"),
-            repr(of),
-            "'value' or 'cells'",
-            "Use one of these",
-        ),
-    ):
-        if not ok:
-            raise DataError(f"interval({what})", got, expected, fix)
-    said = None
+def _check_statistic(shown: Surface, of: SurfaceStatistic) -> None:
+    """Raise if the surface has no intervals of this kind."""
+    what = f"interval of {shown.spec.method} surface"
     if shown.cells is not None and shown.includes_main_effects and of == "value":
-        said = (
+        raise UnsupportedError(
+            what,
             "a surface that includes main effects",
             "the second-order effect alone",
             "Compute the interval before adding the main effects",
         )
-    elif shown.cells is None and of == "cells":
-        said = "a surface on a grid", "cells, as of ALE and DALE", "Remove of="
-    elif shown.cells is None and shown.spec.mean_alone:
-        said = (
+    if shown.cells is None and of == "cells":
+        raise UnsupportedError(
+            what, "a surface on a grid", "cells, as of ALE and DALE", "Remove of="
+        )
+    if shown.cells is None and shown.spec.mean_alone:
+        raise UnsupportedError(
+            what,
             "only the mean surface",
             "the standard deviation between rows",
             "Explain again without heterogeneity=False",
         )
-    if said is not None:
-        raise UnsupportedError(f"interval of {shown.spec.method} surface", *said)
 
 
 def _cells(shown: Surface) -> Floats:
