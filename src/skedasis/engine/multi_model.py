@@ -51,7 +51,7 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
 from skedasis.results.build.linear_form import AXIS, LOCAL
-from skedasis.results.multi_model import MultiModelEffects, combine_models
+from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, combine_models
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -649,7 +649,10 @@ def _results(
     selection = found[0].selection
     if None in shown or selection.single:
         return next(iter(shown.values()))
-    return shown if selection.pairs else MultiModelEffects(shown, record)
+    if selection.pairs:
+        return shown
+    effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
+    return MultiModelEffects(effects, record)
 
 
 def _record(records: Sequence[Json], found: Sequence[ModelRun], folds: Folds) -> Json:

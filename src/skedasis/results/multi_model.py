@@ -8,20 +8,21 @@ training sets (Nadeau & Bengio 2003).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeGuard, TypeVar, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._renamed import RenamedAttributes, refuse_old_keywords
-from skedasis._types import Floats, Ints, Json
+from skedasis._arguments import check_name, check_option, check_probability
+from skedasis._renamed import refuse_old_keywords
+from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results.axis import LevelStats, make_read_only
-from skedasis.results.display import DisplayMixin, Ranking, check_confidence_level, save_if, this
+from skedasis.results.display import DisplayMixin, Ranking, save_if
 from skedasis.results.effect import About, Effect, Spec
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         ModelsKeywords,
         SurfaceKeywords,
     )
+    from skedasis.results.frames import Table
 
 
 # --- mean, standard deviation between models, and intervals ---------------------------------------
@@ -48,9 +50,14 @@ IntervalTarget = Literal["learner", "bound", "models"]
 """The estimand and the variance of `MultiModelResult.interval`."""
 
 
+ResultT = TypeVar("ResultT", Effect, Surface, Importance)
+
+
 @dataclass(frozen=True, eq=False)
-class MultiModelResult(RenamedAttributes):
-    """Base class of the results of several models. `explain` returns them for a list of models.
+class MultiModelResult(DisplayMixin, Generic[ResultT]):
+    """The results of several models, with their mean and its variation. `explain` returns it for a list of models.
+
+    The classes of effects, surfaces and importances derive from it.
 
     Attributes
     ----------
@@ -63,12 +70,18 @@ class MultiModelResult(RenamedAttributes):
         that each row is in the training sets. None if it is unknown.
     provenance : dict
         The entries that all models have in common; "rows" of each model; the sums of the costs.
+    models : tuple of Effect, of Surface or of Importance
+        The result of each model.
     """
 
     values: Floats
     correction: float | None
     overlap: float | None
     provenance: Json
+    models: tuple[ResultT, ...]
+
+    def __post_init__(self) -> None:
+        make_read_only(self.values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -169,7 +182,7 @@ class MultiModelResult(RenamedAttributes):
         Nadeau & Bengio (2003), Machine Learning 52; Molnar et al. (2023), Relating the partial dependence plot and
         permutation feature importance to the data generating process, xAI, CCIS 1901.
         """
-        confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
+        confidence_level = check_probability("interval(confidence_level)", confidence_level)
         return t_interval(self.value, self._error(self._correction(of)), self.df, confidence_level)
 
     def _correction(self, of: IntervalTarget | None) -> float:
@@ -180,15 +193,14 @@ class MultiModelResult(RenamedAttributes):
         DataError, UnsupportedError
             As `interval`.
         """
+        if of is not None:
+            check_option("interval(of)", of, ("learner", "bound", "models"), "Pass one of these")
         if of == "models" or (of is None and self.correction is None):
             return 0.0
         if of in (None, "learner") and self.correction is not None:
             return self.correction
         if of == "bound" and self.overlap is not None and self.overlap < 1:
             return self.overlap / (1 - self.overlap)
-        if of not in ("learner", "bound"):
-            known = "'learner', 'bound' or 'models'"
-            raise DataError("interval(of)", repr(of), known, "Pass one of these")
         got = "models whose training rows are unknown"
         expected = "the rows that each model was fitted on"
         if of == "bound" and self.overlap is not None:
@@ -201,6 +213,49 @@ class MultiModelResult(RenamedAttributes):
             expected,
             f"Explain with cv=[(train, test), ...]{more}",
         )
+
+    def _mean_of_models(self, number: Callable[[ResultT], float]) -> float:
+        """Return the mean over the models of a number that each of their results has."""
+        return float(mean_of(np.array([number(result) for result in self.models])))
+
+    def _columns(self, points: Table, of: str, usual: str) -> Table:
+        """Return the columns of a table.
+
+        Parameters
+        ----------
+        points : Table
+            The columns that name the points at which `value` is given.
+        of : str
+            `usual`, one line per point: the mean, the variation between models, and the interval. Or "models", one line
+            per model and point.
+        usual : str
+            What the single results are called.
+
+        Raises
+        ------
+        DataError
+            For another `of`.
+        """
+        from skedasis.results.frames import tile_column
+
+        check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
+        if of == "models":
+            m = len(self)
+            return {
+                "model": np.repeat(np.arange(m), self.values[0].size),
+                **{name: tile_column(column, m) for name, column in points.items()},
+                "value": self.values.ravel(),
+            }
+        lower, upper = self.interval()
+        columns = {
+            "value": self.value,
+            "between": self.between,
+            "std_error": self.std_error,
+            "lower": lower,
+            "upper": upper,
+            "models": self.reached,
+        }
+        return {**points, **{name: column.ravel() for name, column in columns.items()}}
 
     def save(self, path: str | Path) -> None:
         """Save the result to one npz file, which `skedasis.load` reads; no suffix is added to the name."""
@@ -217,37 +272,188 @@ def mean_of(values: Floats) -> Floats:
     return first[0] + np.nansum(values - first, axis=0) / np.maximum(n, 1)
 
 
-def columns_of(result: MultiModelResult) -> dict[str, Any]:
-    """Return the columns that all tables have: the mean, the variation between models, and the interval."""
-    lower, upper = result.interval()
-    return {
-        "value": result.value,
-        "between": result.between,
-        "std_error": result.std_error,
-        "lower": lower,
-        "upper": upper,
-        "models": result.reached,
-    }
+# --- effects of features --------------------------------------------------------------------------
 
 
-def check_table(of: str, usual: str) -> None:
-    """Raise if `of` is neither `usual` nor "models".
+@dataclass(frozen=True, eq=False)
+class MultiModelEffect(MultiModelResult[Effect]):
+    """The effect of one feature on the predictions of several fitted models.
 
-    Raises
-    ------
-    DataError
+    Attributes
+    ----------
+    x : ndarray, shape (k,)
+        As in `Effect`; the same for all models. For an M-plot: the mean over the models of their points in each bin.
+    points : ndarray, shape (k,)
+        `x` as floats, as in `Effect`.
+    values : ndarray of float, shape (m, k)
+        The effect of each model.
+    within : ndarray of float, shape (m, k)
+        The heterogeneity of each model.
+    models : tuple of m Effect
+        The effect of each model, on its own rows and the common bins.
+
+    Notes
+    -----
+    `between` is the variation between models; `heterogeneity` is the variation between rows within a model. Neither
+    includes the other. `interval` documents its estimands and their measured coverage.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(200, 2))
+    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
+    >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"))
+    >>> em
+    <MultiModelEffect: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
+    >>> rise = em.x[-1] - em.x[0]
+    >>> [round(float(v), 9) for v in (em.value[-1] / rise, em.between[-1] / rise)]
+    [2.0, 1.0]
     """
-    if of not in (usual, "models"):
-        raise DataError("to_frame(of)", repr(of), f"{usual!r} or 'models'", "Pass one of these")
 
+    points: Values
+    within: Floats
 
-# --- interactive pages, as in `skedasis.results.display` ------------------------------------------
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        make_read_only(self.points, self.within)
 
+    @classmethod
+    def of(
+        cls,
+        found: tuple[Effect, ...],
+        correction: float | None,
+        overlap: float | None,
+        record: Json,
+    ) -> MultiModelEffect:
+        """Return the effect for several models; see `combine_models`."""
+        values, within = (
+            np.stack([on_bins(e, numbers) for e, numbers in zip(found, each, strict=True)])
+            for each in ([e.value for e in found], [e.heterogeneity for e in found])
+        )
+        if not _is_numeric_m_plot(found[0]):
+            points = found[0].points.copy()
+            return cls(values, correction, overlap, record, found, points, within)
+        # The points of an M-plot are the means of the feature in the bins: they differ between models.
+        x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
+        known = ~np.isnan(x)
+        return cls(values[:, known], correction, overlap, record, found, x[known], within[:, known])
 
-class MultiModelEffectDisplay(DisplayMixin):
-    """Display methods of `MultiModelEffect`."""
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return the axis that converts days to times; None for numbers and levels."""
+        return self.models[0].time
 
-    __slots__ = ()
+    @property
+    def x(self) -> Values:
+        """Return the points at which `value` is given, in the feature's own type."""
+        if self.time is None:
+            return self.points
+        return self.time.times(np.asarray(self.points, dtype=float))
+
+    @property
+    def heterogeneity(self) -> Floats:
+        """Return the mean over the models of the heterogeneity (between rows, within a model)."""
+        return mean_of(self.within)
+
+    @property
+    def importance(self) -> float:
+        """Return the mean over the models of the importance, the standard deviation of each effect over the data."""
+        return self._mean_of_models(lambda e: e.importance)
+
+    @property
+    def heterogeneity_score(self) -> float:
+        """Return the mean over the models of the heterogeneity score, in units of the quantity."""
+        return self._mean_of_models(lambda e: e.heterogeneity_score)
+
+    @property
+    def heterogeneity_score_error(self) -> float:
+        """Return the standard error of `heterogeneity_score` due to the sample of rows, in units of the quantity.
+
+        It is the root mean square of the models' standard errors. That is correct for fully correlated errors; the
+        errors of models explained on the same rows are nearly so. For models explained on different rows it is too
+        large, by at most a factor of the square root of the number of models.
+        """
+        return float(np.sqrt(self._mean_of_models(lambda e: e.heterogeneity_score_error**2)))
+
+    @property
+    def about(self) -> About:
+        """Return the description of the feature and the quantity, of the first model."""
+        return self.models[0].about
+
+    @property
+    def spec(self) -> Spec:
+        """Return the settings of the method, of the first model."""
+        return self.models[0].spec
+
+    @property
+    def levels(self) -> LevelStats | None:
+        """Return the levels of a categorical feature."""
+        return self.models[0].levels
+
+    @property
+    def feature(self) -> str:
+        """Return the feature name."""
+        return self.about.feature.name
+
+    def __repr__(self) -> str:
+        noun = "points" if self.levels is None else "levels"
+        return (
+            f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
+            f"{self.spec.method}, {len(self.points)} {noun}, importance {self.importance:.4g}>"
+        )
+
+    def __call__(self, x_new: ArrayLike) -> Floats:
+        """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
+        return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
+
+    def to_frame(
+        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
+    ) -> Any:
+        """Return the numbers as a data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"effect", "models"}
+            One row per point; or per model and point.
+        """
+        from skedasis.results.frames import to_data_frame
+
+        return to_data_frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "effect") -> Table:
+        """Return the columns of `to_frame`."""
+        from skedasis.results.frames import point_column
+
+        points: Table = {"x": point_column(self.points, self.time)}
+        if self.levels is not None:
+            points = {"level": np.array(self.levels.labels, dtype=object)}
+        columns = self._columns(points, of, "effect")
+        if of == "models":
+            columns["heterogeneity"] = self.within.ravel()
+            error = np.stack([on_bins(e, e.std_error) for e in self.models])
+            columns["std_error"] = error.ravel()
+        else:
+            columns["heterogeneity"] = self.heterogeneity
+        name = np.array([self.feature] * len(columns["value"]), dtype=object)
+        return {"feature": name, **columns}
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
+        """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw into; by default a new figure is created.
+        **options
+            Options of `skedasis.plots.mpl.multi_model.draw_models`.
+        """
+        from skedasis.plots.mpl.multi_model import draw_models
+
+        return draw_models(self, ax=ax, **options)
 
     @refuse_old_keywords
     def explore(
@@ -290,294 +496,8 @@ class MultiModelEffectDisplay(DisplayMixin):
         """
         from skedasis.plots.html import multi_model_effect_page
 
-        return save_if(
-            multi_model_effect_page(
-                this(self), confidence_level=confidence_level, of=of, title=title
-            ),
-            path,
-        )
-
-
-class MultiModelEffectsDisplay(DisplayMixin):
-    """Display methods of `MultiModelEffects`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        by: Literal["importance", "heterogeneity_score"] = "importance",
-        top: int | None = None,
-        columns: int | None = None,
-        confidence_level: float = 0.95,
-        of: IntervalTarget | None = None,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        by, top, columns
-            As in `Effects.explore`.
-        confidence_level, of
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-        """
-        from skedasis.plots.html import multi_model_effects_page
-
-        page = multi_model_effects_page(
-            this(self),
-            by=by,
-            top=top,
-            columns=columns,
-            confidence_level=confidence_level,
-            of=of,
-            title=title,
-        )
+        page = multi_model_effect_page(self, confidence_level=confidence_level, of=of, title=title)
         return save_if(page, path)
-
-
-class MultiModelSurfaceDisplay(DisplayMixin):
-    """Display methods of `MultiModelSurface`."""
-
-    __slots__ = ()
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
-        """Return the mean over the models as an interactive page; see `Surface.explore`."""
-        return this(self).mean().explore(path, title=title)
-
-
-class MultiModelImportanceDisplay(DisplayMixin):
-    """Display methods of `MultiModelImportance`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        features: Sequence[str] | None = None,
-        top: int | None = None,
-        confidence_level: float = 0.95,
-        of: IntervalTarget | None = None,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return the bars as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        features, top, confidence_level, of
-            As in `plot`.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-        """
-        from skedasis.plots.html import multi_model_importance_page
-
-        page = multi_model_importance_page(
-            this(self),
-            features=features,
-            top=top,
-            confidence_level=confidence_level,
-            of=of,
-            title=title,
-        )
-        return save_if(page, path)
-
-
-# --- effects of features --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class MultiModelEffect(MultiModelEffectDisplay, MultiModelResult):
-    """The effect of one feature on the predictions of several fitted models.
-
-    Attributes
-    ----------
-    x : ndarray, shape (k,)
-        As in `Effect`; the same for all models. For an M-plot: the mean over the models of their points in each bin.
-    points : ndarray, shape (k,)
-        `x` as floats, as in `Effect`.
-    values : ndarray of float, shape (m, k)
-        The effect of each model.
-    within : ndarray of float, shape (m, k)
-        The heterogeneity of each model.
-    models : tuple of m Effect
-        The effect of each model, on its own rows and the common bins.
-
-    Notes
-    -----
-    `between` is the variation between models; `heterogeneity` is the variation between rows within a model. Neither
-    includes the other. `interval` documents its estimands and their measured coverage.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(size=(200, 2))
-    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
-    >>> em = sd.explain(models, X, 0, method=sd.ALE(bins=2, center="start"))
-    >>> em
-    <MultiModelEffect: 3 models, 'x0' on prediction: ALE, 3 points, importance 0.5823>
-    >>> rise = em.x[-1] - em.x[0]
-    >>> [round(float(v), 9) for v in (em.value[-1] / rise, em.between[-1] / rise)]
-    [2.0, 1.0]
-    """
-
-    points: NDArray[Any] = field(default_factory=lambda: np.zeros(0))
-    within: Floats = field(default_factory=lambda: np.zeros(0))
-    models: tuple[Effect, ...] = ()
-
-    def __post_init__(self) -> None:
-        make_read_only(self.points, self.values, self.within)
-
-    @property
-    def time(self) -> TimeAxis | None:
-        """Return the axis that converts days to times; None for numbers and levels."""
-        return self.models[0].time
-
-    @property
-    def x(self) -> NDArray[Any]:
-        """Return the points at which `value` is given, in the feature's own type."""
-        return self.points if self.time is None else self.time.times(self.points)
-
-    @property
-    def heterogeneity(self) -> Floats:
-        """Return the mean over the models of the heterogeneity (between rows, within a model)."""
-        return mean_of(self.within)
-
-    @property
-    def importance(self) -> float:
-        """Return the mean over the models of the importance, the standard deviation of each effect over the data."""
-        return float(mean_of(np.array([e.importance for e in self.models])))
-
-    @property
-    def heterogeneity_score(self) -> float:
-        """Return the mean over the models of the heterogeneity score, in units of the quantity."""
-        return float(mean_of(np.array([e.heterogeneity_score for e in self.models])))
-
-    @property
-    def heterogeneity_score_error(self) -> float:
-        """Return the standard error of `heterogeneity_score` due to the sample of rows, in units of the quantity.
-
-        It is the root mean square of the models' standard errors. That is correct for fully correlated errors; the
-        errors of models explained on the same rows are nearly so. For models explained on different rows it is too
-        large, by at most a factor of the square root of the number of models.
-        """
-        errors = np.array([e.heterogeneity_score_error for e in self.models])
-        return float(np.sqrt(mean_of(errors**2)))
-
-    @property
-    def about(self) -> About:
-        """Return the description of the feature and the quantity, of the first model."""
-        return self.models[0].about
-
-    @property
-    def spec(self) -> Spec:
-        """Return the settings of the method, of the first model."""
-        return self.models[0].spec
-
-    @property
-    def levels(self) -> LevelStats | None:
-        """Return the levels of a categorical feature."""
-        return self.models[0].levels
-
-    @property
-    def feature(self) -> str:
-        """Return the feature name."""
-        return self.about.feature.name
-
-    def __repr__(self) -> str:
-        noun = "points" if self.levels is None else "levels"
-        return (
-            f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
-            f"{self.spec.method}, {len(self.points)} {noun}, importance {self.importance:.4g}>"
-        )
-
-    def __call__(self, x_new: Any) -> Floats:
-        """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
-        return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
-
-    def to_frame(
-        self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
-    ) -> Any:
-        """Return the numbers as a data frame.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        of : {"effect", "models"}
-            One row per point; or per model and point.
-        """
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(of), backend or self.about.library)
-
-    def table(self, of: str = "effect") -> dict[str, Any]:
-        """Return the columns of `to_frame`."""
-        from skedasis.results.frames import point_column, tile_column
-
-        check_table(of, "effect")
-        k, m = len(self.points), len(self)
-        names: dict[str, Any] = {"x": point_column(self.points, self.time)}
-        if self.levels is not None:
-            names = {"level": np.array(self.levels.labels, dtype=object)}
-        if of == "models":
-            error = np.stack([on_bins(e, e.std_error) for e in self.models])
-            return {
-                "feature": np.array([self.feature] * (m * k), dtype=object),
-                "model": np.repeat(np.arange(m), k),
-                **{name: tile_column(at, m) for name, at in names.items()},
-                "value": self.values.ravel(),
-                "heterogeneity": self.within.ravel(),
-                "std_error": error.ravel(),
-            }
-        numbers = columns_of(self)
-        numbers["heterogeneity"] = self.heterogeneity
-        return {"feature": np.array([self.feature] * k, dtype=object), **names, **numbers}
-
-    def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
-        """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Axes to draw into; by default a new figure is created.
-        **options
-            Options of `skedasis.plots.mpl.multi_model.draw_models`.
-        """
-        from skedasis.plots.mpl.multi_model import draw_models
-
-        return draw_models(self, ax=ax, **options)
 
 
 @dataclass(frozen=True)
@@ -604,7 +524,7 @@ class ModelsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]):
+class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
     """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
@@ -626,7 +546,7 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
     effects: dict[str, MultiModelEffect]
     provenance: Json = field(default_factory=dict)
 
-    def __getitem__(self, feature: Any) -> MultiModelEffect:
+    def __getitem__(self, feature: Level) -> MultiModelEffect:
         """Return the effect of a feature, given its name, its label or its position in X."""
         first = Effects({name: e.models[0] for name, e in self.effects.items()})
         return self.effects[first[feature].feature]
@@ -662,7 +582,10 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
             ModelsRank(name, e.importance, float(own.std(ddof=1)), e.heterogeneity_score, int(n))
             for (name, e), own, n in zip(self.effects.items(), each, first, strict=True)
         ]
-        return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
+        by_importance = by == "importance"
+        return Ranking(
+            sorted(lines, key=lambda r: -(r.importance if by_importance else r.heterogeneity_score))
+        )
 
     def to_frame(
         self,
@@ -688,8 +611,8 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
 
         effects = list(self.effects.values())
         if of == "ranking":
-            names = ("feature", "importance", "between", "heterogeneity_score", "first")
-            table = {n: [getattr(r, n) for r in self.ranking()] for n in names}
+            lines = [asdict(line) for line in self.ranking()]
+            table: Table = {name: [line[name] for line in lines] for name in lines[0]}
         else:
             table = concatenate_tables(separate_columns_by_kind([e.table(of) for e in effects]))
         return to_data_frame(table, backend or effects[0].about.library)
@@ -700,6 +623,52 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
 
         return draw_all_models(self, **options)
 
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        by: Literal["importance", "heterogeneity_score"] = "importance",
+        top: int | None = None,
+        columns: int | None = None,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
+
+        Parameters
+        ----------
+        path, title
+            As in `MultiModelEffect.explore`.
+        by, top, columns
+            As in `Effects.explore`.
+        confidence_level, of
+            As in `plot`.
+
+        Returns
+        -------
+        Explorable
+            As `MultiModelEffect.explore`.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+        """
+        from skedasis.plots.html import multi_model_effects_page
+
+        page = multi_model_effects_page(
+            self,
+            by=by,
+            top=top,
+            columns=columns,
+            confidence_level=confidence_level,
+            of=of,
+            title=title,
+        )
+        return save_if(page, path)
+
     def save(self, path: str | Path) -> None:
         """Save all effects to one file that `skedasis.load` reads."""
         from skedasis.results.io import save
@@ -707,45 +676,12 @@ class MultiModelEffects(MultiModelEffectsDisplay, Mapping[str, MultiModelEffect]
         save(self, path)
 
 
-def combine_models(
-    found: tuple[Any, ...], correction: float | None, overlap: float | None, record: Json
-) -> Any:
-    """Combine the results of several models into one.
-
-    Parameters
-    ----------
-    found : tuple of Effect, of Surface or of Importance
-        One result per model, at the same points.
-    correction : float or None
-        Number of held-out rows over number of training rows.
-    overlap : float or None
-        Fraction of the training rows that two models have in common.
-    record : dict
-        The provenance.
-    """
-    common = (correction, overlap, record)
-    if isinstance(found[0], Importance):
-        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)
-    if isinstance(found[0], Surface):
-        return MultiModelSurface(np.stack([s.value for s in found]), *common, found)
-    values, within = (
-        np.stack([on_bins(e, getattr(e, name)) for e in found])
-        for name in ("value", "heterogeneity")
-    )
-    if not _is_numeric_m_plot(found[0]):
-        return MultiModelEffect(values, *common, found[0].points.copy(), within, found)
-    # The points of an M-plot are the means of the feature in the bins: they differ between models.
-    x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
-    known = ~np.isnan(x)
-    return MultiModelEffect(values[:, known], *common, x[known], within[:, known], found)
-
-
 def _is_numeric_m_plot(effect: Effect) -> bool:
     """Return whether the effect is an M-plot with bins; its points are those of the bins that contain rows."""
     return effect.spec.local_effects == "values" and effect.levels is None
 
 
-def on_bins(effect: Effect, numbers: Any) -> Any:
+def on_bins(effect: Effect, numbers: Floats) -> Floats:
     """Return numbers at an effect's points unchanged; for an M-plot one per bin, NaN for bins without rows."""
     if effect.bins is None or not _is_numeric_m_plot(effect):
         return numbers
@@ -758,7 +694,7 @@ def on_bins(effect: Effect, numbers: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
+class MultiModelSurface(MultiModelResult[Surface]):
     """The effect of two features on the predictions of several fitted models.
 
     Attributes
@@ -778,18 +714,13 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
     ((4, 4), True)
     """
 
-    models: tuple[Surface, ...] = ()
-
-    def __post_init__(self) -> None:
-        make_read_only(self.values)
-
     @property
-    def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def x(self) -> tuple[Values, Values]:
         """Return the points of both axes, in the features' own types."""
         return self.models[0].x
 
     @property
-    def points(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def points(self) -> tuple[Values, Values]:
         """Return `x` as floats; for times: days."""
         return self.models[0].points
 
@@ -810,7 +741,7 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
 
     def interaction_strength(self) -> float:
         """Return the mean over the models of each surface's interaction strength, in units of the quantity."""
-        return float(mean_of(np.array([s.interaction_strength() for s in self.models])))
+        return self._mean_of_models(lambda s: s.interaction_strength())
 
     def __repr__(self) -> str:
         a, b = self.features
@@ -821,7 +752,7 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
             f"interaction strength {self.interaction_strength():.4g}>"
         )
 
-    def __call__(self, x0: Any, x1: Any) -> Floats:
+    def __call__(self, x0: ArrayLike, x1: ArrayLike) -> Floats:
         """Evaluate the mean surface, bilinearly."""
         return mean_of(np.stack([np.asarray(s(x0, x1), dtype=float) for s in self.models]))
 
@@ -849,27 +780,22 @@ class MultiModelSurface(MultiModelSurfaceDisplay, MultiModelResult):
 
         return to_data_frame(self.table(of), backend or self.about.library)
 
-    def table(self, of: str = "effect") -> dict[str, Any]:
+    def table(self, of: str = "effect") -> Table:
         """Return the columns of `to_frame`."""
-        check_table(of, "effect")
-        from skedasis.results.frames import column_pairs, point_column, tile_column
+        from skedasis.results.frames import column_pairs, point_column
 
         first = self.models[0]
         a, b = (point_column(x, t) for x, t in zip(self.points, first.times, strict=True))
-        size = self.values[0].size
-        points = dict(zip(("x0", "x1"), column_pairs(a, b), strict=True))
-        if of == "models":
-            m = len(self)
-            return {
-                "model": np.repeat(np.arange(m), size),
-                **{k: tile_column(v, m) for k, v in points.items()},
-                "value": self.values.ravel(),
-            }
-        return {**points, **{k: v.ravel() for k, v in columns_of(self).items()}}
+        x0, x1 = column_pairs(a, b)
+        return self._columns({"x0": x0, "x1": x1}, of, "effect")
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
         return self.mean().plot(ax=ax, **options)
+
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the mean over the models as an interactive page; see `Surface.explore`."""
+        return self.mean().explore(path, title=title)
 
 
 # --- importances ----------------------------------------------------------------------------------
@@ -901,7 +827,7 @@ class ModelsImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
+class MultiModelImportance(MultiModelResult[Importance]):
     """Permutation importance of features for several fitted models (learner-PFI).
 
     Attributes
@@ -928,11 +854,6 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
     (('x0', 'x1'), (3, 2))
     """
 
-    models: tuple[Importance, ...] = ()
-
-    def __post_init__(self) -> None:
-        make_read_only(self.values)
-
     @property
     def features(self) -> tuple[str, ...]:
         """Return the feature names, in X's order."""
@@ -946,7 +867,7 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
     @property
     def baseline(self) -> float:
         """Return the mean over the models of the baseline, the mean of the quantity at the rows."""
-        return float(mean_of(np.array([pf.baseline for pf in self.models])))
+        return self._mean_of_models(lambda pf: pf.baseline)
 
     def __repr__(self) -> str:
         mean, first = max(zip(self.mean, self.features, strict=True), default=(0.0, ""))
@@ -964,9 +885,7 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
 
     def __getitem__(self, feature: str) -> ModelsImportanceRank:
         """Return the line of one feature."""
-        if feature not in self.features:
-            known = f"one of {list(self.features)}"
-            raise DataError("feature", repr(feature), known, "Pass the name of a feature")
+        check_name("feature", feature, self.features, "Pass the name of a feature")
         return self._lines()[self.features.index(feature)]
 
     def ranking(self) -> Ranking[ModelsImportanceRank]:
@@ -989,18 +908,9 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
 
         return to_data_frame(self.table(of), backend or self.models[0].library)
 
-    def table(self, of: str = "importance") -> dict[str, Any]:
+    def table(self, of: str = "importance") -> Table:
         """Return the columns of `to_frame`."""
-        check_table(of, "importance")
-        names = np.array(self.features, dtype=object)
-        if of == "models":
-            m, k = self.values.shape
-            return {
-                "model": np.repeat(np.arange(m), k),
-                "feature": np.tile(names, m),
-                "value": self.values.ravel(),
-            }
-        return {"feature": names, **columns_of(self)}
+        return self._columns({"feature": np.array(self.features, dtype=object)}, of, "importance")
 
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
         """Plot the means with their intervals, and each model's importance as a mark, most important first.
@@ -1015,3 +925,81 @@ class MultiModelImportance(MultiModelImportanceDisplay, MultiModelResult):
         from skedasis.plots.mpl.multi_model import draw_importances
 
         return draw_importances(self, ax=ax, **options)
+
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        features: Sequence[str] | None = None,
+        top: int | None = None,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the bars as an interactive page with tooltips.
+
+        Parameters
+        ----------
+        path, title
+            As in `MultiModelEffect.explore`.
+        features, top, confidence_level, of
+            As in `plot`.
+
+        Returns
+        -------
+        Explorable
+            As `MultiModelEffect.explore`.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+        """
+        from skedasis.plots.html import multi_model_importance_page
+
+        page = multi_model_importance_page(
+            self,
+            features=features,
+            top=top,
+            confidence_level=confidence_level,
+            of=of,
+            title=title,
+        )
+        return save_if(page, path)
+
+
+# --- from the results of single models ------------------------------------------------------------
+
+
+def combine_models(
+    found: tuple[Effect, ...] | tuple[Surface, ...] | tuple[Importance, ...],
+    correction: float | None,
+    overlap: float | None,
+    record: Json,
+) -> MultiModelEffect | MultiModelSurface | MultiModelImportance:
+    """Combine the results of several models into one.
+
+    Parameters
+    ----------
+    found : tuple of Effect, of Surface or of Importance
+        One result per model, at the same points.
+    correction : float or None
+        Number of held-out rows over number of training rows.
+    overlap : float or None
+        Fraction of the training rows that two models have in common.
+    record : dict
+        The provenance.
+    """
+    common = (correction, overlap, record)
+    if _all_are(found, Importance):
+        return MultiModelImportance(np.stack([pf.mean for pf in found]), *common, found)
+    if _all_are(found, Surface):
+        return MultiModelSurface(np.stack([s.value for s in found]), *common, found)
+    if _all_are(found, Effect):
+        return MultiModelEffect.of(found, *common)
+    raise TypeError("the results of several models are of one class")
+
+
+def _all_are(found: tuple[object, ...], kind: type[ResultT]) -> TypeGuard[tuple[ResultT, ...]]:
+    return all(isinstance(result, kind) for result in found)

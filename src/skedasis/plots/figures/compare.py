@@ -63,7 +63,6 @@ from skedasis.results.multi_model import (
     IntervalTarget,
     MultiModelEffect,
     MultiModelImportance,
-    MultiModelResult,
 )
 from skedasis.results.time_axis import align_time_axis
 
@@ -441,23 +440,19 @@ def models_panel(
         panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
         return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = effect_parts.horizontal(replace(first, missing_point=None))
-    x = replace(
-        x,
-        least=min(x.least, _end(found.points, np.min)),
-        most=max(x.most, _end(found.points, np.max)),
-    )
+    points = np.asarray(found.points, dtype=float)
+    x = replace(x, least=min(x.least, _end(points, np.min)), most=max(x.most, _end(points, np.max)))
     bent = _bent(found)
+    at = np.asarray(bent.points, dtype=float)
     ends = bent.interval(confidence_level, of)
     y, zero = _models_axis(bent, ends)
-    marked = (
-        np.searchsorted(bent.points, found.points) if len(bent.points) > len(found.points) else None
-    )
-    band = Band(bent.points, *ends, "error", label)
-    few = len(found.points) <= VERTICES
-    line = Line(bent.points, bent.value, MEAN, vertices=few, marked=marked if few else None)
+    marked = np.searchsorted(at, points) if len(at) > len(points) else None
+    band = Band(at, *ends, "error", label)
+    few = len(points) <= VERTICES
+    line = Line(at, bent.value, MEAN, vertices=few, marked=marked if few else None)
     panel = Panel(x, y, zero, first.spec.method, tuple(notes))
     panel = replace(panel, lines=(line,), bands=(band,), rug=_rug_of_models(found))
-    return ModelsSpec(panel, bent.points, bent.values)
+    return ModelsSpec(panel, at, bent.values)
 
 
 def _bent(found: MultiModelEffect) -> MultiModelEffect:
@@ -470,7 +465,9 @@ def _bent(found: MultiModelEffect) -> MultiModelEffect:
 
 
 def interval_label(
-    found: MultiModelResult, confidence_level: float, of: IntervalTarget | None
+    found: MultiModelEffect | MultiModelImportance,
+    confidence_level: float,
+    of: IntervalTarget | None,
 ) -> str:
     """Return the legend entry of the interval."""
     if of == "models" or (of is None and found.correction is None):
@@ -485,7 +482,7 @@ def _end(x: Floats, which: Callable[[Floats], np.float64]) -> float:
     return float(which(known)) if len(known) else np.nan
 
 
-def _rows(found: MultiModelResult) -> str:
+def _rows(found: MultiModelEffect | MultiModelImportance) -> str:
     rows = found.provenance.get("rows", [])
     if len(set(rows)) == 1:
         return f"{counted(rows[0], 'row')} each"

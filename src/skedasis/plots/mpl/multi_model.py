@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -33,6 +32,7 @@ from skedasis.plots.spec import Panel
 from skedasis.plots.theme import INK, SMALL
 from skedasis.results.multi_model import (
     IntervalTarget,
+    ModelsRank,
     MultiModelEffect,
     MultiModelEffects,
     MultiModelImportance,
@@ -91,19 +91,20 @@ def draw_models(
 def _draw_models(ax: Axes, shown: ModelsSpec, panel: Panel, *, small: bool = False) -> Legend:
     """Draw a panel, and above its band, which would hide them, the curves of the models."""
     entries = draw_panel(ax, panel, small=small)
-    look: dict[str, Any] = {"color": INK, "lw": 0.7, "alpha": 0.6}
+    width = 0.7
     x, ends = shown.x, shown.each
     if shown.shift is not None:
         middle = np.add.outer(shown.shift, x).ravel()
         y = np.repeat(shown.each.reshape(-1, 1), 2, axis=1)
         paths = np.stack([np.stack([middle - DASH, middle + DASH], axis=1), y], axis=-1)
-        look["lw"] = 1.2
+        width = 1.2
     else:
         if len(x) == 1:  # a single point has no line: draw a dash
             x, ends = x + np.array([-0.01, 0.01]), np.repeat(ends, 2, axis=1)
         paths = np.stack([np.broadcast_to(x, ends.shape), ends], axis=-1)
-    ax.add_collection(LineCollection(list(paths), zorder=2.6, **look), autolim=False)
-    return {**entries, EACH: Line2D([], [], **look)}
+    lines = LineCollection(list(paths), zorder=2.6, color=INK, lw=width, alpha=0.6)
+    ax.add_collection(lines, autolim=False)
+    return {**entries, EACH: Line2D([], [], color=INK, lw=width, alpha=0.6)}
 
 
 def _explain(ax: Axes, entries: Legend, *, own: bool, legend: bool) -> None:
@@ -167,7 +168,7 @@ def draw_all_models(
     return figure
 
 
-def _with_rank(panel: Panel, rank: Any, place: int, models: int) -> Panel:
+def _with_rank(panel: Panel, rank: ModelsRank, place: int, models: int) -> Panel:
     """Return the panel with its feature as title, and its importance and rank as notes."""
     notes = (
         f"importance {rank.importance:.3g} ± {rank.between:.2g}",
