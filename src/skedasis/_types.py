@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -18,6 +18,11 @@ Values: TypeAlias = NDArray[np.generic]
 """Values of a column in the user's own type: numbers, text, times or objects."""
 TableLike: TypeAlias = "NDArray[np.generic] | IntoDataFrame"
 """X: a two-dimensional array, or an eager data frame of any library that narwhals reads, or of narwhals itself."""
+DType: TypeAlias = np.dtype[np.generic]
+ModelRows: TypeAlias = Sized
+"""Rows as a model takes them: an array, a data frame, or a query of trees. Only models and containers look inside."""
+RawResponse: TypeAlias = object
+"""What a model returned, not yet checked: anything that NumPy converts, or the package's predictive distributions."""
 Level: TypeAlias = Hashable
 """A level of a categorical feature as it stands in X; None for missing values."""
 OutputLabel: TypeAlias = Hashable

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -456,10 +456,11 @@ def _compute(
 
 def _quantity(settings: ImportanceSettings, model: Any) -> Any:
     from skedasis.quantities import uncertainty
-    from skedasis.quantities.loss import loss
+    from skedasis.quantities.loss import LossName, loss
 
     if settings.quantity == "loss":
-        return loss(model, settings.loss or "squared_error")
+        kind = cast(LossName, settings.loss or "squared_error")  # `loss` checks it
+        return loss(model, kind)
     if settings.quantity == "prediction":
         return inputs.quantity_of(model, settings.class_)
     kinds = {

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
@@ -461,9 +461,10 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
 
 def _loss(model: Any, kind: str | None) -> Any:
     from skedasis.models.introspection import is_classifier
-    from skedasis.quantities.loss import loss
+    from skedasis.quantities.loss import LossName, loss
 
-    return loss(model, kind or ("zero_one" if is_classifier(model) else "squared_error"))
+    default: LossName = "zero_one" if is_classifier(model) else "squared_error"
+    return loss(model, cast(LossName, kind or default))  # `loss` checks it
 
 
 def check_labels(

@@ -13,7 +13,8 @@ deviation and |x|, which balances truncation and rounding errors. Three cases ne
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
@@ -22,8 +23,39 @@ from skedasis.data.column_stats import Summary
 from skedasis.errors import ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
 
-if TYPE_CHECKING:
-    from skedasis.quantities.evaluator import BatchEvaluator
+
+class DifferenceEvaluator(Protocol):
+    """What differences need of a quantity's evaluator on a batch of n rows.
+
+    Implemented by `skedasis.quantities.evaluator.BatchEvaluator`.
+    """
+
+    @property
+    def eps(self) -> float:
+        """Unit round-off of the dtype that the model computes in."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def column(self, j: int) -> Floats:
+        """Return the rows' values of a feature, (n,), NaN where missing."""
+        ...
+
+    def sweep(self, j: int, values: Floats) -> Floats:
+        """Return the quantity, (n, m), with column j replaced by m values for each row, (n, m)."""
+        ...
+
+    def sweep_together(self, changes: Mapping[int, tuple[Floats, ...]], m: int) -> Floats:
+        """Return the quantity, (n, m), with several columns replaced by m arrays, (n,)."""
+        ...
+
+    def edge_differences(self, j: int, low: Floats, high: Floats) -> Floats:
+        """Return the differences of the quantity, (n,), between two values of column j for each row."""
+        ...
+
+    def slopes_at(self, j: int, moved: int, values: tuple[Floats, ...]) -> Floats:
+        """Return the slope by column j, (n, m), with column `moved` replaced by m arrays, (n,)."""
+        ...
 
 
 # --- central differences --------------------------------------------------------------------------
@@ -35,12 +67,12 @@ _FEW_INTEGERS = 64
 """In a range of at most this many integers, the step to the next one is not small."""
 
 
-def differences(evaluator: BatchEvaluator, column: Summary) -> Floats:
+def differences(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
     """Return central differences of the quantity at the batch's rows.
 
     Parameters
     ----------
-    evaluator : BatchEvaluator
+    evaluator : DifferenceEvaluator
     column : Summary
         The feature's summary; its standard deviation determines the step.
 
@@ -70,7 +102,7 @@ def differences(evaluator: BatchEvaluator, column: Summary) -> Floats:
     return _two_steps(evaluator, column, small, large, eps)
 
 
-def _unit_steps(evaluator: BatchEvaluator, column: Summary) -> Floats:
+def _unit_steps(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
     """Return the differences to the next integer, and for the largest value from the previous one.
 
     The model is never evaluated between integers. Summed over the integers from a to b, these differences give exactly
@@ -84,14 +116,14 @@ def _unit_steps(evaluator: BatchEvaluator, column: Summary) -> Floats:
     return np.where(missing, np.nan, evaluator.edge_differences(j, low, low + 1))
 
 
-def round_off(evaluator: BatchEvaluator, column: Summary) -> float:
+def round_off(evaluator: DifferenceEvaluator, column: Summary) -> float:
     """Return the larger unit round-off of the column's dtype and of the model's arithmetic."""
     own = np.finfo(column.dtype.name).eps if column.dtype.kind == "f" else np.finfo(float).eps
     return float(max(own, evaluator.eps))
 
 
 def _difference(
-    evaluator: BatchEvaluator, column: Summary, step: Floats | float
+    evaluator: DifferenceEvaluator, column: Summary, step: Floats | float
 ) -> tuple[Floats, Floats, Floats]:
     """Return the slope, the realised width, and the larger absolute value of the quantity on both sides."""
     j = column.feature.position
@@ -115,7 +147,7 @@ def _difference(
 
 
 def _two_steps(
-    evaluator: BatchEvaluator, column: Summary, small: float, large: Floats, eps: float
+    evaluator: DifferenceEvaluator, column: Summary, small: float, large: Floats, eps: float
 ) -> Floats:
     """Choose row by row between a step proportional to the standard deviation and one proportional to the offset.
 
@@ -143,7 +175,7 @@ def _two_steps(
 
 
 def probe_derivatives(
-    evaluator: BatchEvaluator, column: Summary, values: Floats | None = None
+    evaluator: DifferenceEvaluator, column: Summary, values: Floats | None = None
 ) -> DerivativeInfo:
     """Return whether a quantity without slopes has meaningful differences by a feature, or is piecewise constant.
 
@@ -153,7 +185,7 @@ def probe_derivatives(
 
     Parameters
     ----------
-    evaluator : BatchEvaluator
+    evaluator : DifferenceEvaluator
     column : Summary
     values : ndarray of float, optional
         The sorted distinct values of an integer feature: the model is evaluated at these only.
@@ -188,7 +220,7 @@ def probe_derivatives(
 
 
 def _persistent_slopes(
-    evaluator: BatchEvaluator, column: Summary, noise: Floats, values: Floats | None
+    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, values: Floats | None
 ) -> tuple[Floats, Bools]:
     """Return differences, and the rows in which they are slopes: they persist when the step is a sixteenth.
 
@@ -210,7 +242,7 @@ def _persistent_slopes(
 
 
 def _persistent_integer_slopes(
-    evaluator: BatchEvaluator, column: Summary, noise: Floats, values: Floats
+    evaluator: DifferenceEvaluator, column: Summary, noise: Floats, values: Floats
 ) -> tuple[Floats, Bools]:
     """Return the slopes between neighbouring observed integers, and the rows in which they resemble the next slope.
 
@@ -246,13 +278,13 @@ Derivatives = tuple[Floats, Floats | None, Floats | None]
 
 
 def mixed_differences(
-    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
+    evaluator: DifferenceEvaluator, columns: tuple[Summary, Summary], *, sloped: bool
 ) -> Derivatives:
     """Return the mixed second derivative by two features, and the slopes if they cost no further model rows, each (n,).
 
     Parameters
     ----------
-    evaluator : BatchEvaluator
+    evaluator : DifferenceEvaluator
     columns : tuple of Summary
     sloped : bool
         Whether the quantity has slopes of its own.
@@ -291,7 +323,7 @@ def _choose(agree: Bools, near: Floats | None, far: Floats | None) -> Floats | N
 
 
 def _difference_of_slopes(
-    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
+    evaluator: DifferenceEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return differences of slopes, and a bound of their rounding errors."""
     first, second = columns
@@ -303,7 +335,7 @@ def _difference_of_slopes(
 
 
 def _difference_of_values(
-    evaluator: BatchEvaluator, columns: tuple[Summary, Summary], wide: float | None
+    evaluator: DifferenceEvaluator, columns: tuple[Summary, Summary], wide: float | None
 ) -> tuple[Derivatives, Floats]:
     """Return second differences with both slopes, and a bound of the second differences' rounding errors."""
     eps = max(round_off(evaluator, c) for c in columns)
@@ -320,7 +352,7 @@ def _difference_of_values(
 
 
 def _around(
-    evaluator: BatchEvaluator, column: Summary, eps: float, power: float, wide: float | None
+    evaluator: DifferenceEvaluator, column: Summary, eps: float, power: float, wide: float | None
 ) -> tuple[Floats, Floats, Floats]:
     """Return values on both sides of the rows' values, representable in the column, and their distance.
 

@@ -13,19 +13,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints
+from skedasis._types import DType, Floats, Ints, Level, ModelRows, Values
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
 
 # --- predictive distributions ---------------------------------------------------------------------
 
-Part = Literal["total", "aleatoric", "epistemic"]
+Part: TypeAlias = Literal["total", "aleatoric", "epistemic"]
 """Parts of an uncertainty: all of it, the noise within the models of a mixture, and the disagreement between them."""
 
 
@@ -37,7 +37,7 @@ class Predicted(ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the dtype that the model computed in, which limits the precision of differences."""
 
     @abstractmethod
@@ -53,10 +53,10 @@ class Predicted(ABC):
         return np.zeros(len(self))
 
     @abstractmethod
-    def log_likelihood(self, y: Any) -> Floats:
+    def log_likelihood(self, y: Values) -> Floats:
         """Return the log probability, or log density, of each row's label, shape (n,)."""
 
-    def floored(self, y: Any) -> int:
+    def floored(self, y: Values) -> int:
         """Return the number of rows whose label probability was raised to the floor of `log_likelihood`."""
         return 0
 
@@ -92,6 +92,8 @@ def require_total(part: Part) -> None:
 
 # --- labels: class codes or numbers ---------------------------------------------------------------
 
+LabelKind: TypeAlias = Literal["classes", "numbers", "either"]
+
 _SHOWN = 5
 """Number of labels that a message lists."""
 
@@ -115,15 +117,15 @@ class Labels:
         The labels of the classes, in the order of the columns of the probabilities.
     """
 
-    kind: str = "either"
-    classes: Sequence[Any] | None = None
+    kind: LabelKind = "either"
+    classes: Sequence[Level] | None = None
 
     @property
     def values(self) -> Floats | None:
         """Return the classes as numbers; None if they are not numbers."""
         return None if self.classes is None else class_values(self.classes)
 
-    def encode(self, y: Any, what: str) -> NDArray[Any]:
+    def encode(self, y: ArrayLike, what: str) -> Values:
         """Return each row's label as a class code, (n,) of int, or as a finite number, (n,) of float.
 
         Raises
@@ -132,17 +134,25 @@ class Labels:
             If the model does not know a label, or a label is not a finite number.
         """
         if self.classes is None:
-            return _numbers(np.asarray(y), what, _FIX.get(self.kind))
-        return _class_codes(np.asarray(y), self.classes, what)
+            return label_numbers(y, what, _FIX.get(self.kind))
+        return class_codes(y, self.classes, what)
 
 
-def class_values(classes: Sequence[Any]) -> Floats | None:
+def class_values(classes: Sequence[Level]) -> Floats | None:
     """Return the labels of classes as numbers; None if they are not numbers."""
     values = np.asarray(list(classes))
     return values.astype(float) if values.dtype.kind in "fiub" else None
 
 
-def _class_codes(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
+def class_codes(y: ArrayLike, classes: Sequence[Level], what: str) -> Ints:
+    """Return the index of each label among a model's classes, (n,).
+
+    Raises
+    ------
+    DataError
+        If the model does not know a label.
+    """
+    y = np.asarray(y)
     code_of = {label: k for k, label in enumerate(classes)}
     if y.dtype.kind == "O":
         codes = np.array([_class_code(code_of, label) for label in y.tolist()], dtype=np.int64)
@@ -167,14 +177,22 @@ def _class_codes(y: NDArray[Any], classes: Sequence[Any], what: str) -> Ints:
     return codes
 
 
-def _class_code(code_of: dict[Any, int], label: Any) -> int:
+def _class_code(code_of: dict[Level, int], label: Level) -> int:
     try:
         return code_of.get(label, -1)
     except TypeError:  # not hashable, so no label of a model
         return -1
 
 
-def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
+def label_numbers(y: ArrayLike, what: str, fix: str | None = None) -> Floats:
+    """Return labels as finite numbers, (n,).
+
+    Raises
+    ------
+    DataError
+        If a label is not a finite number.
+    """
+    y = np.asarray(y)
     # Text such as "1" would convert to a number, but it is a label; a date is no number either.
     text = y.dtype.kind == "O" and any(isinstance(v, (str, bytes)) for v in y)
     try:
@@ -199,7 +217,7 @@ def _numbers(y: NDArray[Any], what: str, fix: str | None = None) -> Floats:
     return numbers
 
 
-def as_class_codes(y: Any, k: int) -> Ints:
+def as_class_codes(y: Values, k: int) -> Ints:
     """Return labels as codes of k classes, for a model whose classes have no names: they are 0 to k - 1.
 
     Raises
@@ -207,10 +225,10 @@ def as_class_codes(y: Any, k: int) -> Ints:
     DataError
         For other labels.
     """
-    y = np.asarray(y)
     if y.dtype.kind in "iu":
-        return y
-    unknown = ~((y >= 0) & (y < k) & (y == np.floor(y)))
+        return y.astype(np.int64, copy=False)
+    numbers = y.astype(float, copy=False)
+    unknown = ~((numbers >= 0) & (numbers < k) & (numbers == np.floor(numbers)))
     if unknown.any():
         raise DataError(
             "y",
@@ -221,12 +239,12 @@ def as_class_codes(y: Any, k: int) -> Ints:
     return y.astype(np.int64)
 
 
-def _distinct(labels: NDArray[Any]) -> str:
+def _distinct(labels: Values) -> str:
     """Return the first distinct labels as text, for a message."""
     return _listed(list(dict.fromkeys(repr(v) for v in labels[:10_000].tolist())), quoted=True)
 
 
-def _listed(labels: list[Any], quoted: bool = False) -> str:
+def _listed(labels: Sequence[object], quoted: bool = False) -> str:
     shown = ", ".join(str(v) if quoted else repr(v) for v in labels[:_SHOWN])
     return f"[{shown}{', …' if len(labels) > _SHOWN else ''}]"
 
@@ -244,7 +262,7 @@ class Predictor(ABC):
         The user's model.
     """
 
-    model: Any
+    model: object
 
     @property
     def labels(self) -> Labels:
@@ -262,7 +280,7 @@ class Predictor(ABC):
         return is_piecewise_constant(self.model)
 
     @abstractmethod
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the distributions for rows in X's container."""
 
     def describe(self) -> str:

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, ModelRows
 from skedasis.distributions.base import Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal, one_per_row
 from skedasis.distributions.scipy import as_distribution, is_distribution
 from skedasis.errors import ModelOutputError
 from skedasis.models.introspection import with_article
+from skedasis.models.protocols import RowFunction
 
 _EXPECTED = (
     "probabilities (n, classes), a tuple (mean, standard deviation) of (n,) each, or SciPy distributions for the "
@@ -29,7 +30,9 @@ _EXPECTED = (
 class FunctionPredictor(Predictor):
     """A function of rows that returns distributions."""
 
-    def distributions(self, X: Any) -> Predicted:
+    model: RowFunction
+
+    def distributions(self, X: ModelRows) -> Predicted:
         """Call the function and convert its response."""
         return as_predicted(self.model(X), len(X), self.describe())
 

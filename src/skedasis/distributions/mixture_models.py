@@ -367,7 +367,7 @@ class FittedEstimators(Members):
 
     def responses(self, X: Any) -> Iterator[Response]:
         """Yield the responses of the estimators; the transformers of a pipeline are called once."""
-        rows = rows_for_model(self.model, X)
+        rows: Any = rows_for_model(self.model, X)
         for step in self.before:
             rows = step.transform(rows)
         # The ensemble fits its estimators on arrays, also if it was fitted on a frame, and trees on single precision.

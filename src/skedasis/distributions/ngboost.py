@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from skedasis._types import ModelRows
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.scipy import as_distribution, is_distribution
@@ -15,12 +16,14 @@ from skedasis.errors import UnsupportedError
 class NGBoostPredictor(Predictor):
     """A fitted NGBoost model. The classes of a classifier are 0, 1, …, as NGBoost requires."""
 
+    model: Any  # NGBoost has no types
+
     @property
     def labels(self) -> Labels:
         """Return the kind of label that the model predicts."""
         return Labels("classes" if hasattr(self.model, "predict_proba") else "numbers")
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the SciPy distributions, or the probabilities, that the model predicts."""
         n, what = len(X), self.describe()
         if self.labels.kind == "classes":

@@ -4,31 +4,53 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._types import ModelRows
 from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor, row_chunks
 from skedasis.distributions.categorical import as_classes, multi_label_error
 from skedasis.distributions.continuous import NOISE, as_normal
 from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import title, wants_arrays, with_article
+from skedasis.models.protocols import SupportsPredictProba
 
 _CALL_BYTES = 100_000_000
 """Bytes that the covariances of one call of a Gaussian process may take."""
+
+
+class FittedClassifier(SupportsPredictProba, Protocol):
+    """A fitted classifier with probabilities of one label."""
+
+    @property
+    def classes_(self) -> ArrayLike:
+        """The classes, in the order of the columns of the probabilities."""
+        ...
+
+
+class FittedGaussian(Protocol):
+    """A fitted regressor that predicts means and standard deviations."""
+
+    def predict(self, X: Any, *, return_std: bool) -> tuple[ArrayLike, ArrayLike]:
+        """Return the means, and the standard deviations if `return_std` is true."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
 class Classifier(Predictor):
     """A fitted classifier with `predict_proba`."""
 
+    model: FittedClassifier
+
     @property
     def labels(self) -> Labels:
         """Return the classes."""
         return Labels("classes", np.asarray(self.model.classes_).tolist())
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the probabilities of the classes."""
         raw = self.model.predict_proba(rows_for_model(self.model, X))
         return as_classes(raw, len(X), self.describe(), self.labels.classes)
@@ -42,12 +64,14 @@ class Gaussian(Predictor):
     `BayesianRidge` and `ARDRegression`, and for a `GaussianProcessRegressor` as far as the kernel has a WhiteKernel.
     """
 
+    model: FittedGaussian
+
     @property
     def labels(self) -> Labels:
         """Return that the model predicts numbers."""
         return Labels("numbers")
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the normal distributions, computed in chunks of rows."""
         # Each row needs its covariances with the training rows, and two arrays of that size to solve for the deviation.
         n_train = len(getattr(split_pipeline(self.model)[1], "X_train_", ())) or 1
@@ -59,7 +83,7 @@ class Gaussian(Predictor):
         return as_normal(mean, std, len(X), self.describe(), NOISE)
 
 
-def rows_for_model(model: Any, X: Any) -> Any:
+def rows_for_model(model: object, X: Any) -> ModelRows:
     """Return rows as an array if the model was fitted on arrays; other members may have been fitted on frames."""
     return to_array(X) if wants_arrays(model) and not isinstance(X, np.ndarray) else X
 

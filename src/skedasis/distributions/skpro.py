@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, ModelRows
 from skedasis.distributions.base import Labels, Part, Predicted, Predictor, require_total
 from skedasis.distributions.continuous import (
     NumericDistribution,
@@ -23,6 +23,7 @@ from skedasis.distributions.continuous import (
     quantile_entropy,
 )
 from skedasis.errors import UnsupportedError
+from skedasis.models.protocols import SupportsPredictProba
 
 _SMALLEST_TAIL = float(np.finfo(float).epsneg)
 """The smallest q for which 1 - q differs from 1."""
@@ -31,6 +32,8 @@ _SMALLEST_TAIL = float(np.finfo(float).epsneg)
 @dataclass(frozen=True, eq=False)
 class SkproPredictor(Predictor):
     """A fitted skpro regressor."""
+
+    model: SupportsPredictProba
 
     @property
     def labels(self) -> Labels:
@@ -42,7 +45,7 @@ class SkproPredictor(Predictor):
         """Return False: it is not known whether the distributions are piecewise constant."""
         return False
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the distributions that the model predicts."""
         return as_distributions(self.model.predict_proba(X), len(X), self.describe())
 

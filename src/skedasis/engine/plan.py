@@ -23,13 +23,9 @@ from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
-from skedasis.quantities.evaluator import (
-    ProbeResult,
-    ResponseCache,
-    derivative_info_of,
-    probe_model,
-)
-from skedasis.quantities.tree_evaluator import TreeDecision, TreeMode, use_trees_if_exact
+from skedasis.quantities.evaluator import ResponseCache
+from skedasis.quantities.probe import ProbeResult, derivative_info_of, probe_model
+from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, TreeMode, use_trees_if_exact
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -72,7 +68,7 @@ class Job:
     """
 
     quantity: Quantity
-    outputs: dict[Any, Quantity]
+    outputs: Outputs
     method: Any
     dataset: Dataset
     tasks: Sequence[Task]
@@ -155,8 +151,7 @@ def _check_model(
     """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
     output_stats = CallStats()
     present = _present(tasks)
-    by_label = quantity.outputs(dataset, output_stats, present)
-    outputs: dict[Any, Quantity] = {None: quantity} if by_label is None else by_label
+    outputs = quantity.outputs(dataset, output_stats, present)
     checked = probe_model(list(outputs.values()), dataset, present)
     checked.stats.add(output_stats)
     means = all(getattr(t.variant, "means_only", False) for t in tasks)
@@ -185,7 +180,7 @@ def _batch_size(
         return max(1, min(evaluated.batch_rows, len(dataset), memory // row_bytes)), sets
     rows = max(1, min(CALL_ROWS // sets, memory // row_bytes))
     limits = [t.variant.batch_rows for t in tasks]
-    limits += [getattr(q.model, "batch_rows", None) for q in evaluated.outputs.values()]
+    limits += [q.batch_rows for q in evaluated.outputs.values()]
     rows = min(rows, len(dataset), *(n for n in limits if n is not None))
     room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.
@@ -206,7 +201,7 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
 
 
 def _plans(
-    outputs: dict[Any, Quantity],
+    outputs: Outputs,
     dataset: Dataset,
     tasks: Sequence[Task],
     checked: ProbeResult,

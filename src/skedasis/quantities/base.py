@@ -2,27 +2,36 @@
 
 A subclass says how to call the model (`raw`) and how to compute its values from the model's response (`read`). Methods
 never call these: they ask the evaluator that `Quantity.evaluator` returns (see `skedasis.quantities.evaluator`).
+`ModelProxy` is the base of what may stand in for a model.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints
+from skedasis._types import (
+    DType,
+    Floats,
+    Ints,
+    ModelRows,
+    OutputLabel,
+    RawResponse,
+    TableLike,
+    Values,
+)
 from skedasis.data.dataset import Batch, Dataset, as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import CallStats
-
-if TYPE_CHECKING:
-    from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
-
+from skedasis.models.protocols import AdaptedModel
+from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
 
 CALL_ROWS = 100_000
 """Rows per call of the model: enough to make the overhead of a call negligible, few enough to fit in memory."""
@@ -31,6 +40,26 @@ FULL_CALL = 10_000
 """Rows per call above which the overhead of a call is small relative to its work."""
 
 _EPS = float(np.finfo(float).eps)
+
+
+class ModelProxy(AdaptedModel, ABC):
+    """A stand-in for a model, with an evaluator of its own that does not call the model."""
+
+    @property
+    @abstractmethod
+    def evaluator_class(self) -> type[BatchEvaluator]:
+        """Return the class of the evaluators of this proxy's quantities."""
+
+    @abstractmethod
+    def breakpoints(self, feature: Feature) -> Floats | None:
+        """Return the values at which the responses jump along a feature; None if they are not known."""
+
+
+def given_labels(y: Values | None) -> Values:
+    """Return the labels; raise if there are none. Evaluators always pass the labels of a labelled quantity."""
+    if y is None:
+        raise TypeError("a quantity that needs labels was evaluated without labels")
+    return y
 
 
 class Quantity(ABC):
@@ -51,19 +80,24 @@ class Quantity(ABC):
     labelled: bool = False
     """Whether the quantity needs the rows' labels: likelihoods and losses do, predictions and entropies do not."""
 
-    def with_model(self, model: Any) -> Quantity | None:
+    @property
+    def batch_rows(self) -> int | None:
+        """Return how many rows a batch should have at most because of the model; None for any number."""
+        return self.model.batch_rows if isinstance(self.model, AdaptedModel) else None
+
+    def with_model(self, model: object) -> Quantity | None:
         """Return this quantity of another model with the same responses; None if that is not possible."""
         return None
 
     @abstractmethod
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Call the model on rows in X's container and return its full response.
 
         Separate from `read`, so that one call serves all quantities that are computed from the same response: the
         outputs of a model, or the entropy and the likelihood of its predictive distribution.
         """
 
-    def read(self, raw: Any, y: Any = None) -> Any:
+    def read(self, raw: RawResponse, y: Values | None = None) -> object:
         """Return the quantity's values from the response that `raw` returned: (n,) numbers, unless it is invalid.
 
         Parameters
@@ -75,34 +109,34 @@ class Quantity(ABC):
         """
         return raw
 
-    def encoded(self, y: Any) -> Any:
+    def encoded(self, y: Values) -> Values:
         """Return labels in the form that `read` takes; raise `DataError` if they are invalid. Only if `labelled`."""
         return y
 
-    def computed(self, raw: Any) -> Any:
+    def computed(self, raw: RawResponse) -> DType | None:
         """Return the dtype that the model computed in if the dtype of `read`'s values does not show it, else None."""
         return None
 
-    def floored(self, raw: Any, y: Any = None) -> int:
+    def floored(self, raw: RawResponse, y: Values | None = None) -> int:
         """Return the number of rows whose probability was raised to a floor before taking its logarithm."""
         return 0
 
     def outputs(
         self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
-    ) -> dict[Any, Quantity] | None:
-        """Return the quantity of each output by its label, or None if the quantity has a single output.
+    ) -> Mapping[OutputLabel, Quantity]:
+        """Return the quantity of each output by its label; a quantity with a single output has the label None.
 
         If the model has to be called to learn the number of outputs, it is called on rows at the positions `among`,
         and `stats` counts them.
         """
-        return None
+        return {None: self}
 
     @property
     def has_mixed(self) -> bool:
         """Return whether the quantity provides mixed second derivatives."""
         return False
 
-    def mixed(self, X: Any, j: int, k: int) -> Any:
+    def mixed(self, X: ModelRows, j: int, k: int) -> object:
         """Return the mixed second derivative by columns j and k at each row, (n,). Only if `has_mixed`."""
         raise UnsupportedError(
             self.describe(),
@@ -111,7 +145,7 @@ class Quantity(ABC):
             "Pass sd.prediction(model, mixed=f), where f(X, j, k) returns one number per row",
         )
 
-    def slopes(self, X: Any, y: Any = None) -> Any:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object:
         """Call the model's derivative and return it, (n, d). Only if `derivative_info` reports one."""
         raise UnsupportedError(
             self.describe(),
@@ -186,15 +220,11 @@ class Quantity(ABC):
         cache : ResponseCache, optional
             Cache of responses, shared with the evaluators of the model's other outputs.
         """
-        if getattr(self.model, "forest", None) is not None:
-            from skedasis.quantities.tree_evaluator import TreeEvaluator
+        model = self.model
+        kind = model.evaluator_class if isinstance(model, ModelProxy) else BatchEvaluator
+        return kind(self, batch, copies, eps, used, cache)
 
-            return TreeEvaluator(self, batch, copies, eps, used, cache)
-        from skedasis.quantities.evaluator import BatchEvaluator
-
-        return BatchEvaluator(self, batch, copies, eps, used, cache)
-
-    def at(self, X: Any, y: Any = None) -> Floats:
+    def at(self, X: TableLike, y: ArrayLike | None = None) -> Floats:
         """Return the quantity at each row of X.
 
         Parameters
@@ -227,7 +257,4 @@ class Quantity(ABC):
         array([2., 8.])
         """
         dataset = self.prepare(as_dataset(X, y))
-        several = self.outputs(dataset)
-        if several is not None:
-            return {k: q.at(X, y) for k, q in several.items()}  # type: ignore[return-value]
         return np.concatenate([self.evaluator(b).values() for b in dataset.batches(CALL_ROWS)])

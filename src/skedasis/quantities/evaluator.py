@@ -3,32 +3,25 @@
 `BatchEvaluator` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and
 permutations). It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the
 responses.
-`ResponseCache` caches responses for models with several outputs. `probe_model` probes the model once before the work
-begins.
+`ResponseCache` caches responses for models with several outputs.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._types import DType, Floats, Ints, ModelRows, RawResponse, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.data.containers import DonorRows, LevelReplacement
-from skedasis.data.dataset import Batch, Dataset, to_array
-from skedasis.data.factorize import is_missing
-from skedasis.derivatives.finite_differences import (
-    differences,
-    mixed_differences,
-    probe_derivatives,
-)
+from skedasis.data.containers import DonorRows, LevelReplacement, Replacement
+from skedasis.data.dataset import Batch
+from skedasis.derivatives.finite_differences import differences, mixed_differences
 from skedasis.distributions.base import Predicted
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
@@ -38,9 +31,55 @@ from skedasis.models.calling import (
     as_array,
     as_numbers,
     check_response,
-    unit_round_off,
 )
-from skedasis.quantities.base import Quantity
+
+# --- what is evaluated ----------------------------------------------------------------------------
+
+SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorRows
+"""m values of a column: the same for all rows (m,), or different for each row (n, m), or a tuple of m arrays (n,); or
+`LevelReplacement` with codes of these shapes; or `DonorRows`."""
+
+Changes: TypeAlias = Mapping[int, SweepValues]
+"""Replaced values by column index, m of each column."""
+
+SetChanges: TypeAlias = Mapping[int, Replacement]
+"""Replaced values by column index as buffers take them: with the first axis over values."""
+
+_ArgumentT = TypeVar("_ArgumentT")
+_ResultT = TypeVar("_ResultT")
+
+
+class Evaluated(Protocol):
+    """What an evaluator asks of a quantity: members of `skedasis.quantities.base.Quantity`, which describes them."""
+
+    labelled: bool
+    model: object
+
+    @property
+    def has_mixed(self) -> bool: ...  # noqa: D102
+    def describe(self) -> str: ...  # noqa: D102
+    def raw(self, X: ModelRows) -> RawResponse: ...  # noqa: D102
+    def read(self, raw: RawResponse, y: Values | None = None) -> object: ...  # noqa: D102
+    def computed(self, raw: RawResponse) -> DType | None: ...  # noqa: D102
+    def floored(self, raw: RawResponse, y: Values | None = None) -> int: ...  # noqa: D102
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object: ...  # noqa: D102
+    def mixed(self, X: ModelRows, j: int, k: int) -> object: ...  # noqa: D102
+
+
+class InputBuffer(Protocol):
+    """The rows of a batch as a model takes them, in which columns are replaced.
+
+    Implemented by the buffers of `skedasis.data`, and by `skedasis.trees.evaluator.TreeRows`.
+    """
+
+    def own(self) -> ModelRows:
+        """Return the rows without replacements."""
+        ...
+
+    def swept(self, changes: SetChanges, sets: int) -> ModelRows:
+        """Return the rows repeated `sets` times, one set after the other, with columns replaced."""
+        ...
+
 
 # --- cache of responses ---------------------------------------------------------------------------
 
@@ -52,15 +91,17 @@ class ResponseCache:
     here. So several outputs cost the model rows of one, and methods need no code for several outputs.
     """
 
-    def __init__(self, responses: dict[bytes, Any] | None = None, rows: bytes = b"") -> None:
-        self._responses = {} if responses is None else responses
+    def __init__(
+        self, responses: dict[bytes, RawResponse] | None = None, rows: bytes = b""
+    ) -> None:
+        self._responses: dict[bytes, RawResponse] = {} if responses is None else responses
         self._rows = rows
 
     def part(self, rows: Ints) -> ResponseCache:
         """Return a view of the cache for a subset of the batch's rows."""
         return ResponseCache(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
 
-    def key(self, changes: Mapping[int, Any]) -> bytes:
+    def key(self, changes: SetChanges) -> bytes:
         """Return the key of the response to these changes."""
         digest = hashlib.blake2b(self._rows, digest_size=24)
         for j, values in changes.items():
@@ -68,8 +109,9 @@ class ResponseCache:
             if isinstance(values, DonorRows):
                 digest.update(values.mark)
                 continue
-            parts = (values.codes,) if isinstance(values, LevelReplacement) else values
-            for part in parts if isinstance(parts, tuple) else (parts,):
+            part_values = values.codes if isinstance(values, LevelReplacement) else values
+            parts = (part_values,) if isinstance(part_values, np.ndarray) else part_values
+            for part in parts:
                 array = np.ascontiguousarray(part)
                 digest.update(f"{array.shape}{array.dtype}".encode())
                 digest.update(array.data)
@@ -79,10 +121,10 @@ class ResponseCache:
     def __contains__(self, key: object) -> bool:
         return key in self._responses
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: bytes) -> RawResponse:
         return self._responses[key]
 
-    def __setitem__(self, key: Any, response: Any) -> None:
+    def __setitem__(self, key: bytes, response: RawResponse) -> None:
         # Copy: a model may return a view of its input, and the input buffer is overwritten later.
         self._responses[key] = response if isinstance(response, Predicted) else np.array(response)
 
@@ -100,7 +142,7 @@ _MAX_LEVELS, _MAX_ROWS = 2000, 64
 
 
 def note_failing_levels(
-    error: Exception, quantity: Quantity, batch: Batch, changes: Mapping[int, Any]
+    error: Exception, quantity: Evaluated, batch: Batch, changes: SetChanges
 ) -> None:
     """Add a note to a model's exception that names the levels for which the model fails.
 
@@ -128,7 +170,7 @@ def note_failing_levels(
         _add_note(error, batch, j, _failing_rows(quantity, base, column.levels.rows, j))
 
 
-def _accepted_row(quantity: Quantity, batch: Batch) -> Batch | None:
+def _accepted_row(quantity: Evaluated, batch: Batch) -> Batch | None:
     """Return a row of the batch that the model accepts unchanged, or None if it rejects all of the first rows."""
     for i in range(min(len(batch), _MAX_ROWS)):
         one = batch.take(np.array([i]))
@@ -137,7 +179,7 @@ def _accepted_row(quantity: Quantity, batch: Batch) -> Batch | None:
     return None
 
 
-def _failing_rows(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
+def _failing_rows(quantity: Evaluated, base: Batch, rows: Ints, j: int) -> Ints:
     """Return those of the given rows of X whose value of column j makes the model fail when inserted into `base`."""
     code = np.zeros((1, 1), dtype=np.int64)
     buffer = base.tile(1)
@@ -149,7 +191,7 @@ def _failing_rows(quantity: Quantity, base: Batch, rows: Ints, j: int) -> Ints:
     return np.array(failing, dtype=np.int64)
 
 
-def _accepts(quantity: Quantity, rows: Any) -> bool:
+def _accepts(quantity: Evaluated, rows: ModelRows) -> bool:
     try:
         quantity.raw(rows)
     except Exception:  # noqa: BLE001 - models raise exceptions of any kind
@@ -169,20 +211,12 @@ def _add_note(error: Exception, batch: Batch, j: int, rows: Ints) -> None:
 # --- evaluator of a batch -------------------------------------------------------------------------
 
 
-Changes = Mapping[int, Any]
-"""Replaced values by column index.
-
-Either m values for all rows (m,), m values for each row (n, m), or a tuple of m arrays (n,); or `LevelReplacement` with
-codes of these shapes; or `DonorRows`.
-"""
-
-
 class BatchEvaluator:
     """Evaluator of a quantity on one batch of rows. Used by one worker only.
 
     Parameters
     ----------
-    quantity : Quantity
+    quantity : Evaluated
     batch : Batch
     copies : int
         Capacity of the input buffer, in copies of the batch.
@@ -196,7 +230,7 @@ class BatchEvaluator:
 
     def __init__(
         self,
-        quantity: Quantity,
+        quantity: Evaluated,
         batch: Batch,
         copies: int,
         eps: float,
@@ -206,13 +240,14 @@ class BatchEvaluator:
         self.quantity, self.batch, self.eps = quantity, batch, eps
         self.copies = max(copies, 1)
         self.stats = CallStats()
-        self.output: Any = None
+        self.dtype: DType | None = None
         self._own: Floats | None = None
         self._columns: dict[int, Floats] = {}
         self._used = None if used is None else used.left()
         self._whole: tuple[BatchEvaluator, Ints] | None = None
         self._cache = cache
-        self._tiled: Any = None
+        self._tiled: Values | None = None
+        # Methods keep values of any kind here, each under a key of its own.
         self.shared: dict[str, Any] = {}
         self.caller = ChunkedCaller()
 
@@ -235,12 +270,12 @@ class BatchEvaluator:
         return self.batch.places
 
     @cached_property
-    def _buffer(self) -> Any:
+    def _buffer(self) -> InputBuffer:
         return self.batch.tile(self.copies, self._used)
 
-    def left(self) -> Any:
+    def left(self) -> InputBuffer | None:
         """Return the buffer for reuse, if there is one, and release all other memory. Ends the evaluator's life."""
-        buffer = self.__dict__.get("_buffer")
+        buffer: InputBuffer | None = self.__dict__.get("_buffer")
         self.__dict__.pop("_slopes", None)
         self._own, self._columns = None, {}
         return buffer
@@ -277,7 +312,7 @@ class BatchEvaluator:
         if self._cache is not None:
             self._cache.forget()
 
-    def given(self) -> Any:
+    def given(self) -> ModelRows:
         """Return the unchanged rows as they are passed to the model."""
         return self._buffer.own()
 
@@ -385,7 +420,7 @@ class BatchEvaluator:
         slopes.flags.writeable = False
         return slopes
 
-    def _ask_slopes(self, rows: Any, n: int) -> Floats:
+    def _ask_slopes(self, rows: ModelRows, n: int) -> Floats:
         """Call the derivative for rows in X's container and validate its response, (n, d)."""
         d = len(self.batch.dataset.features)
         y = self._targets(n // max(len(self), 1))
@@ -413,7 +448,7 @@ class BatchEvaluator:
         """Return the partial derivative by column j with that column replaced, (n, m). Costs n * m slope rows."""
         return self.slopes_at(j, j, values)
 
-    def slopes_at(self, j: int, moved: int, values: Any) -> Floats:
+    def slopes_at(self, j: int, moved: int, values: Floats | tuple[Floats, ...]) -> Floats:
         """Return the partial derivative by column j with column `moved` replaced, (n, m). Costs n * m slope rows."""
         n = len(self)
         m = len(values) if isinstance(values, tuple) else values.shape[-1]
@@ -473,13 +508,15 @@ class BatchEvaluator:
         mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
         return mixed, first, second
 
-    def _column_names(self, changes: Changes) -> str:
+    def _column_names(self, changes: Mapping[int, object]) -> str:
         features = self.batch.dataset.features
         names = [repr(features[j].name) for j in changes]
         kind = "column" if len(names) == 1 else "columns"
         return f"{kind} {', '.join(names[:4])}{', …' if len(names) > 4 else ''}"
 
-    def _timed(self, function: Any, rows: Any, where: str) -> Any:
+    def _timed(
+        self, function: Callable[[_ArgumentT], _ResultT], rows: _ArgumentT, where: str
+    ) -> _ResultT:
         started = time.perf_counter()
         try:
             return function(rows)
@@ -489,27 +526,31 @@ class BatchEvaluator:
         finally:
             self.stats.seconds += time.perf_counter() - started
 
-    def _call(self, changes: Changes, sets: int, where: str) -> Floats:
+    def _call(self, changes: SetChanges, sets: int, where: str) -> Floats:
         """Return the quantity for `sets` copies of the batch's rows with columns replaced, shape (sets * n,)."""
         n = sets * len(self)
         if n == 0:  # estimators raise for zero rows
             return np.empty(0)
-        key = None if self._cache is None else self._cache.key(changes)
-        if self._cache is not None and key in self._cache:
-            raw = self._cache[key]
-        else:
-            raw = self._ask(changes, sets, f"{n} rows {where}")
-            if self._cache is not None:
-                self._cache[key] = raw
+        raw = self._response(changes, sets, f"{n} rows {where}")
         targets = self._targets(sets)
         values = as_array(self.quantity.read(raw, targets), self.quantity.describe())
         self.stats.floored += self.quantity.floored(raw, targets)
         # The precision of the response, which the dtype of values computed from it need not show.
-        if self.output is None:
-            self.output = self.quantity.computed(raw) or values.dtype
+        if self.dtype is None:
+            self.dtype = self.quantity.computed(raw) or values.dtype
         return check_response(values, n, self.quantity.describe(), where)
 
-    def _targets(self, sets: int) -> Any:
+    def _response(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
+        """Return the model's response from the cache, or call the model and cache its response."""
+        if self._cache is None:
+            return self._ask(changes, sets, where)
+        key = self._cache.key(changes)
+        if key in self._cache:
+            return self._cache[key]
+        raw = self._cache[key] = self._ask(changes, sets, where)
+        return raw
+
+    def _targets(self, sets: int) -> Values | None:
         """Return the encoded labels of `sets` copies of the rows; None if the quantity needs none."""
         if not self.quantity.labelled:
             return None
@@ -517,7 +558,7 @@ class BatchEvaluator:
             self._tiled = np.tile(self.batch.targets(), sets)
         return self._tiled[: sets * len(self)]
 
-    def _ask(self, changes: Changes, sets: int, where: str) -> Any:
+    def _ask(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
         """Call the model, and name the failing levels if it raises."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
         try:
@@ -533,7 +574,7 @@ class BatchEvaluator:
         return raw
 
 
-def sets_of(values: Any, first: int, last: int) -> Any:
+def sets_of(values: SweepValues, first: int, last: int) -> Replacement:
     """Return the values `first` to `last` of the m values, with the first axis over values as buffers take them."""
     if isinstance(values, tuple):
         return values[first:last]
@@ -544,137 +585,3 @@ def sets_of(values: Any, first: int, last: int) -> Any:
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T
         return LevelReplacement(part, values.rows)
     return values[first:last, None] if values.ndim == 1 else values[:, first:last].T
-
-
-# --- probe before the work ------------------------------------------------------------------------
-
-
-PROBE_ROWS = 64
-"""Rows at which the model is probed."""
-
-_DERIVATIVE_ROWS = 128
-"""Rows at which it is checked whether differences are meaningful."""
-
-
-@dataclass(frozen=True)
-class ProbeResult:
-    """Result of probing the model.
-
-    Parameters
-    ----------
-    eps : float
-        Unit round-off of the dtype that the model computes in.
-    stats : CallStats
-        Calls and rows of the probe, which are counted separately from those of the explanation.
-    among : ndarray of int, optional
-        Positions of the rows that the probe's rows were drawn from; None means all.
-    caller : ChunkedCaller
-        Measured speed of the model, which sets the size of later calls.
-    answers : tuple of ndarray of float
-        Values of each quantity at the probe's rows, at most 64.
-    """
-
-    eps: float
-    stats: CallStats
-    among: Ints | None = None
-    caller: ChunkedCaller = field(default_factory=ChunkedCaller)
-    answers: tuple[Floats, ...] = ()
-
-
-def probe_model(
-    quantities: Sequence[Quantity], dataset: Dataset, among: Ints | None = None
-) -> ProbeResult:
-    """Call the model twice on a few rows, and check that it is deterministic and leaves its input unchanged.
-
-    Parameters
-    ----------
-    quantities : sequence of Quantity
-        One, or one for each output of the same model.
-    dataset : Dataset
-    among : ndarray of int, optional
-        Positions of the rows that the explanation uses; None means all.
-
-    Raises
-    ------
-    ModelOutputError
-        If the output is not one finite number per row, differs between the two calls, or the model changed its input.
-
-    Notes
-    -----
-    Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
-    """
-    batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
-    stats, caller = CallStats(), ChunkedCaller()
-    rounds: list[list[Floats]] = []
-    eps = float(np.finfo(float).eps)
-    for _ in range(2):
-        cache = ResponseCache() if len(quantities) > 1 else None
-        evaluators = [q.evaluator(batch, cache=cache) for q in quantities]
-        for evaluator in evaluators:
-            evaluator.caller = caller
-        rounds.append([evaluator.values() for evaluator in evaluators])
-        for evaluator, answer in zip(evaluators, rounds[-1], strict=True):
-            stats.add(evaluator.stats)
-            eps = max(eps, unit_round_off(evaluator.output, answer))
-        if not _same(evaluators[0].given(), batch.tile(1).own()):
-            raise ModelOutputError(
-                quantities[0].describe(),
-                "rows that the model has written to",
-                "a model that does not change its input",
-                "Copy the input inside the model first: X = X.copy()",
-            )
-    for quantity, first, second in zip(quantities, *rounds, strict=True):
-        _check_deterministic(quantity, first, second, eps)
-    return ProbeResult(eps, stats, among, caller, tuple(rounds[0]))
-
-
-def _check_deterministic(quantity: Quantity, first: Floats, second: Floats, eps: float) -> None:
-    """Raise if two calls on the same rows differ by more than rounding."""
-    scale, difference = np.abs(first).max(), np.abs(first - second).max()
-    if difference > 64 * eps * scale:
-        raise ModelOutputError(
-            quantity.describe(),
-            f"two different responses for the same rows (largest difference {difference:.3g})",
-            "the same response at each call",
-            "Fix its random seed, or switch it to evaluation (dropout off)",
-        )
-
-
-def derivative_info_of(
-    quantity: Quantity,
-    dataset: Dataset,
-    column: Summary,
-    found: ProbeResult,
-    cache: ResponseCache | None = None,
-    values: Floats | None = None,
-) -> DerivativeInfo:
-    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
-
-    `values` are the observed values of a feature of whole numbers.
-    """
-    derivative_info = quantity.derivative_info(column.feature)
-    if derivative_info.kind != "differences":
-        return derivative_info
-    evaluator = quantity.evaluator(
-        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
-    )
-    derivative_info = probe_derivatives(evaluator, column, values)
-    found.stats.add(evaluator.stats)
-    return derivative_info
-
-
-def _equal(x: Any, y: Any) -> bool:
-    # pandas' NA is neither equal nor unequal to anything, including itself.
-    if is_missing(x) or is_missing(y):
-        return is_missing(x) and is_missing(y)
-    return bool(x == y) or (x != x and y != y)  # noqa: PLR0124 - NaN equals NaN here
-
-
-def _same(a: Any, b: Any) -> bool:
-    try:
-        a, b = to_array(a), to_array(b)
-    except Exception:  # noqa: BLE001 - each library raises its own error for columns of mixed types
-        return bool(a.equals(b)) if hasattr(a, "equals") else True
-    if a.dtype.kind == "O":
-        return all(_equal(x, y) for x, y in zip(a.flat, b.flat, strict=True))
-    return bool(((a == b) | ((a != a) & (b != b))).all())  # noqa: PLR0124 - NaN equals NaN here

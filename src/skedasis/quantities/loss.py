@@ -7,31 +7,43 @@ prediction; `read` combines its values with the labels. `loss` chooses the class
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from numbers import Integral, Real
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._arguments import check_option, check_probability, is_int, shown
+from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
-from skedasis.distributions.base import Labels
+from skedasis.distributions.base import class_codes, label_numbers
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import is_classifier, title
-from skedasis.quantities.base import Quantity
+from skedasis.models.protocols import has_predict_proba
+from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.outputs import (
     Logit,
+    ModelLike,
     MultiOutput,
     Prediction,
     Probability,
-    as_quantity,
-    predictions,
+    default_quantity,
 )
+
+NumericLoss: TypeAlias = Literal["squared_error", "absolute_error", "pinball"]
+
+LossName: TypeAlias = NumericLoss | Literal["log_loss", "zero_one"]
+
+LossFunction: TypeAlias = Callable[[Any, Any], object]
+"""A user's loss of (labels, predictions), whose arrays have the types of y and of the model's response."""
+
+Response: TypeAlias = Literal["predict", "predict_proba"]
+
+ValuesT = TypeVar("ValuesT", bound=Values)
 
 # --- quantities -----------------------------------------------------------------------------------
 
@@ -42,8 +54,6 @@ _DTYPE_ROWS = 64
 """Rows of a response from which the precision of the model is determined."""
 
 _TEXT = {"U", "S"}
-
-_NUMBERS = Labels("numbers")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +67,23 @@ class Loss(Quantity):
     name, unit : str
     """
 
-    of: Any
+    of: Prediction | Probability
     name: str = "loss"
     unit: str | None = None
 
     labelled = True
 
     @property
-    def model(self) -> Any:
+    def model(self) -> object:
         """Return the model of the prediction."""
         return self.of.model
 
-    def with_model(self, model: Any) -> Quantity | None:
+    def with_model(self, model: object) -> Self | None:
         """Return the same loss of another model."""
         of = self.of.with_model(model)
         return None if of is None else replace(self, of=of)
 
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Call the model."""
         return self.of.raw(X)
 
@@ -87,13 +97,13 @@ class Loss(Quantity):
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return central differences, or steps if the prediction (and so its loss) is piecewise constant."""
-        of: DerivativeInfo = self.of.derivative_info(feature)
+        of = self.of.derivative_info(feature)
         if isinstance(self.of, Prediction) and is_classifier(self.of.model):
             description = "differences across bins: predicted classes are piecewise constant"
             return DerivativeInfo("steps", description, breakpoints=of.breakpoints)
         return of if of.kind == "steps" else super().derivative_info(feature)
 
-    def computed(self, raw: Any) -> Any:
+    def computed(self, raw: RawResponse) -> DType | None:
         """Return the dtype that the prediction was computed in, which a loss computed in float64 does not show.
 
         Finite differences of the loss of a float32 model need the longer steps of single precision. Piecewise constant
@@ -108,13 +118,13 @@ class Loss(Quantity):
         single = unit_round_off(numbers.dtype, numbers) > _EPS
         return np.dtype(np.float32) if single or self.of.stepped else None
 
-    def predicted(self, raw: Any) -> NDArray[Any]:
+    def predicted(self, raw: RawResponse) -> NDArray[Any]:
         """Return the prediction as an array; (n, 1) becomes (n,)."""
         what = self.describe()
         values = as_array(self.of.read(as_array(raw, what)), what)
         return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
-    def one_per_row(self, values: NDArray[Any], n: int) -> NDArray[Any]:
+    def one_per_row(self, values: ValuesT, n: int) -> ValuesT:
         """Return the predictions; raise unless their shape is (n,), because others broadcast with the labels."""
         if values.shape == (n,):
             return values
@@ -131,16 +141,16 @@ class Loss(Quantity):
 class ErrorLoss(Loss):
     """A loss of the residual, label minus prediction: squared error, absolute error, pinball loss."""
 
-    kind: str = "squared_error"
+    kind: NumericLoss = "squared_error"
     alpha: float = 0.5
 
-    def encoded(self, y: Any) -> Floats:
+    def encoded(self, y: Values) -> Floats:
         """Return labels as numbers; for a probability, 1 where the row belongs to its class, else 0."""
         if isinstance(self.of, Probability):
             return class_indicator(self.of, y)
-        return _NUMBERS.encode(y, self.describe())
+        return label_numbers(y, self.describe())
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return each row's loss."""
         residual = self._residual(raw, y)
         if self.kind == "absolute_error":
@@ -150,7 +160,7 @@ class ErrorLoss(Loss):
         with np.errstate(over="ignore"):  # the evaluator raises a clearer error for infinite values
             return residual * residual
 
-    def slopes(self, X: Any, y: Any = None) -> Any:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> Floats:
         """Return the derivative by each feature by the chain rule: dL/df times df/dx."""
         slopes = as_numbers(self.of.slopes(X), f"{self.describe()}: slope")
         residual = self._residual(self.of.raw(X), y)
@@ -168,37 +178,39 @@ class ErrorLoss(Loss):
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return that of the prediction: the chain rule applies to slopes, and steps of it are steps of the loss."""
-        of: DerivativeInfo = self.of.derivative_info(feature)
+        of = self.of.derivative_info(feature)
         if of.kind != "slopes":
             return of
         return replace(of, description=f"{of.description}, by the chain rule")
 
-    def _residual(self, raw: Any, y: Any) -> Floats:
+    def _residual(self, raw: RawResponse, y: Values | None) -> Floats:
         """Return label minus prediction."""
+        labels = np.asarray(given_labels(y), dtype=float)
         values = as_numbers(self.predicted(raw), self.describe())
-        return y - self.one_per_row(values, len(y))
+        return labels - self.one_per_row(values, len(labels))
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroOne(Loss):
     """1 where the prediction differs from the label, else 0."""
 
-    classes: NDArray[Any] | None = None
+    classes: Values | None = None
 
-    def encoded(self, y: Any) -> Any:
+    def encoded(self, y: Values) -> Values:
         """Return labels in the model's own spelling and dtype; raise `DataError` for labels it does not know."""
         if self.classes is None:
             return y
-        return self.classes[_class_codes(y, self.classes, self.describe())]
+        return self.classes[class_codes(y, self.classes.tolist(), self.describe())]
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return 1.0 for each wrong prediction, else 0.0."""
-        values = self.one_per_row(self.predicted(raw), len(y))
+        labels = given_labels(y)
+        values = self.one_per_row(self.predicted(raw), len(labels))
         missing = int(missing_mask(values).sum())
-        kinds = {values.dtype.kind, y.dtype.kind}
-        got = f"no prediction (NaN or None) for {missing} of {len(y)} rows" if missing else ""
+        kinds = {values.dtype.kind, labels.dtype.kind}
+        got = f"no prediction (NaN or None) for {missing} of {len(labels)} rows" if missing else ""
         if "O" not in kinds and kinds & _TEXT and kinds - _TEXT:
-            got = f"predictions of type {values.dtype} and labels of type {y.dtype}"
+            got = f"predictions of type {values.dtype} and labels of type {labels.dtype}"
         if got:
             raise ModelOutputError(
                 self.describe(),
@@ -206,7 +218,7 @@ class ZeroOne(Loss):
                 "predictions that can be compared with the labels",
                 "Use the same class names in y and in the model",
             )
-        return (values != y).astype(float)
+        return (values != labels).astype(float)
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
         """Return steps: the loss is 0 or 1, and it jumps only where the prediction does."""
@@ -222,15 +234,15 @@ class ZeroOne(Loss):
 class OwnLoss(Loss):
     """A user's function of labels and predictions."""
 
-    function: Any = None
+    function: LossFunction = field(kw_only=True)
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the function's values. It gets a read-only view of the labels and a copy of the predictions."""
-        n, what = len(y), f"the loss function {title(self.function)}"
+        labels = given_labels(y).view()
+        n, what = len(labels), f"the loss function {title(self.function)}"
         predicted = np.array(self.predicted(raw))
         if predicted.ndim == 0 or len(predicted) != n:
             self.one_per_row(predicted, n)
-        labels = y.view()
         labels.flags.writeable = False
         try:
             returned = self.function(labels, predicted)
@@ -255,18 +267,13 @@ class OwnLoss(Loss):
         return values
 
 
-def _class_codes(y: Any, classes: NDArray[Any], what: str) -> Ints:
-    """Return the index of each label among a model's classes; raise `DataError` for labels it does not know."""
-    return Labels("classes", classes.tolist()).encode(y, what)
-
-
-def class_indicator(of: Probability, y: Any) -> Floats:
+def class_indicator(of: Probability, y: Values) -> Floats:
     """Return 1 where a row belongs to the class whose probability is explained, else 0."""
     what = of.describe()
     classes = getattr(of.model, "classes_", None)
-    if classes is not None and hasattr(of.model, "predict_proba"):
-        return (_class_codes(y, np.asarray(classes), what) == of.column).astype(float)
-    numbers = _NUMBERS.encode(y, what)
+    if classes is not None and has_predict_proba(of.model):
+        return (class_codes(y, np.asarray(classes).tolist(), what) == of.column).astype(float)
+    numbers = label_numbers(y, what)
     binary = of.column is None
     if (numbers < 0).any() or (numbers % 1 != 0).any() or (binary and (numbers > 1).any()):
         raise DataError(
@@ -313,15 +320,13 @@ _ALIASES = {
 }
 """Names of the losses in other libraries."""
 
-_NUMERIC_LOSSES = ("squared_error", "absolute_error", "pinball")
-
 
 def loss(
-    model: Any,
-    kind: str | Callable[[Any, Any], Any] = "squared_error",
+    model: ModelLike,
+    kind: LossName | LossFunction = "squared_error",
     *,
     alpha: float = 0.5,
-    response: str | None = None,
+    response: Response | None = None,
     output: int | None = None,
     name: str | None = None,
     unit: str | None = None,
@@ -401,39 +406,38 @@ def loss(
         return _log_loss(model, output, name, unit)
     of = _predicted(model, kind, response, output)
     label = name or _loss_name(kind, alpha, of.name)
-    unit = of.unit if unit is None and kind in _NUMERIC_LOSSES else unit
+    unit = of.unit if unit is None and _is_numeric(kind) else unit
     # The prediction takes the loss's name, so that its errors show which quantity failed.
     of = replace(of, name=label)
     if not isinstance(kind, str):
-        return OwnLoss(of, label, unit, kind)
-    if kind == "zero_one":
+        return OwnLoss(of, label, unit, function=kind)
+    if not _is_numeric(kind):
         return ZeroOne(of, label, unit, _classes(of))
     unit = _squared(unit) if unit and kind == "squared_error" else unit
     return ErrorLoss(of, label, unit, kind, float(alpha))
 
 
-def _check_settings(kind: Any, alpha: Any, response: Any) -> None:
+def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:
+    """Return whether a loss is one of numbers."""
+    return isinstance(kind, str) and kind in get_args(NumericLoss)
+
+
+def _check_settings(kind: object, alpha: object, response: object) -> None:
     """Raise `DataError` for an unknown kind, and for arguments that are invalid or do not apply to this kind."""
-    wrong: tuple[str, str, str, str] | None = None
-    is_number = isinstance(alpha, Real) and not isinstance(alpha, (bool, np.bool_))
     if not callable(kind) and not (isinstance(kind, str) and kind in _NAMES):
         kinds = ", ".join(repr(k) for k in _NAMES)
         near = loss_called(kind) if isinstance(kind, str) else None
         fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
-        wrong = "kind", repr(kind)[:60], f"{kinds}, or loss(y, prediction) -> (n,)", fix
-    elif not is_number or not 0 < float(alpha) < 1:
-        wrong = "alpha", repr(alpha)[:60], "a number between 0 and 1", "Use 0.5 for the median"
-    elif alpha != 0.5 and kind != "pinball":
-        fix = "Use kind='pinball', or leave alpha out"
-        wrong = "alpha", f"{alpha!r} with {_shown(kind)}", "alpha for the pinball loss only", fix
-    elif response not in (None, "predict", "predict_proba"):
-        fix = "Use one of these, or leave response out"
-        wrong = "response", repr(response)[:60], "'predict' or 'predict_proba'", fix
-    elif response is not None and not callable(kind):
+        raise DataError("loss(kind)", shown(kind), f"{kinds}, or loss(y, prediction) -> (n,)", fix)
+    check_probability("loss(alpha)", alpha, "Use 0.5 for the median")
+    if alpha != 0.5 and kind != "pinball":
+        got, fix = f"{alpha!r} with {_shown(kind)}", "Use kind='pinball', or leave alpha out"
+        raise DataError("loss(alpha)", got, "alpha for the pinball loss only", fix)
+    check_option("loss(response)", response, (*get_args(Response), None))
+    if response is not None and not callable(kind):
         fix = "Leave response out: it applies to loss functions only"
-        wrong = "response", f"{response!r} with {_shown(kind)}", "a function for kind", fix
-    if wrong is not None:
-        raise DataError(f"loss({wrong[0]})", *wrong[1:])
+        got = f"{response!r} with {_shown(kind)}"
+        raise DataError("loss(response)", got, "a function for kind", fix)
 
 
 def loss_called(name: str) -> str | None:
@@ -451,9 +455,9 @@ def loss_called(name: str) -> str | None:
     return _ALIASES.get(plain) or next(iter(near), None)
 
 
-def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Quantity:
+def _log_loss(model: ModelLike, output: int | None, name: str | None, unit: str | None) -> Quantity:
     """Return the negative log-likelihood, named "log loss"."""
-    from skedasis.quantities.uncertainty import nll
+    from skedasis.quantities.uncertainty import likelihood_of
 
     what = "loss(kind='log_loss')"
     if isinstance(model, Quantity):
@@ -462,10 +466,12 @@ def _log_loss(model: Any, output: Any, name: str | None, unit: str | None) -> Qu
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
         raise DataError(what, f"output={output!r}", "a model with one output", fix)
-    return nll(model, name=name or _NAMES["log_loss"], unit=unit)
+    return likelihood_of(model, "e", name or _NAMES["log_loss"], unit)
 
 
-def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
+def _predicted(
+    model: ModelLike, kind: LossName | LossFunction, response: Response | None, output: int | None
+) -> Prediction | Probability:
     """Return the quantity whose values are compared with the labels."""
     if isinstance(model, Quantity):
         return _of_quantity(model, kind, response, output)
@@ -475,8 +481,10 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
             fix = "Leave response out: the function gets the model's predictions"
             got = "response='predict_proba' for a model that is no classifier"
             raise UnsupportedError(what, got, "a classifier", fix)
-        return _one_output(as_quantity(model), output)
-    if kind in _NUMERIC_LOSSES:
+        of = default_quantity(model)
+        # The session of an ONNX classifier is known as a classifier only when it has been adapted.
+        return _of_quantity(of, kind, None, output)
+    if _is_numeric(kind):
         raise UnsupportedError(
             what,
             "a classifier",
@@ -486,67 +494,71 @@ def _predicted(model: Any, kind: Any, response: str | None, output: Any) -> Any:
         )
     if response != "predict_proba":
         return _one_output(Prediction(model), output)
-    if output is not None or not hasattr(model, "predict_proba"):
+    if output is not None or not has_predict_proba(model):
         got = "no predict_proba" if output is None else f"output={output!r}"
         fix = "Use response='predict', or pass a function that returns probabilities"
         raise UnsupportedError(what, got, "a classifier with one output", fix)
     return Probability(model)
 
 
-def _of_quantity(model: Any, kind: Any, response: str | None, output: Any) -> Any:
+def _of_quantity(
+    model: Quantity, kind: LossName | LossFunction, response: Response | None, output: int | None
+) -> Prediction | Probability:
     """Return the user's `Prediction` or `Probability`; raise `UnsupportedError` for other quantities."""
-    wrong: tuple[str, str] | None = None
+    what, got = f"loss({_shown(kind)})", f"the quantity {model.describe()}"
     if isinstance(model, MultiOutput):
         fix = "Choose one: sd.prediction(model, output=0) or sd.probability(model, class_=...)"
-        wrong = "one output, and its labels in y", fix
-    elif isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):
+        raise UnsupportedError(what, got, "one output, and its labels in y", fix)
+    if isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):
         fix = "Pass the model, sd.prediction(model) or sd.probability(model)"
-        wrong = "a prediction of the label", fix
-    elif isinstance(model, Probability) and kind == "zero_one":
-        wrong = "a prediction of the label", "Pass the classifier: sd.loss(model, 'zero_one')"
-    elif response is not None:
-        wrong = f"a classifier for response={response!r}", "Leave response out"
-    elif output is not None and (isinstance(model, Probability) or model.output is not None):
-        wrong = f"a model for output={output!r}", "Leave output out"
-    elif isinstance(model, Probability) and model.column is not None and model.column < 0:
+        raise UnsupportedError(what, got, "a prediction of the label", fix)
+    is_probability = isinstance(model, Probability)
+    if is_probability and kind == "zero_one":
+        fix = "Pass the classifier: sd.loss(model, 'zero_one')"
+        raise UnsupportedError(what, got, "a prediction of the label", fix)
+    if response is not None:
+        expected = f"a classifier for response={response!r}"
+        raise UnsupportedError(what, got, expected, "Leave response out")
+    if output is not None and (is_probability or model.output is not None):
+        raise UnsupportedError(what, got, f"a model for output={output!r}", "Leave output out")
+    if is_probability and model.column is not None and model.column < 0:
+        expected = f"an index of a class that is not negative, not {model.column}"
         fix = "Count class_ from 0, like the labels in y"
-        wrong = f"an index of a class that is not negative, not {model.column}", fix
-    if wrong is not None:
-        what = f"loss({_shown(kind)})"
-        raise UnsupportedError(what, f"the quantity {model.describe()}", *wrong)
-    return _one_output(model, output)
+        raise UnsupportedError(what, got, expected, fix)
+    return model if is_probability else _one_output(model, output)
 
 
-def _one_output(of: Any, output: Any) -> Any:
+def _one_output(of: Prediction, output: int | None) -> Prediction:
     """Return the prediction of the chosen output; without a choice, the prediction itself."""
     if output is None:
         return of
-    if isinstance(output, (bool, np.bool_)) or not isinstance(output, Integral):
+    if not is_int(output):
         fix = "Choose one, and pass its labels: sd.loss(model, output=0)"
-        raise DataError("loss(output)", repr(output)[:60], "the index of one output", fix)
-    return predictions(of, int(output))
+        raise DataError("loss(output)", shown(output), "the index of one output", fix)
+    return of.of_output(int(output))
 
 
-def _classes(of: Any) -> NDArray[Any] | None:
+def _classes(of: Prediction | Probability) -> Values | None:
     """Return the classes of a classifier, or None if labels cannot be compared with them."""
     classes = getattr(of.model, "classes_", None)
     if classes is None or not is_classifier(of.model):
         return None
+    output = of.output if isinstance(of, Prediction) else None
     if isinstance(classes, list) and any(np.ndim(c) == 1 for c in classes):
-        if of.output is None and len(classes) > 1:
+        if output is None and len(classes) > 1:
             fix = "Choose one, and pass its labels: sd.loss(model, 'zero_one', output=0)"
             raise ModelOutputError(of.describe(), f"{len(classes)} outputs", "one output", fix)
-        index = of.output or 0
+        index = output or 0
         return np.asarray(classes[index]) if index < len(classes) else None
-    return np.asarray(classes) if of.output is None else None
+    return np.asarray(classes) if output is None else None
 
 
-def _shown(kind: Any) -> str:
+def _shown(kind: object) -> str:
     """Return the kind as the user wrote it, for messages."""
     return f"kind={kind!r}" if isinstance(kind, str) else f"the loss function {title(kind)}"
 
 
-def _loss_name(kind: Any, alpha: float, of: str) -> str:
+def _loss_name(kind: LossName | LossFunction, alpha: float, of: str) -> str:
     """Return the default name of a loss, with the name of the quantity unless that is just "prediction"."""
     name = _NAMES[kind] if isinstance(kind, str) else getattr(kind, "__name__", "loss")
     name = "loss" if name == "<lambda>" else name

@@ -10,14 +10,25 @@ outputs as one quantity per output, all read from the same responses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import os
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from skedasis._types import Ints
-from skedasis.data.dataset import Dataset, as_arrays, as_frames
+from skedasis._arguments import is_int, shown
+from skedasis._types import (
+    Floats,
+    Ints,
+    ModelRows,
+    OutputLabel,
+    RawResponse,
+    TableLike,
+    Values,
+)
+from skedasis.data.dataset import Dataset, as_arrays, as_dataset, as_frames
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
@@ -35,11 +46,52 @@ from skedasis.models.introspection import (
     wants_arrays,
 )
 from skedasis.models.piecewise_constant import is_piecewise_constant
+from skedasis.models.protocols import (
+    AdaptedModel,
+    MixedFunction,
+    RowFunction,
+    SupportsPredict,
+    SupportsPredictProba,
+)
 from skedasis.models.registry import adapt_model
-from skedasis.quantities.base import Quantity
+from skedasis.quantities.base import ModelProxy, Quantity
 
 if TYPE_CHECKING:
     from skedasis.derivatives import chain_rule
+
+# --- models that can be explained -----------------------------------------------------------------
+
+
+class OnnxSession(Protocol):
+    """A session of onnxruntime."""
+
+    def get_inputs(self) -> Sequence[Any]: ...  # noqa: D102
+    def run(self, output_names: Any, input_feed: Any, /) -> Sequence[Any]: ...  # noqa: D102
+
+
+class OnnxModel(Protocol):
+    """A model of the package onnx, whose bytes onnxruntime reads."""
+
+    def SerializeToString(self) -> bytes: ...  # noqa: D102, N802 - the name of protocol buffers
+
+
+AdaptedLike: TypeAlias = OnnxSession | OnnxModel | str | os.PathLike[str]
+"""A model without methods of its own that takes rows, or the path of a model file."""
+
+PredictorLike: TypeAlias = SupportsPredict | RowFunction | AdaptedLike
+"""A model whose predictions can be explained. Networks of torch, JAX and Keras are functions of rows."""
+
+ClassifierLike: TypeAlias = SupportsPredictProba | RowFunction | AdaptedLike
+"""A model that returns probabilities."""
+
+ModelLike: TypeAlias = PredictorLike | ClassifierLike | Quantity
+"""A model that can be explained, or a quantity of one: what `explain`, `report` and `diagnose` take."""
+
+
+def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
+    """Return the response of a model's method, or of the model itself if it has no such method."""
+    return getattr(model, method, model)(X)
+
 
 # --- base class -----------------------------------------------------------------------------------
 
@@ -52,11 +104,11 @@ class FromModel(Quantity):
     """Base class of quantities of one model: calls it with rows in the container that it was fitted on."""
 
     # `field()`: without it the None of the base class would be its default.
-    model: Any = field()
+    model: object = field()
     name: str = "prediction"
     unit: str | None = None
 
-    def with_model(self, model: Any) -> Quantity | None:
+    def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model."""
         return replace(self, model=model)
 
@@ -95,7 +147,7 @@ class FromModel(Quantity):
         """Return whether the quantity is piecewise constant, because its model is."""
         return is_piecewise_constant(self.model)
 
-    def slopes(self, X: Any, y: Any = None) -> Any:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object:
         """Return the derivatives by automatic differentiation, or in closed form."""
         if isinstance(self.model, Differentiable):
             return self.model.slopes(X, self.place, together=self.together)
@@ -112,8 +164,8 @@ class FromModel(Quantity):
         if form is not None and form.knows(feature):
             return DerivativeInfo("slopes", f"closed form of {form.what}")
         if self.stepped:
-            forest = getattr(self.model, "forest", None)
-            jumps = None if forest is None else forest.jumps(feature.position)
+            model = self.model
+            jumps = model.breakpoints(feature) if isinstance(model, ModelProxy) else None
             return DerivativeInfo(
                 "steps",
                 f"differences across bins: {title(self.model)} is piecewise constant",
@@ -126,7 +178,7 @@ class FromModel(Quantity):
         """Return whether the model provides mixed derivatives."""
         return isinstance(self.model, Differentiable) and self.model.has_mixed(self.place)
 
-    def mixed(self, X: Any, j: int, k: int) -> Any:
+    def mixed(self, X: ModelRows, j: int, k: int) -> object:
         """Return the model's mixed derivatives."""
         if not isinstance(self.model, Differentiable):
             return super().mixed(X, j, k)
@@ -158,17 +210,17 @@ class Prediction(FromModel):
         Whether all outputs of the model are explained, from the same responses.
     """
 
-    slope: Callable[[Any], Any] | None = None
-    mixed_slope: Callable[[Any, int, int], Any] | None = None
+    slope: RowFunction | None = None
+    mixed_slope: MixedFunction | None = None
     output: int | None = None
     of: int | None = None
     shared: bool = False
 
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Call the model."""
-        return self.model.predict(X) if hasattr(self.model, "predict") else self.model(X)
+        return respond(self.model, "predict", X)
 
-    def read(self, raw: Any, y: Any = None) -> Any:
+    def read(self, raw: RawResponse, y: Values | None = None) -> object:
         """Return the values of the explained output."""
         if self.output is None:
             return raw
@@ -193,7 +245,7 @@ class Prediction(FromModel):
 
         return sklearn_models.prediction_derivative(self.model, self.output)
 
-    def slopes(self, X: Any, y: Any = None) -> Any:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object:
         """Return the user's derivatives if given, else the model's."""
         if self.slope is None:
             return super().slopes(X, y)
@@ -204,13 +256,17 @@ class Prediction(FromModel):
         """Return whether the user gave mixed derivatives, or gave no derivatives and the model provides them."""
         return self.mixed_slope is not None or (self.slope is None and super().has_mixed)
 
-    def mixed(self, X: Any, j: int, k: int) -> Any:
+    def mixed(self, X: ModelRows, j: int, k: int) -> object:
         """Return the user's mixed derivatives if given, else the model's."""
         if self.mixed_slope is None:
             return super().mixed(X, j, k)
         return self._of_output(np.asarray(self.mixed_slope(X, j, k)), 1, "mixed", "(rows, outputs)")
 
-    def _of_output(self, derivatives: Any, ndim: int, what: str, expected: str) -> Any:
+    def of_output(self, output: int) -> Prediction:
+        """Return the quantity of one of several outputs."""
+        return replace(self, output=output, name=f"{self.name} {output}")
+
+    def _of_output(self, derivatives: Values, ndim: int, what: str, expected: str) -> Values:
         """Return the derivatives of this output, from an array with one output (`ndim` axes) or all outputs.
 
         Raises `ModelOutputError` if all outputs are explained but the array has one output only.
@@ -239,13 +295,11 @@ class Probability(FromModel):
 
     column: int | None = None
 
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Call the model."""
-        return (
-            self.model.predict_proba(X) if hasattr(self.model, "predict_proba") else self.model(X)
-        )
+        return respond(self.model, "predict_proba", X)
 
-    def read(self, raw: Any, y: Any = None) -> Any:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Values:
         """Return the probabilities of the class."""
         p = np.asarray(raw)
         if self.column is not None:
@@ -255,7 +309,9 @@ class Probability(FromModel):
                 self.describe(),
                 f"values between {p.min():.4g} and {p.max():.4g}",
                 "probabilities, between 0 and 1",
-                getattr(self.model, "of_scores", "Use sd.prediction for scores"),
+                self.model.of_scores
+                if isinstance(self.model, AdaptedModel)
+                else AdaptedModel.of_scores,
             )
         return p
 
@@ -284,7 +340,7 @@ class Logit(Probability):
 
     scored: bool | None = None
 
-    def with_model(self, model: Any) -> Quantity | None:
+    def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model, which is called by the same method as this one."""
         return replace(self, model=model, scored=self._by_score)
 
@@ -294,17 +350,18 @@ class Logit(Probability):
         known = introspection.decides_by_logit(self.model) if self.scored is None else self.scored
         return self.column is not None and known
 
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Return `decision_function` if it is the log odds, else the probabilities."""
         if self._by_score:
             # The score remains exact where the probability rounds to 0 or 1.
-            return np.asarray(self.model.decision_function(X), dtype=float)
+            return np.asarray(respond(self.model, "decision_function", X), dtype=float)
         return super().raw(X)
 
-    def read(self, raw: Any, y: Any = None) -> Any:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the log odds of the class."""
         if self._by_score:
-            return raw if self.column == 1 else -raw
+            scores = np.asarray(raw, dtype=float)
+            return scores if self.column == 1 else -scores
         p = np.asarray(super().read(raw), dtype=float)
         certain = int(((p == 0) | (p == 1)).sum())
         if certain:
@@ -316,12 +373,12 @@ class Logit(Probability):
             )
         return np.log(p) - np.log1p(-p)
 
-    def slopes(self, X: Any, y: Any = None) -> Any:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object:
         """Return the derivatives in closed form, or those of the probability by the chain rule."""
         if not isinstance(self.model, Differentiable):
             return super().slopes(X, y)
         p = np.asarray(super().read(self.raw(X)), dtype=float).reshape(-1, 1)
-        return super().slopes(X, y) / (p * (1.0 - p))
+        return np.asarray(super().slopes(X, y)) / (p * (1.0 - p))
 
     @property
     def has_mixed(self) -> bool:
@@ -336,10 +393,10 @@ class Logit(Probability):
 
 @overload
 def prediction(
-    model: Any,
+    model: PredictorLike,
     *,
-    slope: Callable[[Any], Any] | None = None,
-    mixed: Callable[[Any, int, int], Any] | None = None,
+    slope: RowFunction | None = None,
+    mixed: MixedFunction | None = None,
     output: int | None = None,
     name: str = "prediction",
     unit: str | None = None,
@@ -348,10 +405,10 @@ def prediction(
 
 @overload
 def prediction(
-    model: Any,
+    model: PredictorLike,
     *,
-    slope: Callable[[Any], Any] | None = None,
-    mixed: Callable[[Any, int, int], Any] | None = None,
+    slope: RowFunction | None = None,
+    mixed: MixedFunction | None = None,
     output: str | Sequence[str],
     name: str = "prediction",
     unit: str | None = None,
@@ -359,14 +416,14 @@ def prediction(
 
 
 def prediction(
-    model: Any,
+    model: PredictorLike,
     *,
-    slope: Callable[[Any], Any] | None = None,
-    mixed: Callable[[Any, int, int], Any] | None = None,
+    slope: RowFunction | None = None,
+    mixed: MixedFunction | None = None,
     output: int | str | Sequence[str] | None = None,
     name: str = "prediction",
     unit: str | None = None,
-) -> Any:
+) -> Prediction | MultiOutput:
     """Explain what a model predicts.
 
     Parameters
@@ -443,19 +500,31 @@ def prediction(
 
 @overload
 def probability(
-    model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
+    model: ClassifierLike,
+    class_: Literal["all"],
+    *,
+    name: str | None = None,
+    unit: str | None = None,
 ) -> MultiOutput: ...
 
 
 @overload
 def probability(
-    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
+    model: ClassifierLike,
+    class_: Hashable = None,
+    *,
+    name: str | None = None,
+    unit: str | None = None,
 ) -> Probability: ...
 
 
 def probability(
-    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
-) -> Any:
+    model: ClassifierLike,
+    class_: Hashable = None,
+    *,
+    name: str | None = None,
+    unit: str | None = None,
+) -> Probability | MultiOutput:
     """Explain the probability of one class, or of all.
 
     Parameters
@@ -503,19 +572,31 @@ def probability(
 
 @overload
 def logit(
-    model: Any, class_: Literal["all"], *, name: str | None = None, unit: str | None = None
+    model: ClassifierLike,
+    class_: Literal["all"],
+    *,
+    name: str | None = None,
+    unit: str | None = None,
 ) -> MultiOutput: ...
 
 
 @overload
 def logit(
-    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
+    model: ClassifierLike,
+    class_: Hashable = None,
+    *,
+    name: str | None = None,
+    unit: str | None = None,
 ) -> Logit: ...
 
 
 def logit(
-    model: Any, class_: Hashable = None, *, name: str | None = None, unit: str | None = None
-) -> Any:
+    model: ClassifierLike,
+    class_: Hashable = None,
+    *,
+    name: str | None = None,
+    unit: str | None = None,
+) -> Logit | MultiOutput:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
     Parameters, errors and slopes are those of `probability`. If the model's `decision_function` is the log odds
@@ -546,19 +627,19 @@ class MultiOutput(Quantity):
 
     Parameters
     ----------
-    one : Quantity
+    one : FromModel
         The quantity of one output, which prepares the rows and calls the model.
     parts : dict of label to Quantity
         The quantity of each output; empty if their number is not known before the first call.
     name, unit : str
     """
 
-    one: Any
-    parts: dict[Any, Quantity] = field(default_factory=dict)
+    one: FromModel
+    parts: Mapping[OutputLabel, Quantity] = field(default_factory=dict[OutputLabel, Quantity])
     name: str = "prediction"
     unit: str | None = None
 
-    def raw(self, X: Any) -> Any:
+    def raw(self, X: ModelRows) -> RawResponse:
         """Call the model and return all outputs."""
         return self.one.raw(X)
 
@@ -572,9 +653,9 @@ class MultiOutput(Quantity):
 
     def outputs(
         self, dataset: Dataset, stats: CallStats | None = None, among: Ints | None = None
-    ) -> dict[Any, Quantity]:
+    ) -> Mapping[OutputLabel, Quantity]:
         """Return the quantity of each output; call the model on two rows if their number is not known."""
-        if self.parts:
+        if self.parts or not isinstance(self.one, Prediction):
             return self.parts
         rows = dataset.evenly_spaced_batch(2, among)
         response = np.asarray(self.one.raw(rows.tile(1).own()))
@@ -592,37 +673,48 @@ class MultiOutput(Quantity):
             for k in range(response.shape[1])
         }
 
+    def at(  # type: ignore[override] - one array for each output, not one
+        self, X: TableLike, y: ArrayLike | None = None
+    ) -> dict[OutputLabel, Floats]:
+        """Return each output at each row of X, by its label; see `Quantity.at`."""
+        several = self.outputs(self.prepare(as_dataset(X, y)))
+        return {label: quantity.at(X, y) for label, quantity in several.items()}
 
-def predictions(one: Any, output: int | str | Sequence[str] | None) -> Any:
+
+def predictions(
+    one: Prediction, output: int | str | Sequence[str] | None
+) -> Prediction | MultiOutput:
     """Return the quantity selected by `output`: one output, or all of them as `MultiOutput`."""
     if output is None:
         return one
-    if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
-        return replace(one, output=int(output), name=f"{one.name} {int(output)}")
+    if is_int(output):
+        return one.of_output(int(output))
     if output == "all":
         return MultiOutput(one, {}, one.name, one.unit)
     names = list(output) if isinstance(output, Iterable) and not isinstance(output, str) else []
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
         raise DataError(
             "prediction(output)",
-            repr(output)[:60],
+            shown(output),
             "the index of an output, 'all', or different names for all outputs",
             "Use output='all'",
         )
-    parts: dict[Any, Quantity] = {
+    parts: dict[OutputLabel, Quantity] = {
         n: replace(one, output=k, of=len(names), name=n, shared=True) for k, n in enumerate(names)
     }
     return MultiOutput(one, parts, one.name, one.unit)
 
 
-def is_all_classes(model: Any, class_: Any) -> bool:
+def is_all_classes(model: object, class_: Hashable) -> bool:
     """Return whether `class_` selects all classes: it is "all", and no class has this name."""
     if not isinstance(class_, str) or class_ != "all":
         return False
     return "all" not in np.asarray(getattr(model, "classes_", [])).tolist()
 
 
-def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: str) -> MultiOutput:
+def all_classes(
+    model: object, unit: str | None, kind: type[Probability], template: str, name: str
+) -> MultiOutput:
     """Return the quantities of all classes of a classifier, with names from `template`.
 
     Raises
@@ -639,15 +731,15 @@ def all_classes(model: Any, unit: str | None, kind: Any, template: str, name: st
             "For a function, use sd.prediction(f, output='all')",
         )
     labels = np.asarray(classes).tolist()
-    parts: dict[Any, Quantity] = {
+    parts: dict[OutputLabel, Probability] = {
         label: kind(model, template.format(label), unit, k) for k, label in enumerate(labels)
     }
     return MultiOutput(next(iter(parts.values())), parts, name, unit)
 
 
 def column_of(
-    raw: Any, column: int, what: str, of: str = "output", n_columns: int | None = None
-) -> Any:
+    raw: RawResponse, column: int, what: str, of: str = "output", n_columns: int | None = None
+) -> NDArray[Any]:
     """Return one column of a model's response: that of an output, or of a class.
 
     Parameters
@@ -687,7 +779,7 @@ def column_of(
 # --- conversion -----------------------------------------------------------------------------------
 
 
-def as_quantity(model: Any) -> Quantity:
+def as_quantity(model: ModelLike) -> Quantity:
     """Return the default quantity of a model; return a quantity unchanged.
 
     The default is the prediction of a regressor, a callable or a network (torch, JAX, Keras, ONNX), and the probability
@@ -700,8 +792,11 @@ def as_quantity(model: Any) -> Quantity:
     UnsupportedError
         For a class instead of an instance, or an object that cannot be called.
     """
-    if isinstance(model, Quantity):
-        return model
+    return model if isinstance(model, Quantity) else default_quantity(model)
+
+
+def default_quantity(model: PredictorLike | ClassifierLike) -> Prediction | Probability:
+    """Return the default quantity of a model; see `as_quantity`."""
     if isinstance(model, type):
         raise UnsupportedError(
             "model",
@@ -709,7 +804,5 @@ def as_quantity(model: Any) -> Quantity:
             "a fitted model",
             f"Fit one: {model.__name__}().fit(X, y)",
         )
-    model = adapt_model(model)
-    if is_classifier(model):
-        return probability(model)
-    return prediction(model)
+    adapted: Any = adapt_model(model)
+    return probability(adapted) if is_classifier(adapted) else prediction(adapted)

@@ -13,32 +13,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Floats, Ints
+from skedasis._arguments import check_option
+from skedasis._types import Floats, Ints, OutputLabel, RawResponse, Values
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
-from skedasis.errors import (
-    DataError,
-    ModelOutputError,
-    TreeWarning,
-    UnsupportedError,
-    warn_caller,
-)
+from skedasis.data.features import Feature
+from skedasis.errors import ModelOutputError, TreeWarning, UnsupportedError, warn_caller
 from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
-from skedasis.quantities.base import Quantity
+from skedasis.quantities.base import ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
-    PROBE_ROWS,
     BatchEvaluator,
     Changes,
-    ProbeResult,
+    Evaluated,
     ResponseCache,
+    SetChanges,
     sets_of,
 )
 from skedasis.quantities.outputs import Prediction, Probability
+from skedasis.quantities.probe import PROBE_ROWS, ProbeResult
 
 if TYPE_CHECKING:
     from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
@@ -51,7 +48,7 @@ _BORDER = 1e-13
 """Tolerance for isolation forests' decision function at 0."""
 
 
-class TreeModelProxy:
+class TreeModelProxy(ModelProxy):
     """Proxy of a tree model that computes its responses by tree evaluation.
 
     Quantities call it like the model, so that it serves all of them: a probability, its entropy, a loss.
@@ -61,8 +58,6 @@ class TreeModelProxy:
     model : fitted estimator, booster, or a method of one
     forest : TreeForest
     """
-
-    piecewise_constant = True
 
     def __init__(self, model: Any, forest: TreeForest) -> None:
         from skedasis.trees.readers import RESPONSE_METHODS  # imported where there are trees
@@ -86,11 +81,25 @@ class TreeModelProxy:
         if hasattr(model, "_estimator_type"):
             self._estimator_type = model._estimator_type  # noqa: SLF001 - as scikit-learn has it
 
-    def __call__(self, question: TreeQuery) -> Any:
+    @property
+    def piecewise_constant(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def evaluator_class(self) -> type[BatchEvaluator]:
+        """Return `TreeEvaluator`."""
+        return TreeEvaluator
+
+    def breakpoints(self, feature: Feature) -> Floats | None:
+        """Return the thresholds of a feature; None if there are too many."""
+        return self.forest.jumps(feature.position)
+
+    def __call__(self, question: TreeQuery) -> Values:
         """Return the response of the bound method that this is a proxy of."""
         return self.ask(self._method, question)
 
-    def plain_output(self, quantity: Quantity) -> int | None:
+    def plain_output(self, quantity: Evaluated) -> int | None:
         """Return the index of the output whose sum of leaves the quantity equals, or None if it is another function."""
         n_outputs = len(self.forest.ensemble.base)
         if self.forest.ensemble.link != "identity":
@@ -105,7 +114,7 @@ class TreeModelProxy:
             return None
         return output if output is not None and 0 <= output < n_outputs else None
 
-    def ask(self, name: str, question: TreeQuery) -> Any:
+    def ask(self, name: str, question: TreeQuery) -> Values:
         """Return the response of the model's method of this name."""
         from skedasis.trees.ensemble import method_response
 
@@ -125,7 +134,7 @@ class _ProxyMethod:
     def __init__(self, of: TreeModelProxy, name: str) -> None:
         self.of, self.name = of, name
 
-    def __call__(self, question: TreeQuery) -> Any:
+    def __call__(self, question: TreeQuery) -> Values:
         return self.of.ask(self.name, question)
 
 
@@ -148,8 +157,8 @@ class TreeEvaluator(BatchEvaluator):
 
     @cached_property
     def _buffer(self) -> TreeRows:
-        if self._whole is not None:
-            whole, rows = self._whole
+        whole, rows = self._whole or (None, None)
+        if isinstance(whole, TreeEvaluator) and rows is not None:
             return whole._buffer.some(rows)  # noqa: SLF001 - an evaluator of the same class
         return self._trees.forest.on(self.batch)
 
@@ -159,7 +168,7 @@ class TreeEvaluator(BatchEvaluator):
         output = self._trees.plain_output(self.quantity)
         return None if output is None else (output, self._buffer.part(output))
 
-    def _ask(self, changes: Changes, sets: int, where: str) -> Any:
+    def _ask(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
         """Evaluate the trees."""
         rows = self._buffer
         question = rows.swept(changes, sets) if changes else rows.own()
@@ -225,7 +234,7 @@ class TreeEvaluator(BatchEvaluator):
 
 TreeMode = Literal["auto", "off", "force"]
 
-Outputs = dict[Any, Quantity]
+Outputs: TypeAlias = Mapping[OutputLabel, Quantity]
 
 _TOLERANCE, _TOLERANCE_SINGLE = 1e-9, 1e-4
 """Allowed difference relative to the largest value: for another order of summation; for single precision."""
@@ -280,8 +289,7 @@ def use_trees_if_exact(
     -----
     Costs at most 64 model rows.
     """
-    if wish not in ("auto", "off", "force"):
-        raise DataError("tree", repr(wish), "'auto', 'off' or 'force'", "Use 'auto'")
+    check_option("tree", wish, ("auto", "off", "force"), "Use 'auto'")
     if wish == "off":
         return TreeDecision(outputs)
     model = next(iter(outputs.values())).model
@@ -312,7 +320,7 @@ class _TreesUnavailable(Exception):  # noqa: N818 - no error: the model is calle
 
 
 def _read_and_verify(
-    outputs: Outputs, dataset: Dataset, model: Any, checked: ProbeResult, *, means: bool
+    outputs: Outputs, dataset: Dataset, model: object, checked: ProbeResult, *, means: bool
 ) -> TreeDecision:
     """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
     if isfunction(model):  # the readers need not be imported
@@ -359,7 +367,9 @@ def _has_derivatives(quantity: Quantity, dataset: Dataset) -> bool:
     return quantity.has_mixed or quantity.derivative_info(dataset.features[0]).kind == "slopes"
 
 
-def _counts_suffice(stand_in: Any, outputs: Outputs, dataset: Dataset, *, means: bool) -> bool:
+def _counts_suffice(
+    stand_in: TreeModelProxy, outputs: Outputs, dataset: Dataset, *, means: bool
+) -> bool:
     """Return whether row counts suffice: for unweighted means of sums of leaves."""
     plain = all(stand_in.plain_output(q) is not None for q in outputs.values())
     return means and plain and dataset.weights is None
@@ -377,7 +387,7 @@ def _verify(
     stats = CallStats()
     single = forest.ensemble.sums_single
     # The model's responses at the rows themselves are known from the probe.
-    by_model = [*checked.answers, *_at_mixed_rows(outputs, batch, checked.eps, stats)]
+    by_model = [*checked.responses, *_at_mixed_rows(outputs, batch, checked.eps, stats)]
     try:
         at_rows = [
             quantity.evaluator(batch, eps=checked.eps).values() for quantity in of_trees.values()
@@ -403,7 +413,7 @@ def _verify(
 def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, stats: CallStats) -> list[Floats]:
     """Return all outputs at rows that combine columns of different rows of the batch."""
     rows, cache = batch.row_id, ResponseCache()
-    changes: Mapping[int, Any] = {
+    changes: Changes = {
         j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.dataset.features))
     }
     values: list[Floats] = []

@@ -6,24 +6,25 @@ The response of these quantities is a `Predicted`, the predictive distributions 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._arguments import check_option, check_probability
+from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.features import Feature
-from skedasis.distributions.base import Part, Predicted, Predictor
+from skedasis.distributions.base import Part, Predicted, Predictor, as_class_codes
 from skedasis.distributions.categorical import Classes
-from skedasis.distributions.continuous import check_probability
 from skedasis.distributions.ensembles import ensemble
 from skedasis.distributions.mixture_models import is_estimator_ensemble
 from skedasis.distributions.registry import as_predictor
-from skedasis.distributions.sklearn import Classifier
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.distributions.sklearn import Classifier, as_classifier
+from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.introspection import is_classifier, with_article
-from skedasis.quantities.base import Quantity
+from skedasis.models.protocols import RowFunction, SupportsPredict, SupportsPredictProba
+from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.outputs import FromModel
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
 # --- quantities -----------------------------------------------------------------------------------
 
 
-Base = Literal["e", 2]
+Base: TypeAlias = Literal["e", 2]
+
+DistributionLike: TypeAlias = (
+    SupportsPredict | SupportsPredictProba | RowFunction | Predictor | tuple[RowFunction, object]
+)
+"""A model with a predictive distribution; a tuple is a GPyTorch model and its likelihood."""
 
 _TINY = float(np.finfo(float).smallest_subnormal)
 
@@ -45,19 +51,19 @@ class Uncertainty(FromModel):
     `ResponseCache`.
     """
 
-    predictor: Any = None
+    predictor: Predictor = field(kw_only=True)
 
-    def with_model(self, model: Any) -> Quantity | None:
+    def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another classifier; None for other predictors, which call several methods."""
         if type(self.predictor) is not Classifier:
             return None
-        return replace(self, model=model, predictor=Classifier(model))
+        return replace(self, model=model, predictor=as_classifier(model))
 
-    def computed(self, raw: Predicted) -> Any:
+    def computed(self, raw: RawResponse) -> DType:
         """Return the dtype that the model computed in."""
-        return raw.dtype
+        return predicted(raw).dtype
 
-    def raw(self, X: Any) -> Predicted:
+    def raw(self, X: ModelRows) -> Predicted:
         """Call the model."""
         return self.predictor.distributions(X)
 
@@ -96,16 +102,32 @@ class Uncertainty(FromModel):
         """Return whether slopes follow from those of the classes' log odds."""
         return False
 
-    def _log_odds(self, X: Any) -> tuple[Floats, list[Floats]]:
+    def _log_odds(self, X: ModelRows) -> tuple[Floats, list[Floats]]:
         """Return the probabilities, (k, n), and the slopes of the log odds of each class, k times (n, d)."""
+        classes = self.raw(X)
+        if not isinstance(classes, Classes):
+            raise TypeError("slopes of log odds require a distribution over classes")
+        p = classes.p
+        if len(p) == 2:
+            second = self._log_odds_slope(1, X)
+            return p, [-second, second]
+        return p, [self._log_odds_slope(k, X) for k in range(len(p))]
+
+    def _log_odds_slope(self, k: int, X: ModelRows) -> Floats:
+        """Return the slopes of the log odds of a class, (n, d)."""
         from skedasis.derivatives import sklearn_models
 
-        p = cast("Classes", self.raw(X)).p
-        if len(p) == 2:
-            second = sklearn_models.logit_derivative(self.model, 1)(X)  # type: ignore[misc]
-            return p, [-second, second]
-        forms = [sklearn_models.logit_derivative(self.model, k) for k in range(len(p))]
-        return p, [form(X) for form in forms]  # type: ignore[misc]
+        form = sklearn_models.logit_derivative(self.model, k)
+        if form is None:
+            raise TypeError("slopes of log odds require a closed form")
+        return form(X)
+
+
+def predicted(raw: RawResponse) -> Predicted:
+    """Return the response of a predictor; raise if it is that of another model."""
+    if not isinstance(raw, Predicted):
+        raise TypeError(f"expected predictive distributions, got a {type(raw).__name__}")
+    return raw
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,16 +137,16 @@ class Entropy(Uncertainty):
     part: Part = "total"
     base: Base = "e"
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the entropies in units of the base."""
-        return in_base(raw.entropy(self.part), self.base)
+        return in_base(predicted(raw).entropy(self.part), self.base)
 
     @property
     def of_probabilities(self) -> bool:
         """Return True for the total entropy; its parts have no slopes."""
         return self.part == "total"
 
-    def slopes(self, X: Any, y: Any = None) -> Floats:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> Floats:
         """Return -sum p_k' log p_k (the p_k' sum to 0), with p_k' = p_k (1 - p_k) times the slope of the log odds."""
         p, slopes = self._log_odds(X)
         total = np.zeros(slopes[0].shape)
@@ -142,13 +164,13 @@ class NegativeLogLikelihood(Uncertainty):
 
     labelled = True
 
-    def encoded(self, y: Any) -> Any:
+    def encoded(self, y: Values) -> Values:
         """Return labels as indices of classes, or as numbers."""
         return self.predictor.labels.encode(y, self.describe())
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the negative log-likelihoods in units of the base."""
-        log_likelihood = raw.log_likelihood(y)
+        log_likelihood = predicted(raw).log_likelihood(given_labels(y))
         return in_base(np.subtract(0.0, log_likelihood, out=log_likelihood), self.base)
 
     @property
@@ -156,20 +178,21 @@ class NegativeLogLikelihood(Uncertainty):
         """Return True."""
         return True
 
-    def slopes(self, X: Any, y: Any = None) -> Floats:
+    def slopes(self, X: ModelRows, y: Values | None = None) -> Floats:
         """Return -(log p_y)' = -(1 - p_y) times the slope of the log odds; 0 where p_y is raised to the floor."""
         p, slopes = self._log_odds(X)
-        p_label = p[y, np.arange(p.shape[1])]
+        codes = as_class_codes(given_labels(y), len(p))
+        p_label = p[codes, np.arange(p.shape[1])]
         result = np.zeros(slopes[0].shape)
         for k, slope in enumerate(slopes):
-            result[y == k] = slope[y == k]
+            result[codes == k] = slope[codes == k]
         above_floor = p_label >= np.finfo(float).eps
         result *= np.where(above_floor, p_label - 1.0, 0.0)[:, None]
         return in_base(result, self.base)
 
-    def floored(self, raw: Any, y: Any = None) -> int:
+    def floored(self, raw: RawResponse, y: Values | None = None) -> int:
         """Return for how many rows the label's probability was raised to the floor."""
-        return raw.floored(y)
+        return predicted(raw).floored(given_labels(y))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +201,9 @@ class PredictiveVariance(Uncertainty):
 
     part: Part = "total"
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the variances."""
-        return raw.variance(self.part)
+        return predicted(raw).variance(self.part)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,9 +212,9 @@ class PredictiveQuantile(Uncertainty):
 
     p: float = 0.5
 
-    def read(self, raw: Any, y: Any = None) -> Floats:
+    def read(self, raw: RawResponse, y: Values | None = None) -> Floats:
         """Return the quantiles."""
-        return raw.quantile(self.p)
+        return predicted(raw).quantile(self.p)
 
 
 def in_base(nats: Floats, base: Base) -> Floats:
@@ -206,7 +229,7 @@ _PARTS = ("total", "aleatoric", "epistemic")
 
 
 def entropy(
-    model: Any,
+    model: DistributionLike,
     *,
     part: Part = "total",
     base: Base = "e",
@@ -282,11 +305,12 @@ def entropy(
     """
     predictor = _predictor(model, part, "entropy")
     default = "entropy" if part == "total" else f"{part} entropy"
-    return Entropy(model, name or default, unit or _unit(base, "entropy"), predictor, part, base)
+    unit = unit or _unit(base, "entropy")
+    return Entropy(model, name or default, unit, part, base, predictor=predictor)
 
 
 def nll(
-    model: Any, *, base: Base = "e", name: str | None = None, unit: str | None = None
+    model: DistributionLike, *, base: Base = "e", name: str | None = None, unit: str | None = None
 ) -> NegativeLogLikelihood:
     """Explain the negative log-likelihood of the labels, -log p(y | x).
 
@@ -331,13 +355,21 @@ def nll(
     >>> q.at(X, y=[0.0, 3.0]).tolist()
     [0.9189385332046727, 2.9189385332046727]
     """
+    return likelihood_of(model, base, name or "negative log-likelihood", unit)
+
+
+def likelihood_of(model: object, base: Base, name: str, unit: str | None) -> NegativeLogLikelihood:
+    """Return the negative log-likelihood of any model; raise if it has no predictive distribution."""
     predictor = _predictor(model, "total", "nll")
-    name = name or "negative log-likelihood"
-    return NegativeLogLikelihood(model, name, unit or _unit(base, "nll"), predictor, base)
+    return NegativeLogLikelihood(model, name, unit or _unit(base, "nll"), base, predictor=predictor)
 
 
 def predictive_variance(
-    model: Any, *, part: Part = "total", name: str | None = None, unit: str | None = None
+    model: DistributionLike,
+    *,
+    part: Part = "total",
+    name: str | None = None,
+    unit: str | None = None,
 ) -> PredictiveVariance:
     """Explain the variance of a model's predictive distribution.
 
@@ -385,11 +417,11 @@ def predictive_variance(
             "Use sd.entropy(model)",
         )
     default = f"{'predictive' if part == 'total' else part} variance"
-    return PredictiveVariance(model, name or default, unit, predictor, part)
+    return PredictiveVariance(model, name or default, unit, part, predictor=predictor)
 
 
 def predictive_quantile(
-    model: Any, p: float, *, name: str | None = None, unit: str | None = None
+    model: DistributionLike, p: float, *, name: str | None = None, unit: str | None = None
 ) -> PredictiveQuantile:
     """Explain a quantile of a model's predictive distribution.
 
@@ -425,7 +457,7 @@ def predictive_quantile(
     >>> q.at(np.array([[0.0], [1.0]])).round(3).tolist()
     [1.96, 2.96]
     """
-    level = check_probability(p)
+    level = check_probability("predictive_quantile(p)", p, "Pass 0.9, for example")
     predictor = _predictor(model, "total", "predictive_quantile")
     if predictor.labels.kind == "classes":
         raise UnsupportedError(
@@ -434,18 +466,13 @@ def predictive_quantile(
             "a model that predicts numbers: classes have no order",
             "Use sd.probability(model, class_=...)",
         )
-    return PredictiveQuantile(model, name or f"{level:g}-quantile", unit, predictor, level)
+    name = name or f"{level:g}-quantile"
+    return PredictiveQuantile(model, name, unit, level, predictor=predictor)
 
 
-def _predictor(model: Any, part: Any, function: str) -> Predictor:
+def _predictor(model: object, part: Part, function: str) -> Predictor:
     """Return the predictor of a model; raise if its uncertainty has no such part."""
-    if part not in _PARTS:
-        raise DataError(
-            f"{function}(part)",
-            repr(part),
-            "'total', 'aleatoric' or 'epistemic'",
-            "Use one of these",
-        )
+    check_option(f"{function}(part)", part, _PARTS)
     if isinstance(model, Quantity):
         raise UnsupportedError(
             f"{function}({model.describe()})",
@@ -466,12 +493,7 @@ def _predictor(model: Any, part: Any, function: str) -> Predictor:
     return predictor
 
 
-def _unit(base: Any, function: str) -> str:
+def _unit(base: Base, function: str) -> str:
     """Return the unit of information for the base of a logarithm."""
-    if base == "e":
-        return "nats"
-    if isinstance(base, int) and not isinstance(base, bool) and base == 2:
-        return "bits"
-    raise DataError(
-        f"{function}(base)", repr(base), "'e' (nats) or 2 (bits)", "Use base='e' or base=2"
-    )
+    check_option(f"{function}(base)", base, ("e", 2), "Use 'e' for nats or 2 for bits")
+    return "nats" if base == "e" else "bits"

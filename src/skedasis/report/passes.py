@@ -132,7 +132,7 @@ class ModelRunner:
     def predict(self) -> Predictions:
         """Return the quantity at the rows; costs N model rows for all outputs together."""
         started, dataset, stats = time.perf_counter(), self.dataset(), CallStats()
-        parts = self.quantity.outputs(dataset, stats) or {None: self.quantity}
+        parts = self.quantity.outputs(dataset, stats)
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
         raw: list[Any] = []
         keeps = isinstance(next(iter(parts.values())), Probability)

@@ -23,7 +23,7 @@ from skedasis.methods.ale import RHALE
 from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import MultiOutput
+from skedasis.quantities.outputs import FromModel, MultiOutput
 from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
@@ -72,7 +72,7 @@ class UncertaintySection:
 def model_of(quantity: Quantity) -> Any:
     """Return the model of a quantity, or None if it is not known."""
     one = quantity.one if isinstance(quantity, MultiOutput) else quantity
-    return getattr(one, "model", None)
+    return one.model if isinstance(one, FromModel) else None
 
 
 def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
