@@ -45,7 +45,7 @@ from skedasis.models import piecewise_constant
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.registry import adapt_model
-from skedasis.quantities.probe import probe_model
+from skedasis.quantities.evaluator import probe_model
 from skedasis.quantities.tree_evaluator import use_trees_if_exact
 from skedasis.trees import readers
 from tests.reference.tree_cases import MODELS, grown, labels, labels_of, number, quantities, rows

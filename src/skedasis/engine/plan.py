@@ -23,8 +23,12 @@ from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
-from skedasis.quantities.evaluator import ResponseCache
-from skedasis.quantities.probe import ProbeResult, derivative_info_of, probe_model
+from skedasis.quantities.evaluator import (
+    ProbeResult,
+    ResponseCache,
+    derivative_info_of,
+    probe_model,
+)
 from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, TreeMode, use_trees_if_exact
 
 if TYPE_CHECKING:

@@ -3,25 +3,33 @@
 `BatchEvaluator` evaluates a quantity at the rows of one batch and with columns replaced (for grids, bin edges and
 permutations). It owns the buffer that the model's inputs are written to, counts calls and rows, and validates the
 responses.
-`ResponseCache` caches responses for models with several outputs.
+`ResponseCache` caches responses for models with several outputs. `probe_model` probes the model once before the work
+begins.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import DType, Floats, Ints, ModelRows, RawResponse, Values
+from skedasis._types import DType, Floats, Ints, ModelRows, RawResponse, TableLike, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
-from skedasis.data.containers import DonorRows, LevelReplacement, Replacement
-from skedasis.data.dataset import Batch
-from skedasis.derivatives.finite_differences import differences, mixed_differences
+from skedasis.data.containers import Buffer, DonorRows, LevelReplacement, Replacement
+from skedasis.data.dataset import Batch, Dataset, to_array
+from skedasis.data.factorize import is_missing
+from skedasis.data.features import Feature
+from skedasis.derivatives.finite_differences import (
+    differences,
+    mixed_differences,
+    probe_derivatives,
+)
 from skedasis.distributions.base import Predicted
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
@@ -31,6 +39,7 @@ from skedasis.models.calling import (
     as_array,
     as_numbers,
     check_response,
+    unit_round_off,
 )
 
 # --- what is evaluated ----------------------------------------------------------------------------
@@ -64,6 +73,15 @@ class Evaluated(Protocol):
     def floored(self, raw: RawResponse, y: Values | None = None) -> int: ...  # noqa: D102
     def slopes(self, X: ModelRows, y: Values | None = None) -> object: ...  # noqa: D102
     def mixed(self, X: ModelRows, j: int, k: int) -> object: ...  # noqa: D102
+
+
+class Probed(Evaluated, Protocol):
+    """What the probe asks of a quantity, too."""
+
+    def evaluator(  # noqa: D102
+        self, batch: Batch, copies: int = 1, eps: float = ..., *, cache: ResponseCache | None = None
+    ) -> BatchEvaluator: ...
+    def derivative_info(self, feature: Feature) -> DerivativeInfo: ...  # noqa: D102
 
 
 class InputBuffer(Protocol):
@@ -273,9 +291,9 @@ class BatchEvaluator:
     def _buffer(self) -> InputBuffer:
         return self.batch.tile(self.copies, self._used)
 
-    def left(self) -> InputBuffer | None:
+    def left(self) -> Buffer[TableLike] | None:
         """Return the buffer for reuse, if there is one, and release all other memory. Ends the evaluator's life."""
-        buffer: InputBuffer | None = self.__dict__.get("_buffer")
+        buffer: Buffer[TableLike] | None = self.__dict__.get("_buffer")
         self.__dict__.pop("_slopes", None)
         self._own, self._columns = None, {}
         return buffer
@@ -585,3 +603,137 @@ def sets_of(values: SweepValues, first: int, last: int) -> Replacement:
         part = codes[first:last, None] if codes.ndim == 1 else codes[:, first:last].T
         return LevelReplacement(part, values.rows)
     return values[first:last, None] if values.ndim == 1 else values[:, first:last].T
+
+
+# --- probe before the work ------------------------------------------------------------------------
+
+
+PROBE_ROWS = 64
+"""Rows at which the model is probed."""
+
+_DERIVATIVE_ROWS = 128
+"""Rows at which it is checked whether differences are meaningful."""
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Result of probing the model.
+
+    Parameters
+    ----------
+    eps : float
+        Unit round-off of the dtype that the model computes in.
+    stats : CallStats
+        Calls and rows of the probe, which are counted separately from those of the explanation.
+    among : ndarray of int, optional
+        Positions of the rows that the probe's rows were drawn from; None means all.
+    caller : ChunkedCaller
+        Measured speed of the model, which sets the size of later calls.
+    responses : tuple of ndarray of float
+        Values of each quantity at the probe's rows, at most 64.
+    """
+
+    eps: float
+    stats: CallStats
+    among: Ints | None = None
+    caller: ChunkedCaller = field(default_factory=ChunkedCaller)
+    responses: tuple[Floats, ...] = ()
+
+
+def probe_model(
+    quantities: Sequence[Probed], dataset: Dataset, among: Ints | None = None
+) -> ProbeResult:
+    """Call the model twice on a few rows, and check that it is deterministic and leaves its input unchanged.
+
+    Parameters
+    ----------
+    quantities : sequence of Quantity
+        One, or one for each output of the same model.
+    dataset : Dataset
+    among : ndarray of int, optional
+        Positions of the rows that the explanation uses; None means all.
+
+    Raises
+    ------
+    ModelOutputError
+        If the output is not one finite number per row, differs between the two calls, or the model changed its input.
+
+    Notes
+    -----
+    Costs at most 128 model rows in two calls, whatever the size of X and the number of outputs.
+    """
+    batch = dataset.evenly_spaced_batch(PROBE_ROWS, among)
+    stats, caller = CallStats(), ChunkedCaller()
+    rounds: list[list[Floats]] = []
+    eps = float(np.finfo(float).eps)
+    for _ in range(2):
+        cache = ResponseCache() if len(quantities) > 1 else None
+        evaluators = [q.evaluator(batch, cache=cache) for q in quantities]
+        for evaluator in evaluators:
+            evaluator.caller = caller
+        rounds.append([evaluator.values() for evaluator in evaluators])
+        for evaluator, response in zip(evaluators, rounds[-1], strict=True):
+            stats.add(evaluator.stats)
+            eps = max(eps, unit_round_off(evaluator.dtype, response))
+        if not _same(evaluators[0].given(), batch.tile(1).own()):
+            raise ModelOutputError(
+                quantities[0].describe(),
+                "rows that the model has written to",
+                "a model that does not change its input",
+                "Copy the input inside the model first: X = X.copy()",
+            )
+    for quantity, first, second in zip(quantities, *rounds, strict=True):
+        _check_deterministic(quantity, first, second, eps)
+    return ProbeResult(eps, stats, among, caller, tuple(rounds[0]))
+
+
+def _check_deterministic(quantity: Evaluated, first: Floats, second: Floats, eps: float) -> None:
+    """Raise if two calls on the same rows differ by more than rounding."""
+    scale, difference = np.abs(first).max(), np.abs(first - second).max()
+    if difference > 64 * eps * scale:
+        raise ModelOutputError(
+            quantity.describe(),
+            f"two different responses for the same rows (largest difference {difference:.3g})",
+            "the same response at each call",
+            "Fix its random seed, or switch it to evaluation (dropout off)",
+        )
+
+
+def derivative_info_of(
+    quantity: Probed,
+    dataset: Dataset,
+    column: Summary,
+    found: ProbeResult,
+    cache: ResponseCache | None = None,
+    values: Floats | None = None,
+) -> DerivativeInfo:
+    """Return a quantity's `DerivativeInfo` for a feature; without derivatives, probe whether differences make sense.
+
+    `values` are the observed values of a feature of whole numbers.
+    """
+    derivative_info = quantity.derivative_info(column.feature)
+    if derivative_info.kind != "differences":
+        return derivative_info
+    evaluator = quantity.evaluator(
+        dataset.evenly_spaced_batch(_DERIVATIVE_ROWS, found.among), 4, found.eps, cache=cache
+    )
+    derivative_info = probe_derivatives(evaluator, column, values)
+    found.stats.add(evaluator.stats)
+    return derivative_info
+
+
+def _equal(x: object, y: object) -> bool:
+    # pandas' NA is neither equal nor unequal to anything, including itself.
+    if is_missing(x) or is_missing(y):
+        return is_missing(x) and is_missing(y)
+    return bool(x == y) or (x != x and y != y)  # noqa: PLR0124 - NaN equals NaN here
+
+
+def _same(a: Any, b: Any) -> bool:
+    try:
+        a, b = to_array(a), to_array(b)
+    except Exception:  # noqa: BLE001 - each library raises its own error for columns of mixed types
+        return bool(a.equals(b)) if hasattr(a, "equals") else True
+    if a.dtype.kind == "O":
+        return all(_equal(x, y) for x, y in zip(a.flat, b.flat, strict=True))
+    return bool(((a == b) | ((a != a) & (b != b))).all())  # noqa: PLR0124 - NaN equals NaN here

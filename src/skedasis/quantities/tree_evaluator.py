@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._arguments import check_option
 from skedasis._types import Floats, Ints, OutputLabel, RawResponse, Values
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
@@ -27,15 +26,16 @@ from skedasis.models.calling import CallStats
 from skedasis.models.introspection import title
 from skedasis.quantities.base import ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
+    PROBE_ROWS,
     BatchEvaluator,
     Changes,
     Evaluated,
+    ProbeResult,
     ResponseCache,
     SetChanges,
     sets_of,
 )
 from skedasis.quantities.outputs import Prediction, Probability
-from skedasis.quantities.probe import PROBE_ROWS, ProbeResult
 
 if TYPE_CHECKING:
     from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
@@ -162,6 +162,10 @@ class TreeEvaluator(BatchEvaluator):
             return whole._buffer.some(rows)  # noqa: SLF001 - an evaluator of the same class
         return self._trees.forest.on(self.batch)
 
+    def left(self) -> None:
+        """Release the memory; trees have no buffer for reuse."""
+        super().left()
+
     @cached_property
     def _part(self) -> tuple[int, Any] | None:
         """Return the output and its trees on the batch if the quantity is a sum of leaves, else None."""
@@ -280,8 +284,6 @@ def use_trees_if_exact(
 
     Raises
     ------
-    DataError
-        For any other value of `wish`.
     UnsupportedError
         If `wish` is "force" and the trees cannot be used.
 
@@ -289,7 +291,6 @@ def use_trees_if_exact(
     -----
     Costs at most 64 model rows.
     """
-    check_option("tree", wish, ("auto", "off", "force"), "Use 'auto'")
     if wish == "off":
         return TreeDecision(outputs)
     model = next(iter(outputs.values())).model
