@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from skedasis._types import Floats, Ints, TableLike, Values
 from skedasis.data.factorize import Factorized, coded_array, is_missing
 from skedasis.data.features import Feature, Kind
-from skedasis.data.time_columns import TimeObjects
+from skedasis.data.time_columns import TimeObjects, Times, is_times
 from skedasis.data.times import Ticks, TimeAxis
 from skedasis.errors import DataError
 
@@ -371,14 +371,14 @@ class TimeArray:
         The kind of the column's objects; None for datetime64 and timedelta64.
     """
 
-    def __init__(self, axis: TimeAxis, times: Values, objects: TimeObjects | None = None) -> None:
+    def __init__(self, axis: TimeAxis, times: Times, objects: TimeObjects | None = None) -> None:
         self.axis, self.objects = axis, objects
         self._ticks = Ticks(axis, times.astype(np.int64), ~np.isnat(times))
 
     @classmethod
     def of(cls, column: Values) -> TimeArray | None:
         """Return a column of times; None if the column does not have times only."""
-        if column.dtype.kind != "O":
+        if is_times(column):
             return cls(TimeAxis.of(column), column)
         objects = TimeObjects.of(column)
         if objects is None:

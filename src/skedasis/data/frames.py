@@ -5,13 +5,15 @@ Kept apart from `data/containers.py` because it imports narwhals, which arrays d
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
+from datetime import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from skedasis._types import Floats, Ints, Level, TableLike, Values
+from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.containers import (
     Buffer,
     DonorRows,
@@ -25,17 +27,27 @@ from skedasis.data.containers import (
 )
 from skedasis.data.factorize import Factorized, coded_array, coded_objects, dense_codes
 from skedasis.data.features import Feature, Kind
-from skedasis.data.time_columns import TimeColumn
+from skedasis.data.time_columns import (
+    NOT_A_TIME,
+    Series,
+    TimeObjects,
+    arrow_type,
+    arrow_unit,
+    kind_of_column,
+    native_of,
+    objects_of,
+    rescaled,
+    ticks_of,
+)
+from skedasis.data.times import Ticks, TimeAxis, TimePoints
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from narwhals.dtypes import DType
-    from narwhals.typing import IntoDataFrame, IntoSeries
+    from narwhals.typing import EagerAllowed, IntoBackend, IntoDataFrame
 
 Frame: TypeAlias = "nw.DataFrame[IntoDataFrame]"
 """A data frame of any library. What is read from its native form has no type: each library has its own."""
-Series: TypeAlias = "nw.Series[IntoSeries]"
-"""A column of a data frame."""
 
 _NUMPY: dict[str, np.dtype[np.generic]] = {
     "Boolean": np.dtype(bool),
@@ -241,13 +253,8 @@ class FrameBuffer:
         if not (self.block.implementation.is_pandas_like() and kept):
             return series
         # pandas has several types for the same numbers: NumPy, nullable, and Arrow types.
-        own = _native(self.table.series(j)).dtype
-        return nw.from_native(_native(series).astype(own), series_only=True)
-
-
-def _native(series: Series) -> Any:
-    """Return a column in its library's own type. The libraries have no type in common."""
-    return series.to_native()
+        own = native_of(self.table.series(j)).dtype
+        return nw.from_native(native_of(series).astype(own), series_only=True)
 
 
 def decoded(frame: Frame) -> Frame:
@@ -260,7 +267,7 @@ def decoded(frame: Frame) -> Frame:
     new: list[Series] = []
     for label, dtype in frame.schema.items():
         if dtype == nw.Categorical:
-            native = _native(frame.get_column(label))
+            native = native_of(frame.get_column(label))
             plain = native.cast(native.type.value_type)
             new.append(nw.from_native(plain, series_only=True).alias(label))
     return frame.with_columns(*new)
@@ -268,7 +275,7 @@ def decoded(frame: Frame) -> Frame:
 
 def _physical_codes(series: Series) -> Ints | None:
     """Return the library's integer codes of a column's values, -1 where missing; None if it has no codes."""
-    library, native = series.implementation, _native(series)
+    library, native = series.implementation, native_of(series)
     if library.is_pandas_like():
         if native.dtype == object:  # pandas treats 1 and True as equal
             return None
@@ -286,5 +293,113 @@ def _physical_codes(series: Series) -> Ints | None:
 
 
 def _polars_codes(series: Series) -> Ints:
-    physical = nw.from_native(_native(series).to_physical(), series_only=True)
+    physical = nw.from_native(native_of(series).to_physical(), series_only=True)
     return physical.cast(nw.Int64).fill_null(-1).to_numpy()
+
+
+# ------------------------------------------------------------------------- columns of times
+class TimeColumn:
+    """A data frame column of times: its axis, and the conversion of days to the column's own type.
+
+    Parameters
+    ----------
+    axis : TimeAxis
+    series : narwhals Series
+        The column, whose type converted columns get.
+    ticks : ndarray of int64, shape (n,)
+        The column in ticks of the axis.
+    present : ndarray of bool, shape (n,)
+        Which rows have a value.
+    objects : TimeObjects, optional
+        The type of the objects, if it is a column of objects.
+    """
+
+    def __init__(
+        self,
+        axis: TimeAxis,
+        series: Series,
+        ticks: Ints,
+        present: Bools,
+        objects: TimeObjects | None = None,
+    ) -> None:
+        self.axis = axis
+        self._series, self._ticks, self._objects = series, Ticks(axis, ticks, present), objects
+
+    @classmethod
+    def of(cls, series: Series) -> TimeColumn | None:
+        """Return a column of times; None if the column does not have times only."""
+        objects = objects_of(series)
+        kind_unit_zone = kind_of_column(series, objects)
+        if kind_unit_zone is None:
+            return None
+        kind, unit, zone = kind_unit_zone
+        ticks, present = ticks_of(series, unit, objects)
+        axis = TimeAxis.fitting(kind, unit, ticks, present, zone)
+        return cls(axis, series, ticks, present, objects)
+
+    def days(self, series: Series) -> Floats:
+        """Return values of the column as days; NaN where missing."""
+        return self.axis.days_of_ticks(*ticks_of(series, self.axis.unit, self._objects))
+
+    def made(self, days: Floats, label: str) -> Series:
+        """Return days as a column of the same type; observed values are exact, others rounded to its resolution."""
+        ticks = self._ticks(days)
+        if self._objects is not None:
+            objects = self._objects.made(ticks.view(self.axis.dtype))
+            native = native_of(self._series).__class__(objects, dtype=object)
+        else:
+            native = _series_of(ticks, self.axis, self._series)
+        return nw.from_native(native, series_only=True).alias(label)
+
+
+def _series_of(ticks: Ints, axis: TimeAxis, column: Series) -> Any:
+    """Return ticks as a native column.
+
+    Parameters
+    ----------
+    ticks : ndarray of int64, shape (n,)
+        `NOT_A_TIME` is missing.
+    axis : TimeAxis
+    column : narwhals Series
+        A column of the type to return.
+    """
+    library, like, arrow = column.implementation, native_of(column), arrow_type(column)
+    if library.is_polars():
+        pl = importlib.import_module("polars")
+        whole = pl.Series(ticks)
+        if (ticks == NOT_A_TIME).any():
+            whole = whole.set(whole == NOT_A_TIME, None)
+        return (whole.cast(pl.Int32) if axis.kind == "date" else whole).cast(like.dtype)
+    if library.is_pyarrow():
+        return importlib.import_module("pyarrow").chunked_array([_arrow(ticks, axis, arrow)])
+    if arrow is not None:
+        made = like.array.__class__(_arrow(ticks, axis, arrow))
+        return like.__class__(made, dtype=like.dtype)
+    times = ticks.view(axis.dtype)
+    series = like.__class__(times)
+    if axis.zone is not None:
+        series = series.dt.tz_localize("UTC").dt.tz_convert(like.dtype.tz)
+    return series.astype(like.dtype)
+
+
+def _arrow(ticks: Ints, axis: TimeAxis, wanted: Any) -> Any:
+    pa = importlib.import_module("pyarrow")
+    missing = ticks == NOT_A_TIME
+    scaled = rescaled(np.where(missing, 0, ticks), axis.unit, arrow_unit(wanted))
+    whole = pa.array(scaled, mask=missing)
+    return (whole.cast(pa.int32()) if wanted.bit_width == 32 else whole).cast(wanted)
+
+
+def as_series(points: TimePoints, name: str, backend: IntoBackend[EagerAllowed]) -> Series:
+    """Return points of a time axis as a column of a data frame library."""
+    axis, times = points.axis, points.axis.times(points.days)
+    if axis.kind == "time":
+        clock = [None if v is None else time.fromisoformat(v) for v in points.tolist()]
+        return nw.new_series(name, clock, backend=backend)
+    unit = axis.unit
+    if unit in ("h", "m", "s") or (unit == "D" and axis.kind != "date"):
+        unit = "ms" if backend == "polars" else "s"  # Polars has no unit of seconds
+    series = nw.new_series(name, times.astype(f"{times.dtype.kind}8[{unit}]"), backend=backend)
+    if axis.zone is not None:
+        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(axis.zone)
+    return series

@@ -1,7 +1,8 @@
-"""Columns of times in arrays and data frames: conversion to integer ticks, and back to the column's own type.
+"""Times as NumPy arrays: units, kinds, objects of Python and pandas, and columns of data frames as integer ticks.
 
-`TimeObjects` converts columns of Python objects (`datetime`, `date`, pandas `Timestamp` and others), and `TimeColumn`
-those of pandas, Polars and PyArrow. `skedasis.data.containers` is the caller; `skedasis.data.times` has the time axes.
+`TimeObjects` converts columns of Python objects (`datetime`, `date`, pandas `Timestamp` and others) to NumPy's times
+and back. `ticks_of` and `times_of` read columns of pandas, Polars and PyArrow. `skedasis.data.times` has the time axes,
+and `skedasis.data.frames` writes times into data frames.
 """
 
 from __future__ import annotations
@@ -10,36 +11,139 @@ import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Ints
+from skedasis._types import Bools, Ints, Values
 from skedasis.data.factorize import is_absent
-from skedasis.data.times import (
-    NOT_A_TIME,
-    PER_DAY,
-    PandasTimedelta,
-    PandasTimestamp,
-    Ticks,
-    TimeAxis,
-    TimeKind,
-    TimePoints,
-    time_of_day,
-    unit_of,
-)
+from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
+    from narwhals.typing import IntoSeries
 
-# ------------------------------------------------------------------- columns of Python objects
-Times = NDArray[Any]
+Series: TypeAlias = "nw.Series[IntoSeries]"
+"""A column of a data frame of any library."""
+
+# ----------------------------------------------------------------------------- kinds and units
+Time: TypeAlias = np.datetime64 | np.timedelta64
+Times: TypeAlias = NDArray[Time]
 """An array of datetime64 or timedelta64."""
+
+TimeKind: TypeAlias = Literal["date", "datetime", "duration", "time"]
+
+PER_DAY = {
+    "D": 1,
+    "h": 24,
+    "m": 1_440,
+    "s": 86_400,
+    "ms": 86_400_000,
+    "us": 86_400_000_000,
+    "ns": 86_400_000_000_000,
+}
+"""Ticks per day for each unit, by NumPy's names of the units."""
+
+NOT_A_TIME = np.iinfo(np.int64).min
+"""NumPy's tick of "not a time"."""
 
 
 @runtime_checkable
-class _ZoneInfo(Protocol):
+class PandasTimestamp(Protocol):
+    """A point in time of pandas. Unlike Python's `datetime` it has nanoseconds."""
+
+    def to_datetime64(self) -> np.datetime64:
+        """Return it as datetime64, in UTC if it has a time zone."""
+        ...
+
+    def tz_localize(self, tz: str) -> PandasTimestamp:
+        """Return the same clock time with a time zone."""
+        ...
+
+    def tz_convert(self, tz: tzinfo) -> PandasTimestamp:
+        """Return the same instant in another time zone."""
+        ...
+
+
+@runtime_checkable
+class PandasTimedelta(Protocol):
+    """A duration of pandas."""
+
+    def to_timedelta64(self) -> np.timedelta64:
+        """Return it as timedelta64 with its own unit."""
+        ...
+
+
+def is_times(array: NDArray[np.generic]) -> TypeGuard[Times]:
+    """Return whether an array has times or durations of NumPy."""
+    return array.dtype.kind in "mM"
+
+
+def is_points(array: NDArray[np.generic]) -> TypeGuard[NDArray[np.datetime64]]:
+    """Return whether an array has points in time, not durations."""
+    return array.dtype.kind == "M"
+
+
+def time_of_day(value: time) -> np.timedelta64:
+    """Return a time of day as a duration from midnight."""
+    seconds = 3600 * value.hour + 60 * value.minute + value.second
+    return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
+
+
+def unit_of(dtype: np.dtype[Time]) -> str:
+    """Return the unit of a datetime64 or timedelta64.
+
+    Raises
+    ------
+    DataError
+        For units coarser than a day or finer than a nanosecond, and for multiples such as 25 seconds.
+    """
+    unit, count = np.datetime_data(dtype)
+    if unit not in PER_DAY or count != 1:
+        raise DataError(
+            "X",
+            f"an array of dtype {dtype}",
+            "times in days, hours, minutes, seconds, or units down to nanoseconds",
+            f'Use X.astype("{dtype.kind}8[s]")',
+        )
+    return unit
+
+
+def kind_of(dtype: np.dtype[Time]) -> tuple[TimeKind, str]:
+    """Return the kind and the unit of a NumPy type of times; see `unit_of`."""
+    unit = unit_of(dtype)
+    if dtype.kind == "m":
+        return "duration", unit
+    return ("date" if unit == "D" else "datetime"), unit
+
+
+def numpy_type(kind: TimeKind, unit: str) -> np.dtype[Time]:
+    """Return the NumPy type of a kind of times; times of day are timedelta64 from midnight."""
+    return np.dtype(f"{'m' if kind in ('duration', 'time') else 'M'}8[{unit}]")
+
+
+# ------------------------------------------------------------------- columns of Python objects
+@runtime_checkable
+class _PandasIndex(Protocol):
+    """An index of pandas."""
+
+    def to_series(self) -> IntoSeries:
+        """Return it as a column."""
+        ...
+
+
+@runtime_checkable
+class NamedZone(Protocol):
     """A time zone of zoneinfo."""
 
     key: str
@@ -81,23 +185,26 @@ class TimeObjects:
 
     kind: TimeKind
     type: type
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Time]
     tz: tzinfo | None = None
-    missing: Any = None
+    missing: object = None
 
     @classmethod
-    def of(cls, values: Iterable[Any]) -> TimeObjects | None:
+    def of(cls, values: Iterable[object]) -> TimeObjects | None:
         """Return the type of a column's objects; None unless all are missing or times of one type and time zone."""
         objects = list(values)
         present = [v for v in objects if not is_absent(v)]
         if not present or len({type(v) for v in present}) != 1:
             return None
         first = present[0]
+        # All objects have the type of the first.
         if isinstance(first, PandasTimestamp):
             # Each object has its own unit; the finest represents all.
-            kind, dtype = "datetime", np.result_type(*{v.to_datetime64().dtype for v in present})
+            stamps = cast("list[PandasTimestamp]", present)
+            kind, dtype = "datetime", np.result_type(*{v.to_datetime64().dtype for v in stamps})
         elif isinstance(first, PandasTimedelta):
-            kind, dtype = "duration", np.result_type(*{v.to_timedelta64().dtype for v in present})
+            deltas = cast("list[PandasTimedelta]", present)
+            kind, dtype = "duration", np.result_type(*{v.to_timedelta64().dtype for v in deltas})
         elif type(first) in _NUMPY_TYPES:
             kind, name = _NUMPY_TYPES[type(first)]
             dtype = np.dtype(name)
@@ -106,7 +213,7 @@ class TimeObjects:
         tz = None
         if isinstance(first, (datetime, time)):
             # Compared by name, because pytz has one object for each offset of a zone.
-            zones = {zone_name(v.tzinfo) for v in present}
+            zones = {zone_name(v.tzinfo) for v in cast("list[datetime | time]", present)}
             tz = first.tzinfo
             if len(zones) != 1 or (tz is not None and (kind == "time" or zones == {None})):
                 return None
@@ -117,30 +224,31 @@ class TimeObjects:
         """Return the name of the time zone."""
         return zone_name(self.tz)
 
-    def read(self, values: Iterable[Any]) -> Times:
+    def read(self, values: Iterable[object]) -> Times:
         """Return objects as NumPy times, (n,), in UTC if they have a time zone."""
         return np.array(
             [None if is_absent(v) else self._numpy(v) for v in values], dtype=self.dtype
         )
 
-    def _numpy(self, value: Any) -> Any:
+    def _numpy(self, value: object) -> object:
+        """Return an object in a form that NumPy converts to its times."""
         if isinstance(value, PandasTimestamp):
             return value.to_datetime64()
         if isinstance(value, PandasTimedelta):
             return value.to_timedelta64()
         if isinstance(value, time):
             return time_of_day(value)
-        if self.tz is not None:
+        if self.tz is not None and isinstance(value, datetime):
             return value.astimezone(UTC).replace(tzinfo=None)
         return value
 
-    def made(self, times: Times) -> NDArray[Any]:
+    def made(self, times: Times) -> NDArray[np.object_]:
         """Return NumPy times as objects of the column's type, (n,)."""
         objects = np.empty(len(times), dtype=object)
         objects[:] = [self.missing if np.isnat(v) else self._object(v) for v in times]
         return objects
 
-    def _object(self, value: Any) -> Any:
+    def _object(self, value: Time) -> object:
         if self.type not in _NUMPY_TYPES:
             converted = self.type(value)
             if self.tz is not None and isinstance(converted, PandasTimestamp):
@@ -158,85 +266,36 @@ def zone_name(tz: tzinfo | None) -> str | None:
         ahead = tz.utcoffset(None)
         sign, minutes = "-" if ahead < timedelta() else "+", abs(ahead) // timedelta(minutes=1)
         return "UTC" if not ahead else f"{sign}{minutes // 60:02}:{minutes % 60:02}"
-    if isinstance(tz, _ZoneInfo):
+    if isinstance(tz, NamedZone):
         return tz.key
     return tz.zone if isinstance(tz, _PytzZone) else None
 
 
 # ---------------------------------------------------------------------- columns of data frames
-class TimeColumn:
-    """A data frame column of times: its axis, and the conversion of days to the column's own type.
-
-    Parameters
-    ----------
-    axis : TimeAxis
-    series : narwhals Series
-        The column, whose type converted columns get.
-    ticks : ndarray of int64, shape (n,)
-        The column in ticks of the axis.
-    present : ndarray of bool, shape (n,)
-        Which rows have a value.
-    objects : TimeObjects, optional
-        The type of the objects, if it is a column of objects.
-    """
-
-    def __init__(
-        self,
-        axis: TimeAxis,
-        series: nw.Series[Any],
-        ticks: Ints,
-        present: Bools,
-        objects: TimeObjects | None = None,
-    ) -> None:
-        self.axis = axis
-        self._series, self._ticks, self._objects = series, Ticks(axis, ticks, present), objects
-
-    @classmethod
-    def of(cls, series: nw.Series[Any]) -> TimeColumn | None:
-        """Return a column of times; None if the column does not have times only."""
-        objects = _objects_of(series)
-        kind_unit_zone = _kind_of(series, objects)
-        if kind_unit_zone is None:
-            return None
-        kind, unit, zone = kind_unit_zone
-        ticks, present = ticks_of(series, unit, objects)
-        axis = TimeAxis.fitting(kind, unit, ticks, present, zone)
-        return cls(axis, series, ticks, present, objects)
-
-    def days(self, series: nw.Series[Any]) -> NDArray[np.float64]:
-        """Return values of the column as days; NaN where missing."""
-        return self.axis.days_of_ticks(*ticks_of(series, self.axis.unit, self._objects))
-
-    def made(self, days: NDArray[np.float64], label: Any) -> nw.Series[Any]:
-        """Return days as a column of the same type; observed values are exact, others rounded to its resolution."""
-        import narwhals.stable.v2 as nw
-
-        ticks, like = self._ticks(days), self._series.to_native()
-        if self._objects is not None:
-            native = like.__class__(self._objects.made(ticks.view(self.axis.dtype)), dtype=object)
-        else:
-            native = series_of(ticks, self.axis, like, self._series.implementation)
-        return nw.from_native(native, series_only=True).alias(label)
+# ------------------------------------------------------- columns of data frames as integer ticks
+def native_of(series: Series) -> Any:
+    """Return a column in its library's own type. The libraries have no type in common."""
+    return series.to_native()
 
 
-def _objects_of(series: nw.Series[Any]) -> TimeObjects | None:
+def objects_of(series: Series) -> TimeObjects | None:
     """Return the type of a pandas column's time objects; None for other columns."""
     import narwhals.stable.v2 as nw
 
     if series.dtype == nw.Object and series.implementation.is_pandas_like():
-        return TimeObjects.of(series.to_native())
+        return TimeObjects.of(native_of(series))
     return None
 
 
-def _kind_of(
-    series: nw.Series[Any], objects: TimeObjects | None
+def kind_of_column(
+    series: Series, objects: TimeObjects | None
 ) -> tuple[TimeKind, str, str | None] | None:
     """Return kind, unit and time zone of a column of times; None for other columns."""
     import narwhals.stable.v2 as nw
 
-    dtype, arrow = series.dtype, str(_arrow_type(series))
+    dtype, arrow = series.dtype, str(arrow_type(series))
     if arrow.startswith(("time32", "time64")):
-        return "time", _unit_of(_arrow_type(series)), None
+        return "time", arrow_unit(arrow_type(series)), None
     if dtype == nw.Date or arrow.startswith("date"):  # narwhals does not support all Arrow types
         return "date", "D", None
     if isinstance(dtype, nw.Datetime):
@@ -248,9 +307,9 @@ def _kind_of(
     return None if objects is None else (objects.kind, unit_of(objects.dtype), objects.zone)
 
 
-def _arrow_type(series: nw.Series[Any]) -> Any:
+def arrow_type(series: Series) -> Any:
     """Return a column's Arrow type; None for columns that are not stored as Arrow."""
-    native: Any = series.to_native()
+    native = native_of(series)
     if series.implementation.is_pyarrow():
         return native.type
     if series.implementation.is_pandas_like():
@@ -258,20 +317,19 @@ def _arrow_type(series: nw.Series[Any]) -> Any:
     return None
 
 
-def ticks_of(
-    series: nw.Series[Any], unit: str, objects: TimeObjects | None = None
-) -> tuple[Ints, Bools]:
+def ticks_of(series: Series, unit: str, objects: TimeObjects | None = None) -> tuple[Ints, Bools]:
     """Return a column of times as ticks of `unit`, and which rows have a value.
 
     `objects` is the type of the objects, if it is a column of objects.
     """
     import narwhals.stable.v2 as nw
 
-    native: Any = series.to_native()
-    arrow = _arrow_type(series)
+    native = native_of(series)
+    arrow = arrow_type(series)
     if arrow is not None:
-        ticks, present = _from_arrow(native if series.implementation.is_pyarrow() else native.array)
-        return _scaled(ticks, _unit_of(arrow), unit), present
+        in_pandas = not series.implementation.is_pyarrow()
+        ticks, present = _from_arrow(native.array.__arrow_array__() if in_pandas else native)
+        return rescaled(ticks, arrow_unit(arrow), unit), present
     if series.implementation.is_polars():
         present = ~native.is_null().to_numpy()
         ticks = native.to_physical().cast(importlib.import_module("polars").Int64)
@@ -288,97 +346,42 @@ def ticks_of(
     ), present
 
 
-def _from_arrow(values: Any) -> tuple[Ints, Bools]:
+def _from_arrow(array: Any) -> tuple[Ints, Bools]:
     pa = importlib.import_module("pyarrow")
-    array = values.__arrow_array__() if hasattr(values, "__arrow_array__") else values
     narrow = pa.int32() if array.type.bit_width == 32 else pa.int64()
     whole = array.cast(narrow).cast(pa.int64())
     present = np.asarray(whole.is_valid().to_numpy(), dtype=bool)
     return np.asarray(whole.fill_null(0).to_numpy(), dtype=np.int64), present
 
 
-def _unit_of(arrow: Any) -> str:
+def arrow_unit(arrow: Any) -> str:
+    """Return the unit of an Arrow type of times, by NumPy's name."""
     text = str(arrow)
     if text.startswith("date32"):
         return "D"
     return "ms" if text.startswith("date64") else str(arrow.unit)
 
 
-def _scaled(ticks: Ints, given: str, wanted: str) -> Ints:
+def rescaled(ticks: Ints, given: str, wanted: str) -> Ints:
     """Return ticks in another unit; also exact for Arrow's dates in milliseconds, which are whole days."""
     have, want = PER_DAY[given], PER_DAY[wanted]
     return ticks * (want // have) if want >= have else ticks // (have // want)
 
 
-def series_of(ticks: Ints, axis: TimeAxis, like: Any, implementation: nw.Implementation) -> Any:
-    """Return ticks as a native column.
-
-    Parameters
-    ----------
-    ticks : ndarray of int64, shape (n,)
-        `NOT_A_TIME` is missing.
-    axis : TimeAxis
-    like : native Series
-        A column of the type to return.
-    implementation : narwhals Implementation
-        The data frame library.
-    """
-    if implementation.is_polars():
-        pl = importlib.import_module("polars")
-        whole = pl.Series(ticks)
-        if (ticks == NOT_A_TIME).any():
-            whole = whole.set(whole == NOT_A_TIME, None)
-        return (whole.cast(pl.Int32) if axis.kind == "date" else whole).cast(like.dtype)
-    if implementation.is_pyarrow():
-        return importlib.import_module("pyarrow").chunked_array([_arrow(ticks, axis, like.type)])
-    arrow = getattr(like.dtype, "pyarrow_dtype", None)
-    if arrow is not None:
-        made = like.array.__class__(_arrow(ticks, axis, arrow))
-        return like.__class__(made, dtype=like.dtype)
-    times = ticks.view(axis.dtype)
-    series = like.__class__(times)
-    if axis.zone is not None:
-        series = series.dt.tz_localize("UTC").dt.tz_convert(like.dtype.tz)
-    return series.astype(like.dtype)
-
-
-def _arrow(ticks: Ints, axis: TimeAxis, wanted: Any) -> Any:
-    pa = importlib.import_module("pyarrow")
-    missing = ticks == NOT_A_TIME
-    scaled = _scaled(np.where(missing, 0, ticks), axis.unit, _unit_of(wanted))
-    whole = pa.array(scaled, mask=missing)
-    return (whole.cast(pa.int32()) if wanted.bit_width == 32 else whole).cast(wanted)
-
-
-def times_of(values: Any) -> NDArray[Any]:
+def times_of(values: object) -> Values:
     """Return a column or index of a data frame library as datetime64 (UTC) or timedelta64; else as objects."""
     import narwhals.stable.v2 as nw
 
-    if hasattr(values, "to_series"):  # a pandas index
+    if isinstance(values, _PandasIndex):
         values = values.to_series()
     try:
-        series = nw.from_native(values, series_only=True)
+        series = nw.from_native(cast("IntoSeries", values), series_only=True)  # checked there
     except TypeError:
         return np.asarray(values, dtype=object)
-    column = TimeColumn.of(series)
-    if column is None:
+    objects = objects_of(series)
+    known = kind_of_column(series, objects)
+    if known is None:
         return np.array(series.to_list(), dtype=object)
-    ticks, present = ticks_of(series, column.axis.unit, _objects_of(series))
-    return np.where(present, ticks, NOT_A_TIME).view(column.axis.dtype)
-
-
-def as_series(points: TimePoints, name: str, backend: Any) -> nw.Series[Any]:
-    """Return points of a time axis as a column of a data frame library."""
-    import narwhals.stable.v2 as nw
-
-    axis, times = points.axis, points.axis.times(points.days)
-    if axis.kind == "time":
-        clock: list[Any] = [None if v is None else time.fromisoformat(v) for v in points.tolist()]
-        return nw.new_series(name, clock, backend=backend)
-    unit = axis.unit
-    if unit in ("h", "m", "s") or (unit == "D" and axis.kind != "date"):
-        unit = "ms" if backend == "polars" else "s"  # Polars has no unit of seconds
-    series = nw.new_series(name, times.astype(f"{times.dtype.kind}8[{unit}]"), backend=backend)
-    if axis.zone is not None:
-        series = series.dt.replace_time_zone("UTC").dt.convert_time_zone(axis.zone)
-    return series
+    kind, unit, _ = known
+    ticks, present = ticks_of(series, unit, objects)
+    return np.where(present, ticks, NOT_A_TIME).view(numpy_type(kind, unit))

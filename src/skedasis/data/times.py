@@ -2,47 +2,50 @@
 
 `TimeAxis` converts between NumPy's integer ticks (in the column's unit) and days from an origin. The origin is close to
 the data, because a float64 of days from 1970 cannot represent nanoseconds. `written` formats days as text, and `ticks`
-chooses round positions on the axis. Columns of times in arrays and data frames are read by
-`skedasis.data.time_columns`.
+chooses round positions on the axis. `skedasis.data.time_columns` reads columns of times.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, Values
+from skedasis.data.time_columns import (
+    NOT_A_TIME,
+    PER_DAY,
+    NamedZone,
+    PandasTimedelta,
+    PandasTimestamp,
+    Time,
+    TimeKind,
+    Times,
+    is_points,
+    is_times,
+    kind_of,
+    numpy_type,
+    time_of_day,
+    times_of,
+    unit_of,
+)
 from skedasis.errors import DataError
 
 # ---------------------------------------------------------------------------------- time axes
-TimeKind = Literal["date", "datetime", "duration", "time"]
-
-PER_DAY = {
-    "D": 1,
-    "h": 24,
-    "m": 1_440,
-    "s": 86_400,
-    "ms": 86_400_000,
-    "us": 86_400_000_000,
-    "ns": 86_400_000_000_000,
-}
-"""Ticks per day for each unit, by NumPy's names of the units."""
-
 _EXACT = 2**51
 """Up to this number of ticks the float64 of ticks / ticks_per_day rounds back to the same tick."""
 
-NOT_A_TIME = np.iinfo(np.int64).min
-"""NumPy's tick of "not a time"."""
-
 _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf")
+
+TimeLike: TypeAlias = date | time | timedelta | Time | str
+"""A time that the user gives: an object of Python, a scalar of NumPy, or ISO 8601 text."""
 
 _ISO_TIME = re.compile(r"\d{4}-\d\d|\d\d:\d\d")
 """The beginning of a date, a point in time or a time of day in ISO 8601."""
@@ -53,32 +56,6 @@ _KIND_NAMES = {
     "duration": "durations",
     "time": "times of day",
 }
-
-
-@runtime_checkable
-class PandasTimestamp(Protocol):
-    """A point in time of pandas. Unlike Python's `datetime` it has nanoseconds."""
-
-    def to_datetime64(self) -> np.datetime64:
-        """Return it as datetime64, in UTC if it has a time zone."""
-        ...
-
-    def tz_localize(self, tz: str) -> PandasTimestamp:
-        """Return the same clock time with a time zone."""
-        ...
-
-    def tz_convert(self, tz: tzinfo) -> PandasTimestamp:
-        """Return the same instant in another time zone."""
-        ...
-
-
-@runtime_checkable
-class PandasTimedelta(Protocol):
-    """A duration of pandas."""
-
-    def to_timedelta64(self) -> np.timedelta64:
-        """Return it as timedelta64 with its own unit."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -145,9 +122,7 @@ class TimeAxis:
         return cls(kind, unit, origin, zone, grain, exact)
 
     @classmethod
-    def of(
-        cls, values: NDArray[Any], kind: TimeKind | None = None, zone: str | None = None
-    ) -> TimeAxis:
+    def of(cls, values: Times, kind: TimeKind | None = None, zone: str | None = None) -> TimeAxis:
         """Return the axis for an array of datetime64 or timedelta64.
 
         Parameters
@@ -178,9 +153,9 @@ class TimeAxis:
         return 1 / self.per_day
 
     @property
-    def dtype(self) -> np.dtype[Any]:
+    def dtype(self) -> np.dtype[Time]:
         """Return the NumPy type of the times; times of day are timedelta64 from midnight."""
-        return np.dtype(f"{'m' if self.kind in ('duration', 'time') else 'M'}8[{self.unit}]")
+        return numpy_type(self.kind, self.unit)
 
     def days_of_ticks(self, ticks: Ints, present: Bools | None = None) -> Floats:
         """Return ticks as days; NaN where not present."""
@@ -208,11 +183,11 @@ class TimeAxis:
             whole = np.clip(whole, 0, self.per_day - 1)
         return whole / self.per_day
 
-    def times(self, days: Floats) -> NDArray[Any]:
+    def times(self, days: Floats) -> Times:
         """Return days as datetime64 (UTC where there is a time zone) or timedelta64; NaN becomes NaT."""
         return self.ticks(np.asarray(days, dtype=float)).view(self.dtype)
 
-    def days(self, values: Any, what: str = "values") -> Floats:
+    def days(self, values: object, what: str = "values") -> Floats:
         """Return times as days.
 
         Parameters
@@ -240,11 +215,11 @@ class TimeAxis:
             return np.array(flat, dtype=float).reshape(array.shape)
         if array.dtype.kind == "f" and np.isnan(array).all():
             return array.astype(float)
-        if array.dtype.kind not in "mM" or (array.dtype.kind == "m") != (self.dtype.kind == "m"):
-            raise self._error(what, f"{array.dtype} values")
-        return self._from_numpy(array)
+        if is_times(array) and is_points(array) == (self.dtype.kind == "M"):
+            return self._from_numpy(array)
+        raise self._error(what, f"{array.dtype} values")
 
-    def _from_numpy(self, array: NDArray[Any]) -> Floats:
+    def _from_numpy(self, array: Times) -> Floats:
         present = ~np.isnat(array)
         if np.datetime_data(array.dtype)[0] == "generic":
             return np.full(array.shape, np.nan)  # an array of NaT only has no unit
@@ -261,7 +236,7 @@ class TimeAxis:
         rest = (ticks % ratio) / given
         return self.days_of_ticks(ticks // ratio, present) + rest
 
-    def _scalar(self, value: Any, what: str) -> float:
+    def _scalar(self, value: object, what: str) -> float:
         """Return an object or text as days."""
         if value is None or (isinstance(value, float) and np.isnan(value)):
             return np.nan
@@ -272,7 +247,7 @@ class TimeAxis:
             raise self._error(what, repr(value)[:60])
         return float(self._from_numpy(np.array([scalar]))[0])
 
-    def _as_numpy(self, value: Any) -> np.datetime64 | np.timedelta64 | None:
+    def _as_numpy(self, value: object) -> Time | None:
         """Return an object as a NumPy scalar; None if it is not a time."""
         if isinstance(value, (np.datetime64, np.timedelta64)):
             return value
@@ -294,7 +269,7 @@ class TimeAxis:
             value = value.astimezone(UTC).replace(tzinfo=None)
         return np.datetime64(value)
 
-    def _parse(self, text: str, what: str) -> Any:
+    def _parse(self, text: str, what: str) -> time | datetime:
         try:
             if self.kind == "time":
                 return time.fromisoformat(text)
@@ -322,13 +297,13 @@ class TimeAxis:
     def clock(self) -> str:
         """Return what JavaScript needs to format days: kind, milliseconds from 1970 to day 0, and the time zone."""
         start = self.origin * 86_400_000 / PER_DAY[self.unit]
-        zone = str(self.tz) if hasattr(self.tz, "key") else "UTC"
+        zone = self.tz.key if isinstance(self.tz, NamedZone) else "UTC"
         if zone == "UTC" and self.zone is not None:
             ahead = self.tz.utcoffset(None)
             start += 0 if ahead is None else int(ahead.total_seconds() * 1000)
         return f"{self.kind} {start!r} {zone}"
 
-    def local(self, days: Floats) -> NDArray[Any]:
+    def local(self, days: Floats) -> Times:
         """Return days as datetime64 in local time, or as timedelta64."""
         times = self.times(days)
         if self.zone is None or self.dtype.kind == "m" or not len(times):
@@ -336,7 +311,7 @@ class TimeAxis:
         shift = [_offset(t, self.tz) for t in times]
         return times.astype(_finer(times.dtype)) + np.array(shift, dtype="m8[s]")
 
-    def from_local(self, times: NDArray[Any]) -> Floats:
+    def from_local(self, times: Times) -> Floats:
         """Return local times as days."""
         if self.zone is None or self.dtype.kind == "m":
             return self._from_numpy(times)
@@ -404,9 +379,7 @@ class TimePoints:
         """Return complete ISO 8601 texts, with the offset of the time zone; None where missing."""
         times = self.axis.local(self.days)
         missing = np.isnat(times)
-        if self.axis.dtype.kind == "m":
-            texts = self.axis.texts(self.days, self.axis.resolution)
-        else:
+        if is_points(times):
             ahead = np.zeros(len(times), dtype=np.int64)
             if self.axis.zone is not None:
                 utc = self.axis.times(self.days).astype(times.dtype)
@@ -415,6 +388,8 @@ class TimePoints:
                 f"{t}{_offset_text(int(a))}" if self.axis.zone is not None else str(t)
                 for t, a in zip(np.datetime_as_string(times), ahead, strict=True)
             ]
+        else:
+            texts = self.axis.texts(self.days, self.axis.resolution)
         return [None if m else t for m, t in zip(missing.tolist(), texts, strict=True)]
 
     def texts(self) -> list[str]:
@@ -474,46 +449,13 @@ class Ticks:
         return np.where(known_days[index] == days, known_ticks[index], ticks)
 
 
-def _to_timedelta(value: Any) -> np.timedelta64 | None:
+def _to_timedelta(value: object) -> np.timedelta64 | None:
     """Return a time of day (from midnight) or a duration as timedelta64; None for other objects."""
     if isinstance(value, time):
         return time_of_day(value)
     if isinstance(value, PandasTimedelta):
         return value.to_timedelta64()
     return np.timedelta64(value) if isinstance(value, timedelta) else None
-
-
-def time_of_day(value: time) -> np.timedelta64:
-    """Return a time of day as a duration from midnight."""
-    seconds = 3600 * value.hour + 60 * value.minute + value.second
-    return np.timedelta64(1_000_000 * seconds + value.microsecond, "us")
-
-
-def unit_of(dtype: np.dtype[Any]) -> str:
-    """Return the unit of a datetime64 or timedelta64.
-
-    Raises
-    ------
-    DataError
-        For units coarser than a day or finer than a nanosecond, and for multiples such as 25 seconds.
-    """
-    unit, count = np.datetime_data(dtype)
-    if unit not in PER_DAY or count != 1:
-        raise DataError(
-            "X",
-            f"an array of dtype {dtype}",
-            "times in days, hours, minutes, seconds, or units down to nanoseconds",
-            f'Use X.astype("{dtype.kind}8[s]")',
-        )
-    return unit
-
-
-def kind_of(dtype: np.dtype[Any]) -> tuple[TimeKind, str]:
-    """Return the kind and the unit of a NumPy type of times; see `unit_of`."""
-    unit = unit_of(dtype)
-    if dtype.kind == "m":
-        return "duration", unit
-    return ("date" if unit == "D" else "datetime"), unit
 
 
 def zone_of(name: str | None) -> tzinfo:
@@ -547,26 +489,24 @@ def _offset(instant: np.datetime64, tz: tzinfo) -> int:
     return 0 if ahead is None else int(ahead.total_seconds())
 
 
-def _finer(dtype: np.dtype[Any]) -> str:
+def _finer(dtype: np.dtype[Time]) -> str:
     """Return the type with a unit of seconds or finer, because offsets of time zones are not whole hours."""
     unit = np.datetime_data(dtype)[0]
     return f"{dtype.kind}8[{unit if unit in ('s', 'ms', 'us', 'ns') else 's'}]"
 
 
-def _to_times(values: Any) -> NDArray[Any]:
+def _to_times(values: object) -> Values:
     """Return values as an array; times of a data frame library become datetime64 or timedelta64."""
     if isinstance(values, np.ndarray):
         return values
-    if type(values).__module__.partition(".")[0] in _LIBRARIES and np.ndim(values):
-        from skedasis.data.time_columns import times_of  # imports narwhals
-
+    if type(values).__module__.partition(".")[0] in _LIBRARIES and isinstance(values, Sized):
         return times_of(values)
     return np.asarray(values, dtype=object)
 
 
-def given_times(values: Any) -> tuple[Any, ...] | None:
+def given_times(values: object) -> tuple[TimeLike, ...] | None:
     """Return the values as a tuple if all are times that `TimeAxis.days` accepts; else None."""
-    if isinstance(values, str):
+    if isinstance(values, str) or not isinstance(values, Iterable):
         return None
     try:
         times = tuple(values)
@@ -633,16 +573,16 @@ def written(axis: TimeAxis, days: Floats, step: float | None, *, short: bool = F
     if finite.any():
         local = axis.local(days[finite])
         unit = _precision(days[finite], local, step)
-        if axis.kind == "duration":
-            texts[finite] = [_duration(int(t), axis.unit, unit) for t in local.astype(np.int64)]
+        if is_points(local):
+            texts[finite] = _points(local, unit, short=short)
         elif axis.kind == "time":
             texts[finite] = [_clock(t, unit) for t in local]
         else:
-            texts[finite] = _points(local, unit, short=short)
+            texts[finite] = [_duration(int(t), axis.unit, unit) for t in local.astype(np.int64)]
     return texts.tolist()
 
 
-def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
+def _precision(days: Floats, local: Times, step: float | None) -> _Unit:
     """Return the coarsest unit in which neighbours differ in text."""
     if step is None:
         gaps = np.diff(np.unique(days))
@@ -662,7 +602,7 @@ def _precision(days: Floats, local: NDArray[Any], step: float | None) -> _Unit:
     return finest
 
 
-def _points(local: NDArray[Any], unit: _Unit, *, short: bool) -> list[str]:
+def _points(local: NDArray[np.datetime64], unit: _Unit, *, short: bool) -> list[str]:
     """Return points in time as ISO 8601 text, with a space between date and time."""
     if short and unit == "D" and len(local) > 1:
         coarser: tuple[Literal["Y", "M"], ...] = ("Y", "M")

@@ -352,7 +352,7 @@ def to_data_frame(table: Table, backend: Any) -> Any:
             data = nw.from_dict({k: _plain(v) for k, v in table.items()}, backend=library)
             times = {k: v for k, v in table.items() if isinstance(v, TimePoints)}
             if times:
-                from skedasis.data.time_columns import as_series  # imported late: it loads narwhals
+                from skedasis.data.frames import as_series  # imported late: it loads narwhals
 
                 data = data.with_columns(*(as_series(v, k, library) for k, v in times.items()))
             return data.to_native()
