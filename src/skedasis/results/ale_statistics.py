@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_int, check_name, check_probability, shown
 from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
 from skedasis.results.ale_statistics_bootstrap import (
     Percentiles,
     Replicates,
@@ -174,15 +175,11 @@ class Statistics(DisplayMixin):
         UnsupportedError
             If no data frame library is installed.
         """
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(columns(self), backend or self.library)
+        return operations.to_data_frame(columns(self), backend or self.library)
 
     def save(self, path: str | Path) -> None:
         """Save the statistics to a file that `skedasis.load` reads."""
-        from skedasis.results.io import save
-
-        save(self, path)
+        operations.save(self, path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,9 +209,7 @@ class NullDistribution:
 
     def save(self, path: str | Path) -> None:
         """Save the null distribution to a file that `skedasis.load` reads."""
-        from skedasis.results.io import save
-
-        save(self, path)
+        operations.save(self, path)
 
 
 def columns(found: Statistics) -> dict[str, list[str | float]]:

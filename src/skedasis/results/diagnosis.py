@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
 from skedasis.errors import DataError
+from skedasis.results import operations
 from skedasis.results.axis import make_read_only
-from skedasis.results.display import DiagnosisDisplay, align_columns
+from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import DiagnosisKeywords
 
 Kind = Literal[
@@ -83,7 +86,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False)
-class Diagnosis(DiagnosisDisplay):
+class Diagnosis(SavedResult):
     """Features classified by Likelihood-PFI and Entropy-PFI. Computed by `skedasis.diagnose`.
 
     Attributes
@@ -181,9 +184,7 @@ class Diagnosis(DiagnosisDisplay):
         UnsupportedError
             If no data frame library is installed.
         """
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(), backend or self.likelihood.library)
+        return operations.to_data_frame(self.table(), backend or self.likelihood.library)
 
     def table(self) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
@@ -209,15 +210,44 @@ class Diagnosis(DiagnosisDisplay):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.importance import draw_diagnosis
+        return operations.draw_diagnosis(self, **options)
 
-        return draw_diagnosis(self, **options)
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        confidence_level: float | None = None,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the features in the plane of the two importances as an interactive page with tooltips.
 
-    def save(self, path: str | Path) -> None:
-        """Save the diagnosis to a file that `skedasis.load` reads."""
-        from skedasis.results.io import save
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        confidence_level : float, optional
+            Confidence level of the intervals; by default that of the verdicts.
+        title : str, optional
+            Title of the page.
 
-        save(self, path)
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For a `confidence_level` outside (0, 1), and if `path` is a folder.
+
+        Notes
+        -----
+        A table below the figure lists the verdicts. No model row.
+        """
+        return save_if(
+            operations.diagnosis_page(self, confidence_level=confidence_level, title=title), path
+        )
 
     def __repr__(self) -> str:
         kinds = [v.kind for v in self.verdicts]

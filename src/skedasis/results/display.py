@@ -1,7 +1,7 @@
 """Display of results: text tables, error messages about missing intervals, notebook representation and `explore`.
 
-Result classes inherit from the `*Display` mixins. `skedasis.plots.html` renders the pages. It is imported inside the
-methods, because `plots` depends on `results`: as in `Effect.plot`, these are the only imports in that direction.
+Result classes inherit from `SavedResult`. `skedasis.plots.html` renders the pages, through the table
+`skedasis.results.operations`, because `plots` depends on `results`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from skedasis._renamed import RenamedAttributes, refuse_old_keywords
+from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
 
 if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
-    from skedasis.plots.spec import Ice
     from skedasis.results.importance import Importance
 
 
@@ -170,9 +170,7 @@ class DisplayMixin(RenamedAttributes):
 
     def _repr_html_(self) -> str:
         """Return a static figure or table as HTML, for IPython. No model row."""
-        from skedasis.plots.html import notebook_html
-
-        return notebook_html(self)
+        return operations.notebook_html(self)
 
     def _repr_mimebundle_(
         self, include: Iterable[str] | None = None, exclude: Iterable[str] | None = None
@@ -186,6 +184,16 @@ class DisplayMixin(RenamedAttributes):
         return {kind: render() for kind, render in known.items() if kind in wanted}
 
 
+class SavedResult(DisplayMixin):
+    """A result that can be saved."""
+
+    __slots__ = ()
+
+    def save(self, path: str | Path) -> None:
+        """Save the result to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
+        operations.save(self, path)
+
+
 class Ranking(DisplayMixin, tuple[Line, ...]):
     """A ranking: a tuple of lines that prints as a table."""
 
@@ -193,310 +201,6 @@ class Ranking(DisplayMixin, tuple[Line, ...]):
 
     def __str__(self) -> str:
         return ranking_text(self)
-
-
-class EffectDisplay(DisplayMixin):
-    """Display methods of `Effect`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        ice: Ice = "centered",
-        own: bool = False,
-        curves: int = 200,
-        confidence_level: float = 0.95,
-        color: Any = None,
-        color_name: str | None = None,
-        elevated_regions: bool | None = None,
-        histogram: bool = False,
-        values: Any = None,
-        simultaneous: bool = False,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return the figure as an interactive page with tooltips for bins, points and curves.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        ice, own, curves, confidence_level, color, color_name, elevated_regions, histogram, values, simultaneous
-            As in `plot` (`skedasis.plots.mpl.effect.draw`).
-        title : str, optional
-            Title of the page; by default the feature name.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. Arrow keys move between bins and between curves.
-        Tables below the figure hold its numbers. The page contains those data of single rows that the figure shows:
-        ICE curves with row indices, the rug, and the local effects of bins with few rows. No model row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> X = np.random.default_rng(0).normal(size=(100, 2))
-        >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5))
-        >>> page = e.explore()
-        >>> page.title, page.html.count("<svg ")
-        ('x0', 1)
-        """
-        from skedasis.plots.html import effect_page
-        from skedasis.plots.spec import EffectPlotOptions
-
-        view = EffectPlotOptions(
-            ice,
-            own,
-            curves,
-            confidence_level,
-            color=color,
-            color_name=color_name,
-            elevated_regions=elevated_regions,
-            histogram=histogram,
-            values=values,
-            simultaneous=simultaneous,
-        )
-        return save_if(effect_page(this(self), view, title=title), path)
-
-
-class EffectsDisplay(DisplayMixin):
-    """Display methods of `Effects`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        by: Literal["importance", "heterogeneity_score"] = "importance",
-        top: int | None = None,
-        columns: int | None = None,
-        lower: bool = True,
-        ice: Ice = "centered",
-        curves: int = 60,
-        confidence_level: float = 0.95,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        by : {"importance", "heterogeneity_score"}
-            Initial order. The page can also sort by name and by X's order.
-        top : int, optional
-            Show only this many effects.
-        columns : int, optional
-            Maximum number of effects side by side; by default as many as fit.
-        lower, ice, curves, confidence_level
-            As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
-        title : str, optional
-            Title of the page; by default the quantity.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            If there is nothing to show, for invalid `by`, `top` or `columns`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. No model row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> X = np.random.default_rng(0).normal(size=(300, 3))
-        >>> es = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=10))
-        >>> es.explore(top=2).html.count('class="skd-item"')
-        2
-        """
-        from skedasis.plots.html import effects_page
-        from skedasis.plots.spec import EffectPlotOptions
-
-        view = EffectPlotOptions(ice, False, curves, confidence_level)
-        page = effects_page(
-            this(self), view, by=by, top=top, columns=columns, lower=lower, title=title
-        )
-        return save_if(page, path)
-
-
-class SurfaceDisplay(DisplayMixin):
-    """Display methods of `Surface`."""
-
-    __slots__ = ()
-
-    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
-        """Return the heat map as an interactive page with a tooltip for each cell.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        title : str, optional
-            Title of the page; by default the feature names.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            If `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. A table below the figure holds its numbers. No
-        model row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
-        >>> s.explore().title
-        'x0 and x1'
-        """
-        from skedasis.plots.html import surface_page
-
-        return save_if(surface_page(this(self), title=title), path)
-
-
-class ImportanceDisplay(DisplayMixin):
-    """Display methods of `Importance`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        kind: Literal["bars", "local"] = "bars",
-        features: Sequence[str] | None = None,
-        top: int | None = None,
-        confidence_level: float = 0.95,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        kind, features, top, confidence_level
-            As in `plot`.
-        title : str, optional
-            Title of the page; by default a description of its content.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError, UnsupportedError
-            As `plot`, and if `path` is a folder.
-
-        Notes
-        -----
-        The page is a single file that loads nothing from the network. It contains no data of single rows, only
-        histograms of them. No model row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> import skedasis as sd
-        >>> X = np.random.default_rng(0).normal(size=(200, 2))
-        >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI())
-        >>> pf.explore().title
-        'Importance of 2 features'
-        """
-        from skedasis.plots.html import importance_page
-
-        page = importance_page(
-            this(self),
-            kind=kind,
-            features=features,
-            top=top,
-            confidence_level=confidence_level,
-            title=title,
-        )
-        return save_if(page, path)
-
-
-class DiagnosisDisplay(DisplayMixin):
-    """Display methods of `Diagnosis`."""
-
-    __slots__ = ()
-
-    @refuse_old_keywords
-    def explore(
-        self,
-        path: str | Path | None = None,
-        *,
-        confidence_level: float | None = None,
-        title: str | None = None,
-    ) -> Explorable:
-        """Return the features in the plane of the two importances as an interactive page with tooltips.
-
-        Parameters
-        ----------
-        path : str or Path, optional
-            A file to which the page is also written.
-        confidence_level : float, optional
-            Confidence level of the intervals; by default that of the verdicts.
-        title : str, optional
-            Title of the page.
-
-        Returns
-        -------
-        Explorable
-            Notebooks display it; its `save` method writes it to a file.
-
-        Raises
-        ------
-        DataError
-            For a `confidence_level` outside (0, 1), and if `path` is a folder.
-
-        Notes
-        -----
-        A table below the figure lists the verdicts. No model row.
-        """
-        from skedasis.plots.html import diagnosis_page
-
-        return save_if(
-            diagnosis_page(this(self), confidence_level=confidence_level, title=title), path
-        )
-
-
-def this(result: Any) -> Any:
-    """Return `result` unchanged, typed as Any: a mixin cannot name the classes that inherit from it."""
-    return result
 
 
 def save_if(page: Explorable, path: str | Path | None) -> Explorable:

@@ -33,6 +33,7 @@ from skedasis._types import Bools, Center, Floats, Ints, Json, Side, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
+from skedasis.results import operations
 from skedasis.results.axis import (
     Axis,
     LevelAxis,
@@ -41,7 +42,7 @@ from skedasis.results.axis import (
     TimedAxis,
     make_read_only,
 )
-from skedasis.results.display import EffectDisplay, count
+from skedasis.results.display import SavedResult, count, save_if
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -52,7 +53,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.binning import Binning
+    from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import EffectKeywords
+    from skedasis.plots.spec import Ice
     from skedasis.results.checks.check import Checks
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
@@ -413,7 +416,7 @@ def format_values(values: Sequence[Any]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Effect(EffectDisplay):
+class Effect(SavedResult):
     """The effect of one feature on a quantity.
 
     Attributes
@@ -685,9 +688,7 @@ class Effect(EffectDisplay):
         The estimand is the mean of the local effects within the given bins. The bias due to binning, and the error of
         the model, are not included. `skedasis.results.intervals.analytic` describes the computation. No model row.
         """
-        from skedasis.results.intervals.analytic import IntervalOptions, interval
-
-        asked = IntervalOptions(
+        asked = operations.IntervalOptions(
             confidence_level,
             method,
             of,
@@ -698,7 +699,7 @@ class Effect(EffectDisplay):
             n_jobs,
             source,
         )
-        return interval(self, asked)
+        return operations.effect_interval(self, asked)
 
     def resampled(
         self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
@@ -708,9 +709,7 @@ class Effect(EffectDisplay):
         See `skedasis.results.intervals.analytic.reweighted_effect`: counts replace frequency weights and multiply
         sampling weights.
         """
-        from skedasis.results.intervals.analytic import reweighted_effect
-
-        return reweighted_effect(self, counts, of)
+        return operations.reweighted_effect(self, counts, of)
 
     @refuse_old_keywords
     def checks(
@@ -727,16 +726,14 @@ class Effect(EffectDisplay):
         evaluates are checked for extrapolation. `beside` is an effect of the same feature by another method, for
         comparison.
         """
-        from skedasis.results.checks.reliability import check_effect
-
-        return check_effect(self, confidence_level, X=X, beside=beside, random_state=random_state)
+        return operations.check_effect(
+            self, confidence_level, X=X, beside=beside, random_state=random_state
+        )
 
     @refuse_old_keywords
     def variance_decomposition(self, *, random_state: RandomState = 0) -> VarianceDecomposition:
         """Decompose the variance within the bins (RHALE Theorem 1); see `results/checks/variance_decomposition.py`."""
-        from skedasis.results.checks.variance_decomposition import variance_decomposition
-
-        return variance_decomposition(self, random_state=random_state)
+        return operations.variance_decomposition(self, random_state=random_state)
 
     @refuse_old_keywords
     def heterogeneity_test(
@@ -763,9 +760,7 @@ class Effect(EffectDisplay):
         UnsupportedError
             For an effect without a heterogeneity score.
         """
-        from skedasis.results.checks.heterogeneity_test import heterogeneity_test
-
-        return heterogeneity_test(self, confidence_level, above)
+        return operations.heterogeneity_test(self, confidence_level, above)
 
     def rebin(self, bins: Binning | int) -> Effect:
         """Return the effect on other bins, computed from the rows and moments that the result keeps.
@@ -806,9 +801,7 @@ class Effect(EffectDisplay):
         >>> len(e.rebin(sd.Uniform(7)).bins)
         7
         """
-        from skedasis.results.build.rebin import rebin_effect
-
-        return rebin_effect(self, bins)
+        return operations.rebin_effect(self, bins)
 
     @refuse_old_keywords
     def elevated_regions(self, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
@@ -823,9 +816,7 @@ class Effect(EffectDisplay):
         UnsupportedError
             Without ICE curves, for a categorical feature, and for derivatives.
         """
-        from skedasis.results.checks.elevated_regions import elevated_regions
-
-        return elevated_regions(self, confidence_level)
+        return operations.elevated_regions(self, confidence_level)
 
     def to_frame(
         self,
@@ -847,9 +838,9 @@ class Effect(EffectDisplay):
         UnsupportedError
             If no data frame library is installed, or the effect has no bins, curves or missing values.
         """
-        from skedasis.results.frames import effect_table, to_data_frame
-
-        return to_data_frame(effect_table(self, of), backend or self.about.library)
+        return operations.to_data_frame(
+            operations.effect_table(self, of), backend or self.about.library
+        )
 
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.
@@ -865,15 +856,75 @@ class Effect(EffectDisplay):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.effect import draw
+        return operations.draw_effect(self, ax=ax, **options)
 
-        return draw(self, ax=ax, **options)
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        ice: Ice = "centered",
+        own: bool = False,
+        curves: int = 200,
+        confidence_level: float = 0.95,
+        color: Any = None,
+        color_name: str | None = None,
+        elevated_regions: bool | None = None,
+        histogram: bool = False,
+        values: Any = None,
+        simultaneous: bool = False,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the figure as an interactive page with tooltips for bins, points and curves.
 
-    def save(self, path: str | Path) -> None:
-        """Save the effect to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
-        from skedasis.results.io import save
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        ice, own, curves, confidence_level, color, color_name, elevated_regions, histogram, values, simultaneous
+            As in `plot` (`skedasis.plots.mpl.effect.draw`).
+        title : str, optional
+            Title of the page; by default the feature name.
 
-        save(self, path)
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. Arrow keys move between bins and between curves.
+        Tables below the figure hold its numbers. The page contains those data of single rows that the figure shows:
+        ICE curves with row indices, the rug, and the local effects of bins with few rows. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5))
+        >>> page = e.explore()
+        >>> page.title, page.html.count("<svg ")
+        ('x0', 1)
+        """
+        view = operations.EffectPlotOptions(
+            ice,
+            own,
+            curves,
+            confidence_level,
+            color=color,
+            color_name=color_name,
+            elevated_regions=elevated_regions,
+            histogram=histogram,
+            values=values,
+            simultaneous=simultaneous,
+        )
+        return save_if(operations.effect_page(self, view, title=title), path)
 
     def with_provenance(self, provenance: Json) -> Self:
         """Return the effect with entries added to its provenance."""

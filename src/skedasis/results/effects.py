@@ -11,14 +11,17 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results.display import EffectsDisplay, Ranking
+from skedasis.results import operations
+from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import Effect
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import EffectsKeywords
+    from skedasis.plots.spec import Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks
 
@@ -67,7 +70,7 @@ def check_order(by: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects(EffectsDisplay, Mapping[str, Effect]):
+class Effects(SavedResult, Mapping[str, Effect]):
     """A mapping from feature names to effects, in X's order.
 
     Parameters
@@ -200,9 +203,9 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         >>> list(ends), ends["x0"][0].shape
         (['x0', 'x1'], (6,))
         """
-        from skedasis.results.intervals.analytic import IntervalOptions, intervals
-
-        return intervals(self.effects, IntervalOptions(confidence_level, method, **options))
+        return operations.effects_intervals(
+            self.effects, operations.IntervalOptions(confidence_level, method, **options)
+        )
 
     @refuse_old_keywords
     def checks(
@@ -214,9 +217,9 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         random_state: RandomState = 0,
     ) -> Checks:
         """Run the reliability checks on all effects; parameters as in `Effect.checks`, with `beside` by feature."""
-        from skedasis.results.checks.reliability import check_effects
-
-        return check_effects(self, confidence_level, X=X, beside=beside, random_state=random_state)
+        return operations.check_effects(
+            self, confidence_level, X=X, beside=beside, random_state=random_state
+        )
 
     @refuse_old_keywords
     def statistics(
@@ -267,9 +270,7 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         >>> round(s.aled, 2), round(s.naled), [round(v, 2) for v in s.aler]
         (1.01, 25, [-2.0, 2.0])
         """
-        from skedasis.results.ale_statistics import statistics
-
-        return statistics(
+        return operations.ale_statistics(
             self,
             y,
             confidence_level,
@@ -303,12 +304,14 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
             If no data frame library is installed, if a feature has no bins or curves, or if no feature has a point of
             missing values.
         """
-        from skedasis.results.frames import effects_table, ranking_table, to_data_frame
-
         effects = list(self.effects.values())
-        table = ranking_table(self.ranking()) if of == "ranking" else effects_table(effects, of)
+        table = (
+            operations.ranking_table(self.ranking())
+            if of == "ranking"
+            else operations.effects_table(effects, of)
+        )
         library = effects[0].about.library
-        return to_data_frame(table, backend or library)
+        return operations.to_data_frame(table, backend or library)
 
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot all effects on shared scales, most important first. Options: `skedasis.plots.mpl.effect.draw_all`.
@@ -317,12 +320,64 @@ class Effects(EffectsDisplay, Mapping[str, Effect]):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.effect import draw_all
+        return operations.draw_effects(self, **options)
 
-        return draw_all(self, **options)
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        by: Literal["importance", "heterogeneity_score"] = "importance",
+        top: int | None = None,
+        columns: int | None = None,
+        lower: bool = True,
+        ice: Ice = "centered",
+        curves: int = 60,
+        confidence_level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return all effects on shared scales as an interactive page with filter, sorting and tooltips.
 
-    def save(self, path: str | Path) -> None:
-        """Save all effects to one file that `skedasis.load` reads."""
-        from skedasis.results.io import save
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        by : {"importance", "heterogeneity_score"}
+            Initial order. The page can also sort by name and by X's order.
+        top : int, optional
+            Show only this many effects.
+        columns : int, optional
+            Maximum number of effects side by side; by default as many as fit.
+        lower, ice, curves, confidence_level
+            As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
+        title : str, optional
+            Title of the page; by default the quantity.
 
-        save(self, path)
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            If there is nothing to show, for invalid `by`, `top` or `columns`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> es = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=10))
+        >>> es.explore(top=2).html.count('class="skd-item"')
+        2
+        """
+        view = operations.EffectPlotOptions(ice, False, curves, confidence_level)
+        page = operations.effects_page(
+            self, view, by=by, top=top, columns=columns, lower=lower, title=title
+        )
+        return save_if(page, path)

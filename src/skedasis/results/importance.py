@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -12,20 +12,23 @@ import numpy as np
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.display import (
-    ImportanceDisplay,
     Ranking,
+    SavedResult,
     check_confidence_level,
     count,
     importance_table,
     no_interval_error,
+    save_if,
 )
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import ImportanceKeywords
 
 IntervalMethod = Literal["analytic", "repeats"]
@@ -118,7 +121,7 @@ class LocalImportance:
 
 
 @dataclass(frozen=True, eq=False)
-class Importance(ImportanceDisplay):
+class Importance(SavedResult):
     """Permutation importance of features for a quantity.
 
     It estimates ``E q(X', X_c, Y) - E q(X, Y)``, where X' is an independent copy of the feature X_s, and the other
@@ -330,9 +333,7 @@ class Importance(ImportanceDisplay):
         UnsupportedError
             If no data frame library is installed; for "local", if no rows are kept.
         """
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(of), backend or self.library)
+        return operations.to_data_frame(self.table(of), backend or self.library)
 
     def table(self, of: str = "importance") -> dict[str, Any]:
         """Return the columns of `to_frame`."""
@@ -393,15 +394,63 @@ class Importance(ImportanceDisplay):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.importance import draw_importance
+        return operations.draw_importance(self, **options)
 
-        return draw_importance(self, **options)
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Literal["bars", "local"] = "bars",
+        features: Sequence[str] | None = None,
+        top: int | None = None,
+        confidence_level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the bars, or histograms of rows before and after permutation, as an interactive page with tooltips.
 
-    def save(self, path: str | Path) -> None:
-        """Save the importances to a file that `skedasis.load` reads."""
-        from skedasis.results.io import save
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        kind, features, top, confidence_level
+            As in `plot`.
+        title : str, optional
+            Title of the page; by default a description of its content.
 
-        save(self, path)
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. It contains no data of single rows, only
+        histograms of them. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> pf = sd.explain(lambda X: X[:, 0], X, method=sd.PFI())
+        >>> pf.explore().title
+        'Importance of 2 features'
+        """
+        page = operations.importance_page(
+            self,
+            kind=kind,
+            features=features,
+            top=top,
+            confidence_level=confidence_level,
+            title=title,
+        )
+        return save_if(page, path)
 
     def with_provenance(self, record: Json) -> Importance:
         """Return the importances with entries added to their provenance."""

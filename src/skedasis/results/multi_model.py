@@ -21,6 +21,7 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
+from skedasis.results import operations
 from skedasis.results.axis import LevelStats, make_read_only
 from skedasis.results.display import DisplayMixin, Ranking, save_if
 from skedasis.results.effect import About, Effect, Spec
@@ -236,14 +237,12 @@ class MultiModelResult(DisplayMixin, Generic[ResultT]):
         DataError
             For another `of`.
         """
-        from skedasis.results.frames import tile_column
-
         check_option("to_frame(of)", of, (usual, "models"), "Pass one of these")
         if of == "models":
             m = len(self)
             return {
                 "model": np.repeat(np.arange(m), self.values[0].size),
-                **{name: tile_column(column, m) for name, column in points.items()},
+                **{name: operations.tile_column(column, m) for name, column in points.items()},
                 "value": self.values.ravel(),
             }
         lower, upper = self.interval()
@@ -259,9 +258,7 @@ class MultiModelResult(DisplayMixin, Generic[ResultT]):
 
     def save(self, path: str | Path) -> None:
         """Save the result to one npz file, which `skedasis.load` reads; no suffix is added to the name."""
-        from skedasis.results.io import save
-
-        save(self, path)
+        operations.save(self, path)
 
 
 def mean_of(values: Floats) -> Floats:
@@ -420,15 +417,11 @@ class MultiModelEffect(MultiModelResult[Effect]):
         of : {"effect", "models"}
             One row per point; or per model and point.
         """
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(of), backend or self.about.library)
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
 
     def table(self, of: str = "effect") -> Table:
         """Return the columns of `to_frame`."""
-        from skedasis.results.frames import point_column
-
-        points: Table = {"x": point_column(self.points, self.time)}
+        points: Table = {"x": operations.point_column(self.points, self.time)}
         if self.levels is not None:
             points = {"level": np.array(self.levels.labels, dtype=object)}
         columns = self._columns(points, of, "effect")
@@ -451,9 +444,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         **options
             Options of `skedasis.plots.mpl.multi_model.draw_models`.
         """
-        from skedasis.plots.mpl.multi_model import draw_models
-
-        return draw_models(self, ax=ax, **options)
+        return operations.draw_models(self, ax=ax, **options)
 
     @refuse_old_keywords
     def explore(
@@ -494,9 +485,9 @@ class MultiModelEffect(MultiModelResult[Effect]):
         >>> sd.explain(models, X, 0, method=sd.ALE(bins=4)).explore().title
         'x0'
         """
-        from skedasis.plots.html import multi_model_effect_page
-
-        page = multi_model_effect_page(self, confidence_level=confidence_level, of=of, title=title)
+        page = operations.multi_model_effect_page(
+            self, confidence_level=confidence_level, of=of, title=title
+        )
         return save_if(page, path)
 
 
@@ -603,25 +594,19 @@ class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
             One row per feature and point; per feature, model and point; or per feature. If some of the features are
             categorical, points are in two columns: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
         """
-        from skedasis.results.frames import (
-            concatenate_tables,
-            separate_columns_by_kind,
-            to_data_frame,
-        )
-
         effects = list(self.effects.values())
         if of == "ranking":
             lines = [asdict(line) for line in self.ranking()]
             table: Table = {name: [line[name] for line in lines] for name in lines[0]}
         else:
-            table = concatenate_tables(separate_columns_by_kind([e.table(of) for e in effects]))
-        return to_data_frame(table, backend or effects[0].about.library)
+            table = operations.concatenate_tables(
+                operations.separate_columns_by_kind([e.table(of) for e in effects])
+            )
+        return operations.to_data_frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
         """Plot all effects, most important first. Options: `skedasis.plots.mpl.multi_model.draw_all_models`."""
-        from skedasis.plots.mpl.multi_model import draw_all_models
-
-        return draw_all_models(self, **options)
+        return operations.draw_all_models(self, **options)
 
     @refuse_old_keywords
     def explore(
@@ -656,9 +641,7 @@ class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
         DataError, UnsupportedError
             As `plot`, and if `path` is a folder.
         """
-        from skedasis.plots.html import multi_model_effects_page
-
-        page = multi_model_effects_page(
+        page = operations.multi_model_effects_page(
             self,
             by=by,
             top=top,
@@ -671,9 +654,7 @@ class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
 
     def save(self, path: str | Path) -> None:
         """Save all effects to one file that `skedasis.load` reads."""
-        from skedasis.results.io import save
-
-        save(self, path)
+        operations.save(self, path)
 
 
 def _is_numeric_m_plot(effect: Effect) -> bool:
@@ -776,17 +757,15 @@ class MultiModelSurface(MultiModelResult[Surface]):
         self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
     ) -> Any:
         """Return the numbers as a data frame with one row per point, or per model and point."""
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(of), backend or self.about.library)
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
 
     def table(self, of: str = "effect") -> Table:
         """Return the columns of `to_frame`."""
-        from skedasis.results.frames import column_pairs, point_column
-
         first = self.models[0]
-        a, b = (point_column(x, t) for x, t in zip(self.points, first.times, strict=True))
-        x0, x1 = column_pairs(a, b)
+        a, b = (
+            operations.point_column(x, t) for x, t in zip(self.points, first.times, strict=True)
+        )
+        x0, x1 = operations.column_pairs(a, b)
         return self._columns({"x0": x0, "x1": x1}, of, "effect")
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
@@ -904,9 +883,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
         self, backend: str | None = None, *, of: Literal["importance", "models"] = "importance"
     ) -> Any:
         """Return the importances as a data frame with one row per feature, or per model and feature."""
-        from skedasis.results.frames import to_data_frame
-
-        return to_data_frame(self.table(of), backend or self.models[0].library)
+        return operations.to_data_frame(self.table(of), backend or self.models[0].library)
 
     def table(self, of: str = "importance") -> Table:
         """Return the columns of `to_frame`."""
@@ -922,9 +899,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
         **options
             Options of `skedasis.plots.mpl.multi_model.draw_importances`.
         """
-        from skedasis.plots.mpl.multi_model import draw_importances
-
-        return draw_importances(self, ax=ax, **options)
+        return operations.draw_importances(self, ax=ax, **options)
 
     @refuse_old_keywords
     def explore(
@@ -956,9 +931,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
         DataError, UnsupportedError
             As `plot`, and if `path` is a folder.
         """
-        from skedasis.plots.html import multi_model_importance_page
-
-        page = multi_model_importance_page(
+        page = operations.multi_model_importance_page(
             self,
             features=features,
             top=top,

@@ -23,6 +23,7 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Json
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
+from skedasis.results import operations
 from skedasis.results.axis import (
     BinPairAxis,
     GridPairAxis,
@@ -32,7 +33,7 @@ from skedasis.results.axis import (
     between,
     make_read_only,
 )
-from skedasis.results.display import SurfaceDisplay
+from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.binning import Binning
+    from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import SurfaceKeywords
     from skedasis.results.checks.check import Checks
     from skedasis.results.intervals.surfaces import SurfaceError
@@ -225,7 +227,7 @@ def interaction_strength(shown: Surface) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface(SurfaceDisplay):
+class Surface(SavedResult):
     """The effect of two features on a quantity.
 
     Attributes
@@ -308,9 +310,7 @@ class Surface(SurfaceDisplay):
     @cached_property
     def error(self) -> SurfaceError:
         """Return the standard errors, computed at first access."""
-        from skedasis.results.intervals.surfaces import surface_error
-
-        return surface_error(self)
+        return operations.surface_error(self)
 
     @property
     def std_error(self) -> Floats:
@@ -458,9 +458,7 @@ class Surface(SurfaceDisplay):
         >>> bool(((lower <= 0) & (0 <= upper)).all())
         True
         """
-        from skedasis.results.intervals.surfaces import interval
-
-        return interval(
+        return operations.surface_interval(
             self,
             confidence_level,
             method,
@@ -503,9 +501,7 @@ class Surface(SurfaceDisplay):
         >>> bool(np.allclose(s.resampled(np.ones(50))[0], s.value))
         True
         """
-        from skedasis.results.intervals.surfaces import resampled
-
-        return resampled(self, counts)
+        return operations.reweighted_surface(self, counts)
 
     def with_main_effects(self, effects: Mapping[str, Effect] | None = None) -> Surface:
         """Return the surface with the main effects of the two features added.
@@ -551,9 +547,7 @@ class Surface(SurfaceDisplay):
         UnsupportedError
             For an ALE, whose double differences belong to their cells; for a PDP; and if not all rows were kept.
         """
-        from skedasis.results.build.pairs import rebin_surface
-
-        return rebin_surface(self, bins)
+        return operations.rebin_surface(self, bins)
 
     @refuse_old_keywords
     def checks(self, *, X: Any = None, random_state: RandomState = 0) -> Checks:
@@ -561,9 +555,7 @@ class Surface(SurfaceDisplay):
 
         See `skedasis.results.checks.reliability`.
         """
-        from skedasis.results.checks.reliability import check_surface
-
-        return check_surface(self, X=X, random_state=random_state)
+        return operations.check_surface(self, X=X, random_state=random_state)
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "cells"] = "effect"
@@ -577,9 +569,9 @@ class Surface(SurfaceDisplay):
         of : {"effect", "cells"}
             One row per point of the surface, or per cell.
         """
-        from skedasis.results.frames import surface_table, to_data_frame
-
-        return to_data_frame(surface_table(self, of), backend or self.about.library)
+        return operations.to_data_frame(
+            operations.surface_table(self, of), backend or self.about.library
+        )
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
@@ -588,15 +580,43 @@ class Surface(SurfaceDisplay):
         -------
         matplotlib Figure
         """
-        from skedasis.plots.mpl.surface import draw_surface
+        return operations.draw_surface(self, ax=ax, **options)
 
-        return draw_surface(self, ax=ax, **options)
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the heat map as an interactive page with a tooltip for each cell.
 
-    def save(self, path: str | Path) -> None:
-        """Save the surface to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
-        from skedasis.results.io import save
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        title : str, optional
+            Title of the page; by default the feature names.
 
-        save(self, path)
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            If `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. A table below the figure holds its numbers. No
+        model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
+        >>> s.explore().title
+        'x0 and x1'
+        """
+        return save_if(operations.surface_page(self, title=title), path)
 
     def with_provenance(self, provenance: Json) -> Self:
         """Return the surface with entries added to its provenance."""

@@ -11,6 +11,7 @@ import numpy as np
 from skedasis._renamed import RenamedAttributes
 from skedasis._types import Bools
 from skedasis.data.times import TimeAxis
+from skedasis.results import operations
 from skedasis.results.display import DisplayMixin, count
 
 Code = Literal[
@@ -100,8 +101,6 @@ class Checks(DisplayMixin, tuple[Check, ...]):
         backend : str, optional
             As in `Effect.to_frame`.
         """
-        from skedasis.results.frames import to_data_frame
-
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]
         numbers = [tuple(e if isinstance(e, (int, float)) else np.nan for e in w) for w in ends]
         levels = [f.where if isinstance(f.where, str) else _levels_of(f.where) for f in self]
@@ -115,7 +114,7 @@ class Checks(DisplayMixin, tuple[Check, ...]):
             "rows": np.array([np.nan if f.rows is None else f.rows for f in self], dtype=float),
             "message": np.array([f.message for f in self], dtype=object),
         }
-        return to_data_frame(table, backend)
+        return operations.to_data_frame(table, backend)
 
 
 def _levels_of(where: Any) -> str | None:

@@ -1,0 +1,146 @@
+"""The operations of results that other modules compute: rebinning, intervals, checks, tables, files and figures.
+
+A result is data, and below the modules that compute with it. Its methods call these operations through this table, so
+that no result imports an estimator, a check or a figure, and each of these is imported when it is first used. Type
+checkers read the imports; at run time `__getattr__` looks a name up in `MODULES`.
+
+To add an operation, add an import and an entry; a test compares the two.
+"""
+
+# ruff: noqa: F401 - the imports are read by type checkers
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from skedasis.plots.html import (
+        diagnosis_page,
+        effect_page,
+        effects_page,
+        importance_page,
+        multi_model_effect_page,
+        multi_model_effects_page,
+        multi_model_importance_page,
+        notebook_html,
+        surface_page,
+    )
+    from skedasis.plots.mpl.effect import (
+        draw as draw_effect,
+    )
+    from skedasis.plots.mpl.effect import (
+        draw_all as draw_effects,
+    )
+    from skedasis.plots.mpl.importance import (
+        draw_diagnosis,
+        draw_importance,
+    )
+    from skedasis.plots.mpl.multi_model import (
+        draw_all_models,
+        draw_importances,
+        draw_models,
+    )
+    from skedasis.plots.mpl.surface import draw_surface
+    from skedasis.plots.spec import EffectPlotOptions
+    from skedasis.results.ale_statistics import statistics as ale_statistics
+    from skedasis.results.build.pairs import rebin_surface
+    from skedasis.results.build.rebin import rebin_effect
+    from skedasis.results.checks.elevated_regions import elevated_regions
+    from skedasis.results.checks.heterogeneity_test import heterogeneity_test
+    from skedasis.results.checks.reliability import (
+        check_effect,
+        check_effects,
+        check_surface,
+    )
+    from skedasis.results.checks.variance_decomposition import variance_decomposition
+    from skedasis.results.frames import (
+        column_pairs,
+        concatenate_tables,
+        effect_table,
+        effects_table,
+        point_column,
+        ranking_table,
+        separate_columns_by_kind,
+        surface_table,
+        tile_column,
+        to_data_frame,
+    )
+    from skedasis.results.intervals.analytic import (
+        IntervalOptions,
+        reweighted_effect,
+    )
+    from skedasis.results.intervals.analytic import (
+        interval as effect_interval,
+    )
+    from skedasis.results.intervals.analytic import (
+        intervals as effects_intervals,
+    )
+    from skedasis.results.intervals.surfaces import (
+        interval as surface_interval,
+    )
+    from skedasis.results.intervals.surfaces import (
+        resampled as reweighted_surface,
+    )
+    from skedasis.results.intervals.surfaces import (
+        surface_error,
+    )
+    from skedasis.results.io import save
+else:
+
+    def __getattr__(name: str) -> object:
+        """Return an operation, imported from its module at the first use."""
+        if name not in MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = MODULES[name].partition(":")
+        return getattr(import_module(module), attribute)
+
+
+MODULES = {
+    "diagnosis_page": "skedasis.plots.html:diagnosis_page",
+    "effect_page": "skedasis.plots.html:effect_page",
+    "effects_page": "skedasis.plots.html:effects_page",
+    "importance_page": "skedasis.plots.html:importance_page",
+    "multi_model_effect_page": "skedasis.plots.html:multi_model_effect_page",
+    "multi_model_effects_page": "skedasis.plots.html:multi_model_effects_page",
+    "multi_model_importance_page": "skedasis.plots.html:multi_model_importance_page",
+    "notebook_html": "skedasis.plots.html:notebook_html",
+    "surface_page": "skedasis.plots.html:surface_page",
+    "draw_effect": "skedasis.plots.mpl.effect:draw",
+    "draw_effects": "skedasis.plots.mpl.effect:draw_all",
+    "draw_diagnosis": "skedasis.plots.mpl.importance:draw_diagnosis",
+    "draw_importance": "skedasis.plots.mpl.importance:draw_importance",
+    "draw_all_models": "skedasis.plots.mpl.multi_model:draw_all_models",
+    "draw_importances": "skedasis.plots.mpl.multi_model:draw_importances",
+    "draw_models": "skedasis.plots.mpl.multi_model:draw_models",
+    "draw_surface": "skedasis.plots.mpl.surface:draw_surface",
+    "EffectPlotOptions": "skedasis.plots.spec:EffectPlotOptions",
+    "ale_statistics": "skedasis.results.ale_statistics:statistics",
+    "rebin_surface": "skedasis.results.build.pairs:rebin_surface",
+    "rebin_effect": "skedasis.results.build.rebin:rebin_effect",
+    "elevated_regions": "skedasis.results.checks.elevated_regions:elevated_regions",
+    "heterogeneity_test": "skedasis.results.checks.heterogeneity_test:heterogeneity_test",
+    "check_effect": "skedasis.results.checks.reliability:check_effect",
+    "check_effects": "skedasis.results.checks.reliability:check_effects",
+    "check_surface": "skedasis.results.checks.reliability:check_surface",
+    "variance_decomposition": "skedasis.results.checks.variance_decomposition:variance_decomposition",
+    "column_pairs": "skedasis.results.frames:column_pairs",
+    "concatenate_tables": "skedasis.results.frames:concatenate_tables",
+    "effect_table": "skedasis.results.frames:effect_table",
+    "effects_table": "skedasis.results.frames:effects_table",
+    "point_column": "skedasis.results.frames:point_column",
+    "ranking_table": "skedasis.results.frames:ranking_table",
+    "separate_columns_by_kind": "skedasis.results.frames:separate_columns_by_kind",
+    "surface_table": "skedasis.results.frames:surface_table",
+    "tile_column": "skedasis.results.frames:tile_column",
+    "to_data_frame": "skedasis.results.frames:to_data_frame",
+    "IntervalOptions": "skedasis.results.intervals.analytic:IntervalOptions",
+    "effect_interval": "skedasis.results.intervals.analytic:interval",
+    "effects_intervals": "skedasis.results.intervals.analytic:intervals",
+    "reweighted_effect": "skedasis.results.intervals.analytic:reweighted_effect",
+    "surface_interval": "skedasis.results.intervals.surfaces:interval",
+    "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
+    "surface_error": "skedasis.results.intervals.surfaces:surface_error",
+    "save": "skedasis.results.io:save",
+}
+"""Name of each operation → its module and its name there."""
