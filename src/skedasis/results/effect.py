@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from skedasis._renamed import RenamedAttributes, refuse_old_keywords
-from skedasis._types import Bools, Center, Floats, Ints, Json, Side, Values
+from skedasis._types import Bools, Center, Floats, Ints, Json, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from skedasis.plots.spec import Ice
     from skedasis.results.checks.check import Checks
     from skedasis.results.checks.elevated_regions import ElevatedRegion
+    from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
@@ -406,7 +407,7 @@ class MissingPoint:
     exact: bool = True
 
 
-def format_values(values: Sequence[Any]) -> str:
+def format_values(values: Sequence[object]) -> str:
     """Format the first five values for an error message."""
     shown = ", ".join(repr(v) for v in values[:5])
     return f"{shown}, …" if len(values) > 5 else shown
@@ -702,7 +703,7 @@ class Effect(SavedResult):
         return operations.effect_interval(self, asked)
 
     def resampled(
-        self, counts: Any, of: Literal["value", "bins", "importance"] = "value"
+        self, counts: ArrayLike, of: Literal["value", "bins", "importance"] = "value"
     ) -> Floats:
         """Return the effect for each of R vectors of row weights.
 
@@ -716,7 +717,7 @@ class Effect(SavedResult):
         self,
         confidence_level: float = 0.95,
         *,
-        X: Any = None,
+        X: TableLike | FeatureSpace | None = None,
         beside: Effect | None = None,
         random_state: RandomState = 0,
     ) -> Checks:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from numpy.typing import ArrayLike
+
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Floats, Json
+from skedasis._types import Floats, Json, TableLike
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from skedasis.plots.spec import Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.extrapolation import FeatureSpace
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
     effects: dict[str, Effect]
     provenance: Json = field(default_factory=dict)
 
-    def __getitem__(self, feature: Any) -> Effect:
+    def __getitem__(self, feature: Hashable) -> Effect:
         """Return the effect of a feature, given its name, its label or its position in X."""
         if isinstance(feature, str) and feature in self.effects:
             return self.effects[feature]
@@ -156,7 +159,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
                 e.importance,
                 e.heterogeneity_score,
                 e.heterogeneity_score_error,
-                len(e.points) if e.bins is None or e.levels is not None else len(e.bins),
+                e.n_parts,
                 e.untrusted_rows,
                 e.missing,
             )
@@ -212,7 +215,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
         self,
         confidence_level: float = 0.95,
         *,
-        X: Any = None,
+        X: TableLike | FeatureSpace | None = None,
         beside: Mapping[str, Effect] | None = None,
         random_state: RandomState = 0,
     ) -> Checks:
@@ -224,13 +227,13 @@ class Effects(SavedResult, Mapping[str, Effect]):
     @refuse_old_keywords
     def statistics(
         self,
-        y: Any = None,
+        y: ArrayLike | None = None,
         confidence_level: float = 0.95,
         replicates: int = 1000,
         random_state: RandomState = 0,
         null: NullDistribution | Sequence[str] | str | None = None,
         *,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         n_jobs: int = 1,
     ) -> Statistics:
         """Return the ALE statistics (ALED, ALER, NALED, NALER; Okoli 2023) with confidence intervals and p-values.

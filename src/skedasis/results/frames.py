@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.results.axis import LevelStats
+from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.effect import BinStats, Effect
-from skedasis.results.surface import CellStats, Surface
+from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
 Table = dict[str, Any]
 
@@ -58,11 +59,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     if of == "bins" and effect.bins is not None:
         bins = effect.bins
         ends = {"left": bins.low, "right": bins.high}
-        levels, time = effect.levels, effect.time
-        columns: Table = {
-            end: _labels(levels, at) if levels is not None else point_column(at, time)
-            for end, at in ends.items()
-        }
+        columns: Table = {end: axis_column(effect.axis, at) for end, at in ends.items()}
         columns |= {
             f.name: getattr(bins, f.name) for f in fields(BinStats) if f.name not in _END_FIELDS
         }
@@ -103,21 +100,23 @@ def _no_table(effect: Effect, of: str) -> Exception:
 def _points(effect: Effect) -> Table:
     """Return the points of an effect; for levels with their counts and weights."""
     columns = {**_x_column(effect), **{c: getattr(effect, c) for c in _VALUE_FIELDS}}
-    if effect.levels is not None:
-        columns |= {"count": effect.levels.count, "weight": effect.levels.weight}
+    if isinstance(effect.axis, LevelAxis):
+        levels = effect.axis.levels
+        columns |= {"count": levels.count, "weight": levels.weight}
     return columns
 
 
 def _x_column(effect: Effect) -> Table:
     """Return the column ``"x"`` or ``"level"`` of an effect's points."""
-    if effect.levels is None:
-        return {"x": point_column(effect.points, effect.time)}
-    return {"level": np.array(effect.levels.labels, dtype=object)}
+    name = "level" if isinstance(effect.axis, LevelAxis) else "x"
+    return {name: axis_column(effect.axis, effect.points)}
 
 
-def _labels(levels: LevelStats, values: Any) -> Any:
-    """Return the labels of levels."""
-    return np.array([levels.labels[i] for i in levels.codes(values)], dtype=object)
+def axis_column(axis: Axis, points: Values) -> Values | TimePoints:
+    """Return points of an axis as a column of a table: numbers, times, or the labels of levels."""
+    if isinstance(axis, LevelAxis):
+        return axis.levels.labels_of(points)
+    return point_column(points, axis.time if isinstance(axis, TimedAxis) else None)
 
 
 def _with_feature(effect: Effect, columns: Table) -> Table:
@@ -146,7 +145,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
     tables = [effect_table(e, of) for e in effects]
-    if of == "effect" and any(e.levels is not None for e in effects):
+    if of == "effect" and any(isinstance(e.axis, LevelAxis) for e in effects):
         # Only levels have counts and weights; points of numeric features get NaN.
         tables = [
             {**t, **{n: t.get(n, np.full(len(t["feature"]), np.nan)) for n in ("count", "weight")}}
@@ -250,7 +249,9 @@ def surface_table(surface: Surface, of: str) -> Table:
     if of not in ("effect", "cells"):
         raise DataError("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
     nodes = [
-        point_column(s.nodes, t) if s.levels is None else np.array(s.levels.labels, dtype=object)
+        np.array(s.levels.labels, dtype=object)
+        if isinstance(s, LevelPairAxis)
+        else point_column(s.nodes, t)
         for s, t in zip(surface.sides, surface.times, strict=True)
     ]
     if of == "effect":
@@ -258,7 +259,7 @@ def surface_table(surface: Surface, of: str) -> Table:
         columns = {"x0": x0, "x1": x1, "value": surface.value.ravel()}
         columns["heterogeneity"] = surface.heterogeneity.ravel()
         columns["std_error"] = surface.std_error.ravel()
-    elif surface.cells is None:
+    elif not isinstance(surface, AccumulatedSurface):
         raise UnsupportedError(
             "to_frame(of='cells')",
             f"the {surface.spec.method} surface, which has no cells",

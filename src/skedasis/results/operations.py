@@ -7,7 +7,9 @@ checkers read the imports; at run time `__getattr__` looks a name up in `MODULES
 To add an operation, add an import and an entry; a test compares the two.
 """
 
-# ruff: noqa: F401 - the imports are read by type checkers
+# The imports below are read by type checkers only.
+# ruff: noqa: F401
+# pyright: reportUnusedImport=false
 
 from __future__ import annotations
 

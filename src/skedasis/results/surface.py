@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Bools, Floats, Ints, Json
+from skedasis._types import Bools, Floats, Ints, Json, TableLike, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import SurfaceKeywords
     from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.intervals.surfaces import SurfaceError
 
 
@@ -285,7 +286,7 @@ class Surface(SavedResult):
         return first, second
 
     @property
-    def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def x(self) -> tuple[Values, Values]:
         """Return the points at which `value` is given, in the features' own types."""
         first, second = (
             x if t is None else t.times(x) for x, t in zip(self.points, self.times, strict=True)
@@ -468,7 +469,7 @@ class Surface(SavedResult):
             random_state=random_state,
         )
 
-    def resampled(self, counts: Any) -> Floats:
+    def resampled(self, counts: ArrayLike) -> Floats:
         """Return the surface for each of R vectors of row weights, on the same cells.
 
         Parameters
@@ -530,7 +531,7 @@ class Surface(SavedResult):
         """
         return self
 
-    def rebin(self, bins: Binning | int | tuple[Any, Any]) -> Surface:
+    def rebin(self, bins: Binning | int | tuple[Binning | int, Binning | int]) -> Surface:
         """Return the surface on other bins, computed from the rows that it keeps.
 
         Parameters
@@ -550,7 +551,9 @@ class Surface(SavedResult):
         return operations.rebin_surface(self, bins)
 
     @refuse_old_keywords
-    def checks(self, *, X: Any = None, random_state: RandomState = 0) -> Checks:
+    def checks(
+        self, *, X: TableLike | FeatureSpace | None = None, random_state: RandomState = 0
+    ) -> Checks:
         """Run the reliability checks and return their findings, warnings and notes.
 
         See `skedasis.results.checks.reliability`.

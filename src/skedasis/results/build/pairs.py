@@ -290,7 +290,9 @@ def gather_moments(
     return gathered
 
 
-def rebin_surface(shown: Surface, bins: Any) -> Surface:
+def rebin_surface(
+    shown: Surface, bins: Binning | int | tuple[Binning | int, Binning | int]
+) -> Surface:
     """Return a surface of mixed derivatives on other bins; see `Surface.rebin`."""
     rows = shown.rows
     if rows is None or rows.effect is None or not rows.exact or not shown.spec.pointwise:
@@ -306,7 +308,7 @@ def rebin_surface(shown: Surface, bins: Any) -> Surface:
             "mixed derivatives of all rows, as from DALE",
             fix,
         )
-    pair: tuple[Any, Any] = bins if isinstance(bins, tuple) else (bins, bins)
+    pair = bins if isinstance(bins, tuple) else (bins, bins)
     schemes = [as_binning(b, Uniform) for b in pair]
     first, second = (
         BinPairAxis(

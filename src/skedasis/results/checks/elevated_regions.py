@@ -16,6 +16,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
+from skedasis.results.axis import LevelAxis
 from skedasis.results.display import check_confidence_level
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect
 from skedasis.stats.moments import Moments, WeightKind
@@ -162,9 +163,9 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
 
 def _curves(effect: Effect) -> Curves:
     """Return the curves of rows with positive weight."""
-    if effect.levels is not None or effect.curves is None or effect.spec.derivative:
+    if isinstance(effect.axis, LevelAxis) or effect.curves is None or effect.spec.derivative:
         got = f"{effect.spec.method} without ICE curves"
-        if effect.levels is not None:
+        if isinstance(effect.axis, LevelAxis):
             got = "a categorical feature"
         elif effect.spec.derivative:
             got = "curves of slopes"

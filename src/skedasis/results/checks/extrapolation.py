@@ -11,16 +11,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, TableLike
 from skedasis.data.categories import ordered_levels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.results.effect import Effect
+from skedasis.results.axis import LevelAxis
+from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.stats.grid import Cells
 
 PERCENTILE = 99.0
@@ -68,7 +68,7 @@ class FeatureSpace:
     _last: dict[tuple[int, ...], Subspace] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, X: Any, seed: int = 0) -> FeatureSpace:
+    def of(cls, X: TableLike | FeatureSpace, seed: int = 0) -> FeatureSpace:
         """Return the space of X; X itself if it is one."""
         if isinstance(X, FeatureSpace):
             return X
@@ -258,7 +258,7 @@ class Extrapolation:
     others: tuple[str, ...] = ()
 
 
-def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
+def extrapolation(effect: Effect, X: TableLike | FeatureSpace, seed: int = 0) -> Extrapolation:
     """Return the fraction of extrapolations among the rows at which an effect evaluated the model.
 
     Parameters
@@ -282,9 +282,9 @@ def extrapolation(effect: Effect, X: Any, seed: int = 0) -> Extrapolation:
     if effect.spec.local_effects in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
     view, n = space.with_related(columns), len(space.points)
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         row, point, new_rows = _rows_at_levels(effect, view, columns, rng)
-    elif effect.spec.local_effects == "none":
+    elif isinstance(effect, PartialDependence):
         point = np.repeat(np.arange(m), max(N_NEW_ROWS // max(m, 1), 1))
         row = rng.integers(n, size=len(point))
         new_rows = view.points[row]
@@ -304,7 +304,7 @@ def columns_of(space: FeatureSpace, effect: Effect) -> tuple[int, ...]:
     """Return the columns of the effect's feature. Raise if X is not the data that the effect was computed from."""
     columns, kept = effect.about.feature.columns, effect.curves
     mismatch = is_moved(space, effect.about.feature)
-    if not mismatch and kept is not None and len(kept) and effect.levels is None:
+    if not mismatch and kept is not None and len(kept) and not isinstance(effect.axis, LevelAxis):
         mismatch = int(kept.row.max()) >= len(space.points)
         mismatch = mismatch or not _same(space.numbers(columns[0])[kept.row], kept.x)
     if mismatch:
@@ -337,7 +337,7 @@ def _rows_at_edges(
     effect: Effect, view: Subspace, position: int, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Return row indices, the indices of the points they are moved to, and the new rows."""
-    edges = np.asarray(effect.points if effect.cells is None else effect.cells.edges, dtype=float)
+    edges = effect.cells.edges if isinstance(effect, BinnedEffect) else effect.axis.coordinates
     cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
     inside = np.flatnonzero(cell >= 0)
     row = inside[rng.integers(len(inside), size=N_NEW_ROWS)] if len(inside) else inside
@@ -358,12 +358,12 @@ def _rows_at_levels(
     n = len(view.points)
     column = view.space.dataset.levels(effect.about.feature, top=n)
     labels = column.levels.labels
-    shown = effect.levels.labels if effect.levels is not None else ()
+    shown = effect.axis.levels.labels if isinstance(effect.axis, LevelAxis) else ()
     donors = np.array(
         [int(column.levels.rows[labels.index(v)]) if v in labels else -1 for v in shown]
     )
     point = np.flatnonzero(donors >= 0)
-    if effect.spec.local_effects == "none":
+    if isinstance(effect, PartialDependence):
         point = np.repeat(point, max(N_NEW_ROWS // max(len(point), 1), 1))
         row = rng.integers(n, size=len(point))
     else:  # each row is moved to the previous or the next level

@@ -8,10 +8,11 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.errors import DataError
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.check import number
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
-from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.effect import TRUSTED_ROWS, AnyMPlot, BinnedEffect, Effect, PartialDependence
 from skedasis.results.time_axis import align_time_axis
 
 LEAST_FRACTION = 0.1
@@ -91,11 +92,13 @@ def disagreement(
         "at": x[worst],
         "extrapolation": far,
     }
-    where = str(x[worst]) if effect.levels is not None else (float(x[first]), float(x[last]))
+    where = (
+        str(x[worst]) if isinstance(effect.axis, LevelAxis) else (float(x[first]), float(x[last]))
+    )
     return where, _text(effect, other, where, numbers, far), numbers
 
 
-def check_comparable(effect: Effect, other: Any) -> None:
+def check_comparable(effect: Effect, other: object) -> None:
     """Raise if `other` is not an effect of the same feature, quantity and kind."""
     fix = "Pass the other method's effect of the same feature"
     if not isinstance(other, Effect):
@@ -107,8 +110,8 @@ def check_comparable(effect: Effect, other: Any) -> None:
         got = f"effects of {mine.feature.name!r} and of {theirs.feature.name!r}"
     elif mine.quantity != theirs.quantity:
         got = f"effects on {mine.quantity!r} and on {theirs.quantity!r}"
-    elif (effect.levels is None) != (
-        other.levels is None
+    elif (
+        isinstance(effect.axis, LevelAxis) != isinstance(other.axis, LevelAxis)
     ) or effect.spec.derivative != other.spec.derivative:
         got = "effects of different kinds (levels and numbers, or slopes and values)"
     if got:
@@ -118,16 +121,17 @@ def check_comparable(effect: Effect, other: Any) -> None:
 def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats, Floats]:
     """Return common points, values (2, m), errors (2, m), degrees of freedom (2, m), and fractions of rows (m,)."""
     both = (effect, other)
-    if effect.levels is not None and other.levels is not None:
-        known = dict(zip(other.levels.labels, range(len(other.levels)), strict=True))
-        shared = [(i, known[v]) for i, v in enumerate(effect.levels.labels) if v in known]
+    if isinstance(effect.axis, LevelAxis) and isinstance(other.axis, LevelAxis):
+        levels, others = effect.axis.levels, other.axis.levels
+        known = dict(zip(others.labels, range(len(others)), strict=True))
+        shared = [(i, known[v]) for i, v in enumerate(levels.labels) if v in known]
         places = np.array(shared, dtype=np.int64).reshape(-1, 2).T
         parts = [
             np.array([getattr(e, name)[p] for e, p in zip(both, places, strict=True)])
             for name in ("value", "std_error", "df")
         ]
-        labels = np.array(effect.levels.labels, dtype=object)[places[0]]
-        weight = effect.levels.weight[places[0]]
+        labels = np.array(levels.labels, dtype=object)[places[0]]
+        weight = levels.weight[places[0]]
         return labels, parts[0], parts[1], parts[2], weight / max(float(weight.sum()), 1e-300)
     left, right = max(float(e.points[0]) for e in both), min(float(e.points[-1]) for e in both)
     x = np.unique(np.concatenate([curve_polygon(e.bins, e.points, e.value)[0] for e in both]))
@@ -145,7 +149,7 @@ def _common(effect: Effect, other: Effect) -> tuple[Any, Floats, Floats, Floats,
 def _difference(effect: Effect, other: Effect, x: Any, values: Floats) -> Floats:
     """Return the difference of two curves at each point that no jump between two of their points can explain."""
     difference = values[0] - values[1]
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         return difference
     before = _fraction_before(effect, x)
     first, last = np.arange(len(x)), np.arange(len(x))
@@ -200,16 +204,13 @@ def _quantile(df: Floats, confidence_level: float) -> Floats:
     return np.asarray(stdtrit(np.clip(fewer, 1.0, 1e9), confidence_level))
 
 
-def _is_pdp(effect: Effect) -> bool:
-    return effect.spec.local_effects == "none"
-
-
 def _few(effect: Effect, where: Any) -> bool:
     """Return whether an accumulated effect has bins or levels with few rows there."""
-    if effect.levels is not None:
-        there = np.array([v == where for v in effect.levels.labels])
-        return bool((effect.levels.count[there] < TRUSTED_ROWS).any())
-    if effect.bins is None or len(effect.bins) == 0:
+    if isinstance(effect.axis, LevelAxis):
+        levels = effect.axis.levels
+        there = np.array([v == where for v in levels.labels])
+        return bool((levels.count[there] < TRUSTED_ROWS).any())
+    if not isinstance(effect, BinnedEffect):
         return False
     there = (effect.bins.low <= where[1]) & (effect.bins.high >= where[0])
     return bool((there & ~effect.bins.trusted).any())
@@ -234,12 +235,12 @@ def _text(
         f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {numbers['difference']:.3g} "
         f"({sure}, {numbers['of_range']:.0%} of the range)."
     )
-    if _is_pdp(effect) == _is_pdp(other):
+    if isinstance(effect, PartialDependence) == isinstance(other, PartialDependence):
         return f"{said} Their bins or grids are too different: compute both on the same edges."
-    swept = 0 if _is_pdp(effect) else 1
+    swept = 0 if isinstance(effect, PartialDependence) else 1
     pdp, ale, share = names[swept], names[1 - swept], far[swept]
     accumulated = (effect, other)[1 - swept]
-    if accumulated.spec.local_effects == "values":
+    if isinstance(accumulated, AnyMPlot):
         return f"{said} {ale} includes the effects of correlated features: use {pdp}."
     return f"{said} {_advice(pdp, ale, share, few=_few(accumulated, where))}"
 

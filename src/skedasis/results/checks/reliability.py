@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Bools, Floats, TableLike
 from skedasis.errors import DataError
-from skedasis.results.axis import LevelPairAxis, LevelStats, PairAxis
+from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
 from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
@@ -36,8 +36,17 @@ from skedasis.results.checks.extrapolation import (
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
 from skedasis.results.checks.variance_decomposition import variance_decomposition
 from skedasis.results.display import check_confidence_level, count
-from skedasis.results.effect import TRUSTED_ROWS, Effect
-from skedasis.results.surface import Surface
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    AnyAccumulated,
+    BinnedEffect,
+    BinStats,
+    Effect,
+    LevelStepsEffect,
+    MPlotEffect,
+    PartialDependence,
+)
+from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
 from skedasis.stats.random import RandomState, as_seed
 
@@ -64,7 +73,7 @@ def check_effect(
     effect: Effect,
     confidence_level: float = 0.95,
     *,
-    X: Any = None,
+    X: TableLike | FeatureSpace | None = None,
     beside: Effect | None = None,
     random_state: RandomState = 0,
 ) -> Checks:
@@ -163,7 +172,7 @@ def check_effects(
     effects: Mapping[str, Effect],
     confidence_level: float = 0.95,
     *,
-    X: Any = None,
+    X: TableLike | FeatureSpace | None = None,
     beside: Mapping[str, Effect] | None = None,
     random_state: RandomState = 0,
 ) -> Checks:
@@ -183,18 +192,17 @@ def check_effects(
 def _check_bin_rows(effect: Effect) -> Iterator[Check]:
     """Check the number of rows of bins and levels."""
     name = effect.feature
-    if effect.levels is not None:
-        yield from _check_level_rows(effect, effect.levels)
+    if isinstance(effect.axis, LevelAxis):
+        yield from _check_level_rows(effect, effect.axis.levels)
+    if not isinstance(effect, BinnedEffect):
         return
     stats = effect.bins
-    if stats is None or len(stats) == 0:
-        return
     # After `rebin`, the variance of differences across whole bins is not known, even in bins with many rows.
     weight_one = (stats.weight <= 1) & (effect.spec.weight_kind == "frequency")
     alone = weight_one | (stats.count <= 1)
     single = np.isnan(stats.std) & ~stats.empty & (alone | (not effect.spec.on_cells))
     few = ~stats.trusted & ~stats.empty & ~single
-    kinds: tuple[tuple[Code, Any], ...] = (("one_row", single), ("few_rows", few))
+    kinds: tuple[tuple[Code, Bools], ...] = (("one_row", single), ("few_rows", few))
     for kind, which in kinds:
         for a, b in runs(which):
             ends, rows = (float(stats.low[a]), float(stats.high[b])), stats.count[a : b + 1]
@@ -204,7 +212,7 @@ def _check_bin_rows(effect: Effect) -> Iterator[Check]:
 
 def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
     """Check the number of rows of levels; many rare levels give one flag."""
-    is_pdp, name = effect.spec.local_effects == "none", effect.feature
+    is_pdp, name = isinstance(effect, PartialDependence), effect.feature
     severity: Severity = "note" if is_pdp else "warning"
     fix = "Use more rows, or merge rare levels."
     rare = np.flatnonzero(levels.count < TRUSTED_ROWS)
@@ -246,9 +254,9 @@ def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, var
 
 def _check_empty_bins(effect: Effect) -> Iterator[Check]:
     """Check for empty bins."""
-    stats, name = effect.bins, effect.feature
-    if stats is None or effect.levels is not None or len(stats) == 0:
+    if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
         return
+    stats, name = effect.bins, effect.feature
     axis_length = float(stats.high[-1] - stats.low[0])
     for a, b in runs(stats.empty):
         left, right = float(stats.low[a]), float(stats.high[b])
@@ -256,7 +264,7 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
         drawn = "the curve is a straight line there"
         if a == 0 or b == len(stats) - 1:
             drawn = "there is no curve"
-        elif effect.spec.local_effects == "values":
+        elif isinstance(effect, MPlotEffect):
             drawn = "nothing is shown there"
         text = (
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
@@ -268,10 +276,10 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
 def _check_gaps(effect: Effect) -> Iterator[Check]:
     """Check for wide gaps between observed values."""
     kept = effect.rows if effect.rows is not None else effect.curves
-    if kept is None or effect.levels is not None or len(effect.points) < 2:
+    if kept is None or isinstance(effect.axis, LevelAxis) or len(effect.axis) < 2:
         return
     x, counts = np.unique(kept.x[np.isfinite(kept.x)], return_counts=True)
-    shown = np.asarray(effect.points if effect.bins is None else effect.bins.edges, dtype=float)
+    shown = effect.bins.edges if isinstance(effect, BinnedEffect) else effect.axis.coordinates
     total = int(counts.sum())
     if total < 2 * TRUSTED_ROWS or len(x) < 2:
         return
@@ -307,29 +315,25 @@ def _median_gap_nearby(gap: Floats, k: int) -> float:
 
 def _is_empty_bin(effect: Effect, left: float, right: float) -> bool:
     """Return whether a gap is reported already as an empty bin."""
-    stats = effect.bins
-    if stats is None or not stats.empty.any():
+    if not isinstance(effect, BinnedEffect):
         return False
+    stats = effect.bins
     return bool(((stats.low < right) & (stats.high > left) & stats.empty).any())
 
 
 def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> Iterator[Check]:
     """Check whether local effects depend on x inside a bin."""
-    if (
-        effect.bins is None
-        or effect.spec.local_effects in ("none", "values")
-        or effect.spec.on_cells
-    ):
+    if not isinstance(effect, AnyAccumulated) or effect.spec.on_cells:
         return  # the curve is computed at the edges of all cells, whatever the bins
     parts, stats = variance_decomposition(effect, random_state=seed), effect.bins
     for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - confidence_level):
         here = slice(a, b + 1)
         worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
-        ends = (_end(effect, stats.low[a]), _end(effect, stats.high[b]))
+        ends = _ends(effect, a, b)
         # Only the variance that pooling within cells leaves in the reported one counts.
         change_std = float(np.sqrt(np.nanmax(parts.residual[here])))
-        seen = change_std >= VISIBLE_CHANGE * _rms_local_effect(effect)
+        seen = change_std >= VISIBLE_CHANGE * _rms_local_effect(stats)
         is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and seen
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
@@ -359,11 +363,8 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
 
-def _rms_local_effect(effect: Effect) -> float:
+def _rms_local_effect(stats: BinStats) -> float:
     """Return the root mean square of the local effects."""
-    stats = effect.bins
-    if stats is None:
-        return 0.0
     size = np.hypot(np.nan_to_num(stats.effect), np.nan_to_num(stats.std))
     largest = float(size.max(initial=0.0))
     if largest == 0 or not stats.weight.sum() > 0:
@@ -371,14 +372,19 @@ def _rms_local_effect(effect: Effect) -> float:
     return largest * float(np.sqrt(np.average((size / largest) ** 2, weights=stats.weight)))
 
 
-def _end(effect: Effect, value: Any) -> Any:
-    """Return an end of a bin as a number, or as the label of a level."""
-    if effect.levels is None:
-        return float(value)
-    return effect.levels.labels[int(effect.levels.codes([value])[0])]
+def _ends(effect: AnyAccumulated, first: int, last: int) -> tuple[float, float] | tuple[str, str]:
+    """Return the ends of a run of bins as numbers, or as the labels of levels."""
+    low, high = effect.bins.low[first], effect.bins.high[last]
+    if not isinstance(effect, LevelStepsEffect):
+        return float(low), float(high)
+    levels = effect.axis.levels
+    start, end = levels.codes([low, high]).tolist()
+    return levels.labels[start], levels.labels[end]
 
 
-def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[str, Any]) -> str:
+def _slope_change_text(
+    effect: Effect, ends: tuple[float, float] | tuple[str, str], numbers: Mapping[str, Any]
+) -> str:
     """Return the text about local effects that depend on x inside bins."""
     bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
     sure = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
@@ -387,7 +393,7 @@ def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[s
     )
     inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
     most = "" if bins == 1 else "up to "
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         return f"{where}: the difference between levels depends on the level of the row ({sure})."
     if not effect.spec.pointwise:
         return (
@@ -409,7 +415,7 @@ def _slope_change_text(effect: Effect, ends: tuple[Any, Any], numbers: Mapping[s
 
 def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Check]:
     """Check how many of the rows at which the method evaluated the model are outside the data."""
-    name, swept = effect.feature, effect.spec.local_effects == "none"
+    name, swept = effect.feature, isinstance(effect, PartialDependence)
     if far is None:
         if swept and len(effect.points) > 1:
             text = (
@@ -422,14 +428,14 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         return
     place = int(np.nanargmax(far.share))
     label = (
-        effect.levels.labels[place]
-        if effect.levels is not None
+        effect.axis.levels.labels[place]
+        if isinstance(effect.axis, LevelAxis)
         else number(effect.points[place], effect.time)
     )
     beside = f" (distances also in {', '.join(map(repr, far.others))})" if far.others else ""
     if swept:
         fix = "Compare with sd.ALE() or sd.RHALE()."
-    elif effect.levels is not None:
+    elif isinstance(effect.axis, LevelAxis):
         fix = "Rows of neighbouring levels differ in their other features, so read the steps between them with care."
     elif _between_values(effect):
         fix = "Its steps are between neighbouring values, so narrower bins are not possible."
@@ -510,7 +516,9 @@ NOTE_FRACTION = 0.1
 """From this fraction on, either of them is a note."""
 
 
-def check_surface(surface: Surface, *, X: Any = None, random_state: RandomState = 0) -> Checks:
+def check_surface(
+    surface: Surface, *, X: TableLike | FeatureSpace | None = None, random_state: RandomState = 0
+) -> Checks:
     """Run the reliability checks of a surface.
 
     Parameters
@@ -612,7 +620,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
 def _check_grid_points(surface: Surface) -> Iterator[Check]:
     """Check for points of a PDP's grid without rows near them, in the plane of the two features."""
     rows = surface.rows
-    if surface.cells is not None or rows is None or len(rows) < 2 * TRUSTED_ROWS:
+    if isinstance(surface, AccumulatedSurface) or rows is None or len(rows) < 2 * TRUSTED_ROWS:
         return
     known = np.isfinite(rows.x0) & np.isfinite(rows.x1)
     first = _axes(surface.sides[0], rows.x0[known])
@@ -644,7 +652,9 @@ def _axes(side: PairAxis, x: Floats) -> tuple[Floats, Floats]:
     return ((x - mean) / scale)[:, None], ((side.node_coordinates - mean) / scale)[:, None]
 
 
-def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterator[Check]:
+def _check_surface_extrapolation(
+    surface: Surface, X: TableLike | FeatureSpace | None, seed: int
+) -> Iterator[Check]:
     """Check how many of the rows at which a PDP evaluated the model are outside the data."""
     if X is None:
         return
@@ -653,14 +663,14 @@ def _check_surface_extrapolation(surface: Surface, X: Any, seed: int) -> Iterato
     columns = tuple(c for f in features for c in f.columns)
     if any(is_moved(space, f) for f in features):
         raise wrong_table_error()
-    if surface.cells is not None:
+    if isinstance(surface, AccumulatedSurface):
         return
     view, n = space.with_related(columns), len(space.points)
     row = rng.integers(n, size=N_NEW_ROWS)
     new_rows = view.points[row]
     for feature, side in zip(features, surface.sides, strict=True):
         place = rng.integers(side.n_nodes, size=N_NEW_ROWS)
-        if side.levels is None:
+        if not isinstance(side, LevelPairAxis):
             view.set_values(new_rows, feature.position, side.nodes[place].astype(float))
             continue
         column = space.dataset.levels(feature, top=n)

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Floats, Ints, Side, Values
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import make_read_only
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.display import DisplayMixin
-from skedasis.results.effect import BinStats, Effect
+from skedasis.results.effect import BinnedEffect, BinStats, Effect
 from skedasis.stats.grid import Cells
-from skedasis.stats.moments import Moments
+from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
@@ -312,8 +310,8 @@ class VarianceDecomposition(DisplayMixin):
         (fewer than five rows, no variance beyond rounding, one value of x).
     """
 
-    left: NDArray[Any]
-    right: NDArray[Any]
+    left: Values
+    right: Values
     count: Ints
     total: Floats
     within: Floats
@@ -510,21 +508,21 @@ def edges_of(effect: Effect) -> Floats:
     return np.zeros(0) if stats is None else stats.edges
 
 
-def _closed(effect: Effect) -> Any:
-    return effect.spec.closed if effect.cells is None else effect.cells.closed
+def _closed(effect: Effect) -> Side:
+    return effect.cells.closed if isinstance(effect, BinnedEffect) else effect.spec.closed
 
 
 def _of_moments(effect: Effect) -> Floats:
     """Return total, within and p-value of each bin, (K, 3), from the moments of fine cells."""
     result = np.full((len(effect.bins or ()), 3), np.nan)
-    if effect.levels is not None or effect.cells is None or LOCAL not in effect.moments:
+    if not isinstance(effect, BinnedEffect) or LOCAL not in effect.moments:
         return result
     fine, kind = effect.moments[LOCAL], effect.spec.weight_kind
     if RISE in effect.moments:  # differences across whole bins, which the cells do not have
         result[:, 0] = effect.moments[RISE].variance(1, kind)
         return result
     kept = np.searchsorted(effect.cells.edges, edges_of(effect))
-    if effect.bins is not None and AXIS in effect.moments:
+    if AXIS in effect.moments:
         place = np.searchsorted(kept, np.arange(len(fine.mean)), side="right") - 1
         place = np.where((place < len(effect.bins)), place, -1)
         fine = replace(
@@ -554,7 +552,7 @@ def _pooled(cells: Moments) -> Moments:
     return cells.pool(np.flatnonzero(np.append(True, np.diff(part) > 0)))
 
 
-def _welch(cells: Moments, kind: Any) -> float:
+def _welch(cells: Moments, kind: WeightKind) -> float:
     """Return the p-value of the hypothesis of equal means, with unequal variances (Welch 1951)."""
     from scipy.special import fdtrc
 
