@@ -22,14 +22,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, Literal
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
+from skedasis._arguments import check_int, check_number, check_option, is_int, shown
 from skedasis._types import Bools, Floats, Ints, Json, Side
 from skedasis.data.column_stats import Column
-from skedasis.data.times import given_times
+from skedasis.data.times import TimeLike, given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
 from skedasis.stats.grid import Cells, distinct, uniform_edges
 from skedasis.stats.moments import Moments, WeightKind
@@ -71,7 +72,7 @@ class Binning(ABC):
 
     def describe(self) -> Json:
         """Return the scheme and its settings for the provenance."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self)}
+        settings = asdict(self)
         # JSON has no tuples, and a loaded provenance must equal the saved one.
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
         return {"scheme": type(self).__name__, **plain}
@@ -126,12 +127,6 @@ class VarianceOptions:
     axis: Moments | None = None
 
 
-def check_positive(what: str, k: Any) -> None:
-    """Raise if a number of bins is not a positive integer."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
-        raise DataError(what, repr(k), "an integer of at least 1", "Use 20")
-
-
 def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
     """Return cells whose edges are values that the column's type can represent, so that the model gets exactly them."""
     return Cells(distinct(column.snap(edges)), closed)
@@ -161,7 +156,7 @@ class Uniform(Binning):
     k: int = 20
 
     def __post_init__(self) -> None:
-        check_positive("Uniform(k)", self.k)
+        check_int("Uniform(k)", self.k, 1, "Use 20")
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -188,7 +183,7 @@ class Quantile(Binning):
     k: int = 20
 
     def __post_init__(self) -> None:
-        check_positive("Quantile(k)", self.k)
+        check_int("Quantile(k)", self.k, 1, "Use 20")
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -218,7 +213,7 @@ class Edges(Binning):
     (0.0, 18.0, 65.0, 100.0)
     """
 
-    edges: Sequence[Any] = ()
+    edges: Sequence[float | TimeLike] = ()
     closed: Side | None = None
 
     def __post_init__(self) -> None:
@@ -230,7 +225,8 @@ class Edges(Binning):
             self._check_side()
             return
         try:
-            edges = tuple(float(z) for z in self.edges)
+            numbers = cast("Sequence[float]", self.edges)  # not times; checked here
+            edges = tuple(float(z) for z in numbers)
         except (TypeError, ValueError):
             edges = ()
         self._check_increasing(np.array(edges))
@@ -248,13 +244,8 @@ class Edges(Binning):
             )
 
     def _check_side(self) -> None:
-        if self.closed not in ("left", "right", None):
-            raise DataError(
-                "Edges(closed=)",
-                repr(self.closed),
-                "'left' or 'right'",
-                "Use one of these, or leave closed out for the method's default",
-            )
+        fix = "Use one of these; None is the method's default"
+        check_option("Edges(closed)", self.closed, ("left", "right", None), fix)
 
     def describe(self) -> Json:
         """Return the scheme and its settings for the provenance, with times as text."""
@@ -268,18 +259,19 @@ class Edges(Binning):
             edges = time.days(self.edges, what)
             self._check_increasing(edges)
             return _snapped_cells(column, edges, self.closed or "left")
-        if not all(isinstance(z, float) for z in self.edges):
+        numbers = [z for z in self.edges if isinstance(z, float)]
+        if len(numbers) < len(self.edges):
             raise DataError(
                 what,
                 repr(self.edges[0]),
                 "numbers, because the feature is numeric",
                 "Give the edges as numbers",
             )
-        return _snapped_cells(column, np.array(self.edges), self.closed or "left")
+        return _snapped_cells(column, np.array(numbers), self.closed or "left")
 
 
 # --------------------------------------------- schemes that minimise a cost of the local effects
-Partitioner = Callable[[Floats, Moments, Criterion], Ints | None]
+Partitioner: TypeAlias = Callable[[Floats, Moments, Criterion], Ints | None]
 """A function of edges, moments and criterion that returns the indices of the chosen edges, or None."""
 
 
@@ -293,18 +285,13 @@ class AutomaticBinning(Binning):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        check_positive(f"{name}(max_bins)", self.max_bins)
-        if not 0 <= self.alpha <= 1:
-            raise DataError(
-                f"{name}(alpha)", repr(self.alpha), "a discount between 0 and 1", "Use 0.2"
-            )
-        if self.min_points is not None and not self.min_points >= 1:
-            raise DataError(
-                f"{name}(min_points)",
-                repr(self.min_points),
-                "a number of at least 1",
-                "Use None for the default of a twentieth of the rows",
-            )
+        check_int(f"{name}(max_bins)", self.max_bins, 1, "Use 20")
+        discount = "a discount between 0 and 1"
+        check_number(f"{name}(alpha)", self.alpha, discount, "Use 0.2", least=0.0, most=1.0)
+        if self.min_points is not None:
+            fix = "Use None for the default of a twentieth of the rows"
+            least = "a number of at least 1"
+            check_number(f"{name}(min_points)", self.min_points, least, fix, least=1.0)
 
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells."""
@@ -493,18 +480,9 @@ class Optimal(AutomaticBinning):
             object.__setattr__(
                 self, "grid", "data" if self.criterion == "likelihood" else "uniform"
             )
-        for name, value, known in (
-            ("criterion", self.criterion, ("eq13", "likelihood")),
-            ("grid", self.grid, ("uniform", "quantile", "data", "jumps")),
-            ("slopes", self.slopes, ("linear", "constant")),
-        ):
-            if value not in known:
-                raise DataError(
-                    f"Optimal({name})",
-                    repr(value),
-                    " | ".join(map(repr, known)),
-                    "Use one of these values",
-                )
+        check_option("Optimal(criterion)", self.criterion, ("eq13", "likelihood"))
+        check_option("Optimal(grid)", self.grid, ("uniform", "quantile", "data", "jumps"))
+        check_option("Optimal(slopes)", self.slopes, ("linear", "constant"))
 
     @property
     def uses_likelihood(self) -> bool:
@@ -582,7 +560,11 @@ class Optimal(AutomaticBinning):
         return Segments(np.concatenate([[0], inner, [len(cells)]]), found.trend)
 
     def refine_edges(
-        self, cells: Cells, kept: Ints, rows: Any, options: VarianceOptions
+        self,
+        cells: Cells,
+        kept: Ints,
+        rows: tuple[Floats, Floats, Floats | None],
+        options: VarianceOptions,
     ) -> RefinedBins | None:
         """Return the bins with their edges moved to the best position between two rows.
 
@@ -631,15 +613,15 @@ N_AUTO_CELLS = 32
 """Number of quantile cells of ALE with "auto" bins, unless the feature has few values."""
 
 
-def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
+def as_binning(bins: object, whole: type[Uniform] | type[Quantile]) -> Binning:
     """Return the argument `bins` as a scheme; an integer k gives ``whole(k)``, the method's usual scheme."""
     if isinstance(bins, Binning):
         return bins
-    if isinstance(bins, (int, np.integer)) and not isinstance(bins, bool):
+    if is_int(bins):
         return whole(int(bins))
     raise DataError(
         "bins",
-        repr(bins)[:60],
+        shown(bins),
         "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
         "Use for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
     )
@@ -647,13 +629,11 @@ def as_binning(bins: Any, whole: type[Uniform] | type[Quantile]) -> Binning:
 
 def is_fixed(bins: object) -> bool:
     """Return whether bins do not depend on the local effects: an integer, `Uniform`, `Quantile` or `Edges`."""
-    if isinstance(bins, (Uniform, Quantile, Edges)):
-        return True
-    return isinstance(bins, (int, np.integer)) and not isinstance(bins, bool)
+    return isinstance(bins, (Uniform, Quantile, Edges)) or is_int(bins)
 
 
 def cells_for_column(
-    bins: Any, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
+    bins: object, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
 ) -> Cells:
     """Return the fine cells of a column for the way in which its local effects are computed.
 

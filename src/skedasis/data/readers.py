@@ -19,14 +19,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Ints
+from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature, check_names
 from skedasis.errors import DataError
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    from narwhals.typing import IntoDataFrame
+
+Library: TypeAlias = Literal["pandas", "polars"]
+"""A library that reads files and has data frames."""
 
 # ------------------------------------------------------------------------------ Parquet and Arrow
 _PARQUET = (".parquet", ".pq")
@@ -37,13 +43,13 @@ _ARROW_MAGIC = b"ARROW1"
 """The first bytes of an Arrow file; an Arrow stream has no such prefix."""
 
 
-def _read_parquet(path: Path, libraries: Sequence[str]) -> Any:
+def _read_parquet(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
     """Read a Parquet file.
 
     Parameters
     ----------
     path : Path
-    libraries : sequence of str
+    libraries : sequence of {"pandas", "polars"}
         Installed libraries, in the order in which they are tried.
 
     Raises
@@ -52,16 +58,15 @@ def _read_parquet(path: Path, libraries: Sequence[str]) -> Any:
         If the file is damaged, or no installed library reads it.
     """
 
-    def read(library: str) -> Any:
+    def read(library: Library) -> IntoDataFrame:
         import narwhals.stable.v2 as nw
 
-        frame: Any = nw.read_parquet(str(path), backend=library)  # type: ignore[arg-type]
-        return frame.to_native()
+        return nw.read_parquet(str(path), backend=library).to_native()
 
     return _read_with_any(path, "Parquet", libraries, read)
 
 
-def _read_arrow(path: Path, libraries: Sequence[str]) -> Any:
+def _read_arrow(path: Path, libraries: Sequence[Library]) -> IntoDataFrame:
     """Read an Arrow (Feather) file, in the file or the stream format.
 
     Raises
@@ -71,12 +76,12 @@ def _read_arrow(path: Path, libraries: Sequence[str]) -> Any:
     """
     is_file = _is_arrow_file(path)
 
-    def read(library: str) -> Any:
+    def read(library: Library) -> IntoDataFrame:
         if library == "polars":
             import polars as pl
 
             return pl.read_ipc(path) if is_file else pl.read_ipc_stream(path)
-        ipc: Any = importlib.import_module("pyarrow.ipc")
+        ipc = importlib.import_module("pyarrow.ipc")
         with path.open("rb") as source:
             opened = ipc.open_file(source) if is_file else ipc.open_stream(source)
             return opened.read_pandas()
@@ -88,12 +93,12 @@ def _column_names(path: Path, *, is_parquet: bool) -> list[str]:
     """Return the column names from a file's schema, including duplicates; an empty list if they cannot be read."""
     try:
         if importlib.util.find_spec("pyarrow") is None:
-            pl: Any = importlib.import_module("polars")
+            pl = importlib.import_module("polars")
             known = (pl.read_parquet_schema if is_parquet else pl.read_ipc_schema)(path)
             return list(map(str, known))
         if is_parquet:
             return list(importlib.import_module("pyarrow.parquet").read_schema(path).names)
-        ipc: Any = importlib.import_module("pyarrow.ipc")
+        ipc = importlib.import_module("pyarrow.ipc")
         with path.open("rb") as source:
             opened = ipc.open_file(source) if _is_arrow_file(path) else ipc.open_stream(source)
             return list(opened.schema.names)
@@ -108,8 +113,11 @@ def _is_arrow_file(path: Path) -> bool:
 
 
 def _read_with_any(
-    path: Path, kind: str, libraries: Sequence[str], read: Callable[[str], Any]
-) -> Any:
+    path: Path,
+    kind: str,
+    libraries: Sequence[Library],
+    read: Callable[[Library], IntoDataFrame],
+) -> IntoDataFrame:
     """Return the data from the first library that can read the file."""
     failures: list[str] = []
     for library in libraries:
@@ -133,7 +141,7 @@ def _read_with_any(
 
 
 # --------------------------------------------------------------------------------------- tables
-_LIBRARIES = ("pandas", "polars")
+_LIBRARIES: tuple[Library, ...] = ("pandas", "polars")
 """Libraries whose frames scikit-learn's transformers support, in the order in which they are tried."""
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", *_PARQUET, *_ARROW)
@@ -165,7 +173,7 @@ class FileTable:
     names : tuple of str
     """
 
-    data: Any
+    data: Floats | IntoDataFrame
     names: tuple[str, ...]
 
     @property
@@ -198,10 +206,10 @@ class FileTable:
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
         raise DataError(what, repr(name), f"one of {listed}", fix)
 
-    def column(self, name: str) -> NDArray[Any]:
+    def column(self, name: str) -> Values:
         """Return a column's values."""
         j = self.place(name)
-        if not self.is_frame:
+        if isinstance(self.data, np.ndarray):
             return self.data[:, j]
         import narwhals.stable.v2 as nw
 
@@ -210,7 +218,7 @@ class FileTable:
     def select(self, names: Sequence[str]) -> FileTable:
         """Return some of the columns, in the order of `names`."""
         positions = [self.place(n) for n in names]
-        if not self.is_frame:
+        if isinstance(self.data, np.ndarray):
             return FileTable(self.data[:, positions], tuple(names))
         import narwhals.stable.v2 as nw
 
@@ -219,7 +227,7 @@ class FileTable:
 
     def take(self, rows: Ints) -> FileTable:
         """Return some of the rows."""
-        if not self.is_frame:
+        if isinstance(self.data, np.ndarray):
             return FileTable(self.data[rows], self.names)
         import narwhals.stable.v2 as nw
 
@@ -323,7 +331,7 @@ def header(path: str | Path) -> list[str]:
         return []
 
 
-def _of_frame(frame: Any) -> FileTable:
+def _of_frame(frame: IntoDataFrame) -> FileTable:
     import narwhals.stable.v2 as nw
 
     return FileTable(frame, tuple(map(str, nw.from_native(frame, eager_only=True).columns)))
@@ -345,7 +353,7 @@ def _suggest_path(path: Path) -> str:
     return f"Did you mean {str(folder / near[0])!r}?" if near else "Check the file's name"
 
 
-def _installed() -> list[Any]:
+def _installed() -> list[Library]:
     return [name for name in _LIBRARIES if importlib.util.find_spec(name) is not None]
 
 
@@ -432,11 +440,11 @@ def _check_header(path: Path, text: str, delimiter: str) -> list[str]:
     return header
 
 
-def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> FileTable:
+def _parse_with_library(path: Path, text: str, delimiter: str, library: Library) -> FileTable:
     import narwhals.stable.v2 as nw  # its read_csv does not accept text in memory in version 2.0
 
     if library == "pandas":
-        options: dict[str, Any] = {"sep": delimiter, "low_memory": False, "index_col": False}
+        options: dict[str, object] = {"sep": delimiter, "low_memory": False, "index_col": False}
         if int(version("pandas").split(".")[0]) < 3:  # older versions may read the last bit wrong
             options["float_precision"] = "round_trip"
     else:
@@ -452,11 +460,11 @@ def _parse_with_library(path: Path, text: str, delimiter: str, library: Any) -> 
     return FileTable(frame.to_native(), tuple(map(str, frame.columns)))
 
 
-def _with_decimal_points(frame: Any) -> Any:
+def _with_decimal_points(frame: nw.DataFrame[IntoDataFrame]) -> nw.DataFrame[IntoDataFrame]:
     """Return a frame in which columns of text like ``3,14`` are converted to numbers."""
     import narwhals.stable.v2 as nw
 
-    changed: list[Any] = []
+    changed: list[nw.Expr] = []
     for name in frame.columns:
         column = frame[name]
         if column.dtype != nw.String:

@@ -14,17 +14,22 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skedasis._arguments import check_name
 from skedasis.errors import DataError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 TIMEOUT = 15.0
 """Seconds that a download waits for a response."""
 
-Columns: TypeAlias = dict[str, NDArray[Any]]
+Values: TypeAlias = NDArray[np.generic]
+Columns: TypeAlias = dict[str, Values]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +52,8 @@ class Dataset:
     """
 
     name: str
-    X: Any = field(repr=False)
-    y: NDArray[Any] = field(repr=False)
+    X: DataFrame | Values = field(repr=False)
+    y: Values = field(repr=False)
     feature_names: tuple[str, ...]
     units: Mapping[str, str] = field(repr=False)
     target: str
@@ -193,9 +198,7 @@ def load(name: str, *, download: bool = True) -> Dataset:
     ...
     skedasis.errors.DataError: name: got 'boston', expected one of ['california_housing', ...
     """
-    if name not in _SOURCES:
-        raise DataError("name", repr(name), f"one of {list(names())}", "Use one of them")
-    source = _SOURCES[name]
+    source = _SOURCES[check_name("name", name, names(), "Use one of them")]
     columns = _parse(_content(name, source, download))
     y = columns.pop(source.target)
     for column in source.leave_out:
@@ -270,7 +273,7 @@ def california_rhale(standardize: bool = True) -> Dataset:
 def _dataset(
     name: str,
     columns: Columns,
-    y: NDArray[Any],
+    y: Values,
     units: Mapping[str, str],
     target: str,
     description: str,
@@ -278,7 +281,7 @@ def _dataset(
     if importlib.util.find_spec("pandas") is not None:
         import pandas as pd
 
-        table: Any = pd.DataFrame(columns)
+        table = pd.DataFrame(columns)
     else:
         table = np.column_stack(list(columns.values()))
     return Dataset(name, table, y, tuple(columns), units, target, description)
@@ -351,7 +354,7 @@ def _parse(text: str) -> Columns:
     }
 
 
-def _typed(cells: tuple[str, ...]) -> NDArray[Any]:
+def _typed(cells: tuple[str, ...]) -> Values:
     """Return cells as integers, else as floats, else as text; an empty cell is NaN or None."""
     try:
         return np.array([int(cell) for cell in cells])

@@ -13,13 +13,17 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from skedasis._arguments import check_number
 from skedasis.datasets.synthetic import Floats, Seed, columns
 from skedasis.errors import DataError
+
+Labels: TypeAlias = Floats | NDArray[np.int64]
+"""Labels of rows: numbers, or the classes 0 and 1."""
 
 
 class Split(NamedTuple):
@@ -32,9 +36,9 @@ class Split(NamedTuple):
     """
 
     X: Floats
-    y: NDArray[Any]
+    y: Labels
     X_test: Floats
-    y_test: NDArray[Any]
+    y_test: Labels
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ class Uncertain(ABC):
     features: ClassVar[tuple[str, ...]] = ()
     sizes: ClassVar[tuple[int, int]] = (0, 0)
 
-    def sample(self, n: int, random_state: Seed = 0) -> tuple[Floats, NDArray[Any]]:
+    def sample(self, n: int, random_state: Seed = 0) -> tuple[Floats, Labels]:
         """Return n independent rows, shape (n, d), and their labels, shape (n,)."""
         rng = np.random.default_rng(random_state)
         X = self._rows(n, rng)
@@ -73,7 +77,7 @@ class Uncertain(ABC):
         return Split(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
 
     @abstractmethod
-    def predictive(self, X: ArrayLike) -> Any:
+    def predictive(self, X: ArrayLike) -> Floats | tuple[Floats, Floats]:
         """Return the true distributions of the labels of n rows.
 
         Returns
@@ -98,7 +102,7 @@ class Uncertain(ABC):
     def _rows(self, n: int, rng: np.random.Generator) -> Floats: ...
 
     @abstractmethod
-    def _labels(self, X: Floats, rng: np.random.Generator) -> NDArray[Any]: ...
+    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels: ...
 
 
 @dataclass(frozen=True)
@@ -187,7 +191,7 @@ class NoisyClasses(Uncertain):
             X[:, -1] = X[:, self.copy_of - 1]
         return X
 
-    def _labels(self, X: Floats, rng: np.random.Generator) -> NDArray[Any]:
+    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels:
         return (rng.random(len(X)) < self.predictive(X)[:, 1]).astype(np.int64)
 
 
@@ -236,7 +240,7 @@ class _SumOfSines(Uncertain):
     def _characteristic(self, t: float) -> NDArray[np.complex128]:
         """Return E[exp(i t x)] of each feature, shape (d,)."""
 
-    def _labels(self, X: Floats, rng: np.random.Generator) -> NDArray[Any]:
+    def _labels(self, X: Floats, rng: np.random.Generator) -> Labels:
         return self.f(X) + self.noise * rng.standard_normal(len(X))
 
 
@@ -375,6 +379,5 @@ class SquareBorder(_SumOfSines):
 
 def _check_between(what: str, value: float, below: float, above: float = 0.0) -> None:
     """Raise if a number is not between two limits."""
-    if not above < value < below:
-        expected = f"a number above {above:g} and below {below:g}"
-        raise DataError(what, repr(value), expected, "Use the default")
+    expected = f"a number above {above:g} and below {below:g}"
+    check_number(what, value, expected, "Use the default", above=above, below=below)

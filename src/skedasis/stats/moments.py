@@ -153,11 +153,11 @@ class Moments:
 
     def take(self, index: Ints | slice) -> Moments:
         """Return the moments of some of the cells."""
-        return Moments(*(getattr(self, f.name)[index] for f in fields(self)))
+        return Moments(*(values[index] for values in self.arrays().values()))
 
     def reshape(self, *shape: int) -> Moments:
         """Return the moments with the cells in another shape."""
-        return Moments(*(getattr(self, f.name).reshape(shape) for f in fields(self)))
+        return Moments(*(values.reshape(shape) for values in self.arrays().values()))
 
     def df(self, ddof: int = 1, kind: WeightKind = "frequency") -> Floats:
         """Return the degrees of freedom that `m2` is divided by: n - ddof.
@@ -189,7 +189,13 @@ class Moments:
 
     def arrays(self) -> dict[str, Floats]:
         """Return the five arrays by name, as result files store them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            "count": self.count,
+            "weight": self.weight,
+            "weight2": self.weight2,
+            "mean": self.mean,
+            "m2": self.m2,
+        }
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,21 +7,21 @@ partition of the data.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from numbers import Integral
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Floats
-from skedasis.errors import DataError
+from skedasis._arguments import check_int
+from skedasis._types import Floats, Values
 
 RandomState: TypeAlias = "int | np.random.Generator | None"
 """What `random_state` may be, as in scikit-learn: an integer, a generator, or None."""
 
 
-def as_seed(what: str, random_state: Any) -> int:
+def as_seed(what: str, random_state: object) -> int:
     """Return the integer that keys the random draws of a call.
 
     Parameters
@@ -53,15 +53,8 @@ def as_seed(what: str, random_state: Any) -> int:
         random_state = np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
-    whole = isinstance(random_state, Integral) and not isinstance(random_state, (bool, np.bool_))
-    if not whole or random_state < 0:
-        raise DataError(
-            what,
-            repr(random_state),
-            "an integer of 0 or more, a numpy.random.Generator, or None",
-            "Use 0",
-        )
-    return int(random_state)
+    expected = "an integer of 0 or more, a numpy.random.Generator, or None"
+    return check_int(what, random_state, 0, "Use 0", expected)
 
 
 # --- keyed hashes of rows --------------------------------------------------------------------------
@@ -75,7 +68,7 @@ _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 """Constants of SplitMix64."""
 
 
-def row_hashes(row_id: NDArray[Any], random_state: int, purpose: str) -> Hashes:
+def row_hashes(row_id: Values, random_state: int, purpose: str) -> Hashes:
     """Return a hash of each row, uniform over all 64-bit integers.
 
     Parameters
@@ -123,7 +116,7 @@ def _mix(values: Hashes) -> Hashes:
     return z ^ (z >> np.uint64(31))
 
 
-def _hash_ids(row_id: NDArray[Any]) -> Hashes:
+def _hash_ids(row_id: Values) -> Hashes:
     kind = row_id.dtype.kind
     if kind in "iub":
         return _hash_numbers(row_id)
@@ -145,17 +138,17 @@ def _hash_ids(row_id: NDArray[Any]) -> Hashes:
     return _hash_text(np.array([str(v) for v in listed], dtype=str))
 
 
-def _same_type(values: list[Any]) -> bool:
+def _same_type(values: Sequence[object]) -> bool:
     """Return whether all values are numbers, or all are text."""
     numbers = all(isinstance(v, (int, float, np.number)) for v in values)
     return numbers or all(isinstance(v, str) for v in values)
 
 
-def _hash_numbers(values: NDArray[Any]) -> Hashes:
+def _hash_numbers(values: Values) -> Hashes:
     return values.astype(np.uint64 if values.dtype.kind == "u" else np.int64).view(np.uint64)
 
 
-def _hash_text(text: NDArray[Any]) -> Hashes:
+def _hash_text(text: Values) -> Hashes:
     """Return hashes of text that do not depend on the width of its array."""
     code_points = np.ascontiguousarray(text).view(np.uint32).reshape(len(text), -1)
     hashes = np.zeros(len(text), dtype=np.uint64)

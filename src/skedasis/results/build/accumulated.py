@@ -105,7 +105,13 @@ def select_bins(
         options = replace(options, axis=coarse[AXIS])
     segments = scheme.segments(cells.merge(candidates), coarse[LOCAL], options)
     kept = candidates[segments.edge_index]
-    if isinstance(scheme, Optimal) and spec.pointwise and rows is not None and rows.exact:
+    if (
+        isinstance(scheme, Optimal)
+        and spec.pointwise
+        and rows is not None
+        and rows.exact
+        and rows.local is not None
+    ):
         sharp = scheme.refine_edges(cells, kept, (rows.x, rows.local, rows.weight), options)
         if sharp is not None:
             bin_edges = np.ceil(sharp.edges) if whole else sharp.edges
