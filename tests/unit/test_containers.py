@@ -6,6 +6,9 @@ import copy
 import warnings
 from decimal import Decimal
 
+import narwhals as nw
+import narwhals.stable.v1 as nw_v1
+import narwhals.stable.v2 as nw_v2
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -345,6 +348,16 @@ def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
     assert e.levels.values == ("lo", "hi")
     assert rise(e) == 2.0
     assert all(list(s.dtypes) == list(frame.dtypes) for s in model.seen)
+
+
+@pytest.mark.parametrize("narwhals", [nw, nw_v1, nw_v2])
+@pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_narwhals_are_explained_as_frames_of_their_library(native, narwhals):
+    X = native({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 5.0]})
+    source = as_dataset(narwhals.from_native(X))
+    (batch,) = source.batches(3)
+    assert [f.name for f in source.features] == ["a", "b"]
+    assert type(batch.tile(1).own()) is type(X)
 
 
 # ------------------------------------------------- estimators receive the container of their fit

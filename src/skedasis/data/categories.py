@@ -31,7 +31,7 @@ from skedasis.data.factorize import (
     is_absent,
     to_python,
 )
-from skedasis.data.features import Feature, Groups, find_feature
+from skedasis.data.features import Feature, Groups, find_feature, infinite_values, no_values
 from skedasis.errors import DataError
 
 
@@ -305,12 +305,7 @@ def _typed(value: Level, dtype: str) -> Level:
 def _check_finite(feature: Feature, distinct: dict[Level, Level], codes: Ints) -> None:
     infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
     if infinite:
-        raise DataError(
-            f"feature {feature.name!r}",
-            f"{np.isin(codes, infinite).sum():,} infinite values",
-            "finite numbers (NaN where a value is missing)",
-            "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
-        )
+        raise infinite_values(feature, int(np.isin(codes, infinite).sum()))
 
 
 def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Level]:
@@ -365,12 +360,7 @@ def level_column(
     is_missing = codes < 0
     missing = int(is_missing.sum())
     if missing == len(codes):
-        raise DataError(
-            f"feature {feature.name!r}",
-            "only missing values",
-            "at least one value that is not missing",
-            "Leave the feature out, or check how the column was read",
-        )
+        raise no_values(feature)
     if missing and feature.kind == "nominal":
         codes = np.where(is_missing, len(values), codes)
         values, labels = (*values, None), (*labels, _unused("missing", labels))

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skedasis._types import Floats, Ints
-from skedasis.data.features import Feature, check_range
-from skedasis.errors import DataError
+from skedasis.data.features import Feature, check_range, infinite_values, no_values
 from skedasis.stats.grid import order_statistics
 
 _FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
@@ -102,22 +101,11 @@ class Column:
         self._check()
 
     def _check(self) -> None:
-        name = self.feature.name
         if len(self.x) == 0:
-            raise DataError(
-                f"feature {name!r}",
-                "only missing values",
-                "at least one value that is not missing",
-                "Leave the feature out, or check how the column was read",
-            )
+            raise no_values(self.feature)
         # An infinity must be an extreme, so no pass over all values is needed.
         if np.isinf(self.low) or np.isinf(self.high):
-            raise DataError(
-                f"feature {name!r}",
-                f"{int(np.isinf(self.x).sum())} infinite values",
-                "finite numbers (NaN where a value is missing)",
-                "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
-            )
+            raise infinite_values(self.feature, int(np.isinf(self.x).sum()))
         check_range(self.feature, self.low, self.high)
 
     def __len__(self) -> int:

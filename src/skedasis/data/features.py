@@ -203,6 +203,27 @@ def check_names(names: Sequence[str]) -> None:
         )
 
 
+# ------------------------------------------------------------------ values that cannot be explained
+def no_values(feature: Feature) -> DataError:
+    """Return the error for a feature whose values are all missing."""
+    return DataError(
+        f"feature {feature.name!r}",
+        "only missing values",
+        "at least one value that is not missing",
+        "Leave the feature out, or check how the column was read",
+    )
+
+
+def infinite_values(feature: Feature, count: int) -> DataError:
+    """Return the error for a feature with `count` infinite values."""
+    return DataError(
+        f"feature {feature.name!r}",
+        f"{count:,} infinite values",
+        "finite numbers (NaN where a value is missing)",
+        "Replace them, for example X.replace([np.inf, -np.inf], np.nan)",
+    )
+
+
 # ------------------------------------------------------------------- supported range of numbers
 _LARGEST_INTEGER = 2**53
 """float64 represents all integers up to this size exactly."""

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skedasis.data.categories import LevelColumn, TooManyLevels, apply_groups
-from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Dataset
+from skedasis.data.categories import TooManyLevels, apply_groups
+from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature, OutOfRange, find_feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
@@ -58,7 +57,7 @@ class Task:
 
     key: Any
     features: tuple[Feature, ...]
-    columns: tuple[Column | LevelColumn | Feature, ...]
+    columns: tuple[AnyColumn, ...]
     variant: Method
 
     @property
