@@ -68,12 +68,13 @@ bench: $(VENV)/.dev  ## measure speed and memory in comparison with effector, Py
 
 # ---------------------------------------------------------------------------- whether it is right
 
-lint: $(VENV)/.dev  ## style, the import rule, types, retired words
+lint: $(VENV)/.dev  ## style, the import rule, types, retired words, structure
 	$(BIN)/ruff check $(CODE)
 	$(BIN)/ruff format --check $(CODE)
 	$(BIN)/lint-imports
 	$(BIN)/pyright
 	$(BIN)/python -m tools.words
+	$(BIN)/python -m tools.structure
 
 test: lint  ## lint, then all fast tests that need no torch or other optional library, with coverage
 	$(PYTEST) -m 'not slow and not torch and not optional' --cov --cov-report=term

@@ -1,0 +1,91 @@
+"""The check of the package's structure counts what is there, and only that."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import structure
+from tools.structure import Budget, Module
+
+
+@pytest.fixture(scope="module")
+def package():
+    return structure.modules()
+
+
+def test_the_package_is_within_its_budgets(package):
+    assert structure.faults(package) == []
+
+
+def test_every_budget_belongs_to_a_package(package):
+    assert set(structure.BUDGETS) <= set(structure.counts(package))
+
+
+@pytest.mark.parametrize(
+    ("code", "number"),
+    [
+        ("from typing import Any", 0),
+        ("def f(x: Any, *y: list[Any], **z: dict[str, Any]) -> Any: ...", 4),
+        ("x: 'dict[str, Any]'", 1),
+        ("x: Literal['Any']", 0),
+        ("Table = dict[str, Any]\ndef f(x: Table) -> Table: ...", 3),
+        ("Json: TypeAlias = 'dict[str, Json] | Any'\nx: Json", 2),
+        ("class A(Mapping[str, Any]): ...", 1),
+        ("x = cast('list[Any]', y)", 1),
+        ("F = TypeVar('F', bound=Callable[..., Any])\ndef f(x: F) -> F: ...", 1),
+        ("x = 'Any'", 0),
+    ],
+)
+def test_any_is_counted_in_types(code, number):
+    assert structure.anys([Module("skedasis.a", code)])["skedasis.a"] == number
+
+
+def test_aliases_are_followed_through_imports():
+    package = [
+        Module("skedasis.a", "Table = dict[str, Any]"),
+        Module("skedasis.b", "from skedasis.a import Table as T\nPair = tuple[T, T]"),
+        Module("skedasis.c", "from skedasis.b import Pair\nx: Pair\nTable = 1\ny: Table"),
+    ]
+    assert dict(structure.anys(package)) == {"skedasis.a": 1, "skedasis.b": 2, "skedasis.c": 2}
+
+
+def test_introspection_lazy_imports_and_comparisons_with_none():
+    code = """
+import skedasis.b
+if TYPE_CHECKING:
+    from skedasis import c
+def f(e):
+    from skedasis.b import x
+    import numpy
+    def g():
+        import skedasis.c
+    if e.levels is not None or e.bins is None or e.cells is None:
+        return getattr(e, "x") or hasattr(e, "y") or setattr(e, "z", 1)
+"""
+    counts = structure.counts([Module("skedasis.a.one", code), Module("skedasis.a", code)])
+    assert counts == {"a": Budget(getattr=4, lazy=4, none=4)}
+
+
+def test_circles_are_found_through_functions_but_not_through_type_checking():
+    package = [
+        Module("skedasis.a", "from skedasis.b import f"),
+        Module("skedasis.b", "def f():\n    from skedasis import c"),
+        Module("skedasis.c", "from skedasis.a import g"),
+        Module("skedasis.d", "if TYPE_CHECKING:\n    from skedasis.e import h"),
+        Module("skedasis.e", "from skedasis.d import h"),
+    ]
+    circles = structure.circles(structure.dependencies(package))
+    assert circles == [frozenset({"skedasis.a", "skedasis.b", "skedasis.c"})]
+
+
+def test_faults_name_what_is_exceeded():
+    package = [
+        Module("skedasis.a", "from skedasis.b import f\nx: Any\ny: Any"),
+        Module("skedasis.b", "def f():\n    from skedasis.a import x"),
+    ]
+    budgets = {"a": Budget(any=1), "b": Budget(lazy=1)}
+    assert structure.faults(package, budgets, circular=0) == [
+        "a: 2 of 'any', at most 1",
+        "modules that import each other: skedasis.a, skedasis.b",
+    ]
+    assert structure.faults(package, {**budgets, "a": Budget(any=2)}, circular=2) == []
