@@ -23,7 +23,15 @@ from skedasis.plots.scales import clean, number, number_or_zero, position_texts,
 from skedasis.plots.spec import Band, EffectPlotOptions, FigureSpec, Line, Panel
 from skedasis.plots.svg.elements import joined, tag
 from skedasis.plots.svg.frame import Frame
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect
+from skedasis.results.axis import LevelAxis, TimedAxis
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    BinnedEffect,
+    BinStats,
+    Effect,
+    LevelStepsEffect,
+    MPlotEffect,
+)
 from skedasis.results.surface import Surface
 
 # --- alternative text ----------------------------------------------------------------------------
@@ -56,13 +64,13 @@ def effect_alt_text(effect: Effect, panel: Panel) -> str:
 
 def _point_names(effect: Effect, line: Line, chosen: list[int]) -> dict[int, str]:
     """Return the names of some points of a line: feature values with their unit, or levels."""
-    if effect.levels is None:
+    if not isinstance(effect.axis, LevelAxis):
         unit = effect.about.feature.unit
         after = f" {shorten(unit, 30)}" if unit else ""
         texts = [f"{t}{after}" for t in position_texts(line.x[chosen], effect.time)]
     else:
-        shown = Places.of(effect.about.feature, effect.levels, len(line.x)).shown
-        texts = [shorten(effect.levels.labels[shown[i]], LONG) for i in chosen]
+        shown = Places.of(effect.about.feature, effect.axis.levels, len(line.x)).shown
+        texts = [shorten(effect.axis.levels.labels[shown[i]], LONG) for i in chosen]
     return dict(zip(chosen, texts, strict=True))
 
 
@@ -174,13 +182,14 @@ def of_effect(
 ) -> tuple[list[Tooltip], list[Tooltip], bool]:
     """Return tooltips of the main and of the slope panel, and whether the first span both panels."""
     missing = _missing(effect, shown.main)
-    if effect.levels is not None:
-        levels = _levels(effect, shown.main, view)
-        if effect.bins is None or shown.slopes is None:
+    if isinstance(effect.axis, LevelAxis):
+        places = Places.of(effect.about.feature, effect.axis.levels, view.most)
+        levels = _levels(places, shown.main)
+        if not isinstance(effect, LevelStepsEffect) or shown.slopes is None:
             return [*levels, *missing], [], True
-        return [*levels, *missing], _steps(effect, shown.slopes, view), False
-    if effect.bins is not None and has_bins(effect):
-        return [*_bins(effect, effect.bins), *missing], [], True
+        return [*levels, *missing], _steps(places, shown.slopes), False
+    if has_bins(effect):
+        return [*_bins(effect), *missing], [], True
     return [*_points(effect, shown.main), *missing], [], True
 
 
@@ -189,10 +198,10 @@ def some(n: int) -> list[int]:
     return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
 
 
-def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
+def _bins(effect: BinnedEffect) -> list[Tooltip]:
     """Return a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
+    bins, means = effect.bins, isinstance(effect, MPlotEffect)
     edges = position_texts(bins.edges, effect.time)
-    means = effect.spec.local_effects == "values"
     unit = _unit(effect.about.feature.unit)
     largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
     out: list[Tooltip] = []
@@ -203,22 +212,23 @@ def _bins(effect: Effect, bins: BinStats) -> list[Tooltip]:
         elif means:
             lines += _bin_statistics("mean", k, bins, largest, _unit(effect.about.unit))
         else:
-            lines += _slopes(effect, bins, k, largest)
+            lines += _slopes(effect, k, largest)
         if not bins.trusted[k] and not bins.empty[k]:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
         out.append(Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines)))
     return out
 
 
-def _slopes(effect: Effect, bins: BinStats, k: int, largest: float) -> list[str]:
+def _slopes(effect: BinnedEffect, k: int, largest: float) -> list[str]:
     """Return the lines on the change of the effect in a bin."""
     # The curve may have more points than the bins have edges.
+    bins = effect.bins
     start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
     top = float(np.nanmax(np.abs(effect.value), initial=0.0))
     lines = [
         f"effect {number_or_zero(start, top)} → {number_or_zero(end, top)}{_unit(effect.about.unit)}"
     ]
-    per = " per day" if effect.time is not None else ""
+    per = " per day" if isinstance(effect.axis, TimedAxis) else ""
     if bins.slope_change[k]:
         first, last = (float(v[k]) for v in bins.ends)
         lines.append(
@@ -255,17 +265,15 @@ def _points(effect: Effect, panel: Panel) -> list[Tooltip]:
     return out
 
 
-def _levels(effect: Effect, panel: Panel, view: EffectPlotOptions) -> list[Tooltip]:
+def _levels(shown: Places, panel: Panel) -> list[Tooltip]:
     """Return a tooltip per level: number of rows, value, standard deviation and interval."""
-    if effect.levels is None:
-        raise TypeError("the effect of a numeric feature has no levels")
-    shown = Places.of(effect.about.feature, effect.levels, view.most)
+    levels = shown.levels
     out: list[Tooltip] = []
     for i in some(len(shown)):
         k = int(shown.shown[i])
-        lines = [_name(effect.levels.labels[k]), _rows(int(effect.levels.count[k]))]
+        lines = [_name(levels.labels[k]), _rows(int(levels.count[k]))]
         lines += _value_lines(panel, i)
-        if effect.levels.count[k] < TRUSTED_ROWS:
+        if levels.count[k] < TRUSTED_ROWS:
             lines.append(f"fewer than {TRUSTED_ROWS} rows: unreliable")
         out.append(Tooltip(i - 0.5, i + 0.5, "\n".join(lines)))
     return out
@@ -291,13 +299,12 @@ def _between(band: Band, i: int, top: float) -> list[str]:
     return [f"{band.label}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"]
 
 
-def _steps(effect: Effect, panel: Panel, view: EffectPlotOptions) -> list[Tooltip]:
+def _steps(shown: Places, panel: Panel) -> list[Tooltip]:
     """Return a tooltip per difference between adjacent levels: mean and standard deviation."""
     steps = panel.steps
-    if effect.levels is None or steps is None:
+    if steps is None:
         return []
-    shown = Places.of(effect.about.feature, effect.levels, view.most)
-    labels = [_name(effect.levels.labels[k]) for k in shown.shown.tolist()]
+    labels = [_name(shown.levels.labels[k]) for k in shown.shown.tolist()]
     top = float(np.nanmax(np.abs(steps.y), initial=0.0))
     unit = _unit(panel.y.unit)
     out: list[Tooltip] = []

@@ -48,7 +48,7 @@ from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking
-from skedasis.results.effect import About, Effect
+from skedasis.results.effect import About, BinnedEffect, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
@@ -357,12 +357,11 @@ def numbers_of(result: object) -> list[Markup]:
 @numbers_of.register
 def _(effect: Effect) -> list[Markup]:
     about = effect.about
-    parts = "level" if effect.levels is not None else "point"
-    found = [
-        table(f"Effect at each {parts}{_units(about)}", _without(effect_table(effect, "effect")))
-    ]
-    if effect.bins is not None and len(effect.bins):
-        heading = "Differences between adjacent levels" if effect.levels is not None else "Bins"
+    heading = f"Effect at each {effect.axis.noun}{_units(about)}"
+    found = [table(heading, _without(effect_table(effect, "effect")))]
+    if isinstance(effect, BinnedEffect | LevelStepsEffect) and len(effect.bins):
+        steps = isinstance(effect, LevelStepsEffect)
+        heading = "Differences between adjacent levels" if steps else "Bins"
         found.append(table(f"{heading}{_units(about)}", _telling(effect_table(effect, "bins"))))
     if effect.missing_point is not None:
         found.append(table("Rows with a missing value", _without(effect_table(effect, "missing"))))

@@ -13,7 +13,7 @@ from skedasis._types import Floats, Ints
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number
 from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.axis import LevelStats
-from skedasis.results.effect import TRUSTED_ROWS, Effect
+from skedasis.results.effect import TRUSTED_ROWS, Effect, LevelMeansEffect, LevelStepsEffect
 
 LINES = 100
 """Largest number of table rows: a page with thousands of identifiers would take megabytes."""
@@ -162,8 +162,8 @@ def tables(effect: Effect, levels: LevelStats, axis: str) -> list[NumberTable]:
             f"Levels {method}.{shown}", level_heads(effect), level_rows(effect, levels, some)
         )
     ]
-    steps = effect.bins
-    if steps is not None and len(steps) and effect.spec.local_effects == "levels":
+    if isinstance(effect, LevelStepsEffect) and len(effect.bins):
+        steps = effect.bins
         some = most_rows(steps.count, LINES)
         shown = (
             "" if len(some) == len(steps) else f" The {LINES} of {len(steps):,} with the most rows."
@@ -175,7 +175,7 @@ def tables(effect: Effect, levels: LevelStats, axis: str) -> list[NumberTable]:
             ("Remark", True),
         )
         caption = f"Differences between adjacent levels {method}.{runs}{shown}"
-        found.append(NumberTable(caption, heads, step_rows(effect, levels, some)))
+        found.append(NumberTable(caption, heads, step_rows(effect, some)))
     return found
 
 
@@ -187,9 +187,9 @@ def most_rows(rows: Ints, most: int) -> Ints:
 def level_heads(effect: Effect) -> tuple[tuple[str, bool], ...]:
     """Return the headings of a table of levels, and whether each column holds text."""
     value, spread = "Effect", "Heterogeneity"
-    if effect.spec.local_effects == "values":
+    if isinstance(effect, LevelMeansEffect):
         value, spread = "Mean", "Std"
-    elif effect.spec.local_effects == "levels" and effect.about.feature.kind == "nominal":
+    elif isinstance(effect, LevelStepsEffect) and effect.about.feature.kind == "nominal":
         spread = "Std of adjacent differences"
     return (
         ("Level", True),
@@ -220,13 +220,9 @@ def level_rows(
     ]
 
 
-def step_rows(
-    effect: Effect, levels: LevelStats, some: Sequence[int] | Ints
-) -> list[tuple[str, ...]]:
+def step_rows(effect: LevelStepsEffect, some: Sequence[int] | Ints) -> list[tuple[str, ...]]:
     """Return the table rows of some differences between adjacent levels, formatted as text."""
-    steps = effect.bins
-    if steps is None:
-        return []
+    levels, steps = effect.axis.levels, effect.bins
     left, right = levels.codes(steps.low), levels.codes(steps.high)
     return [
         (

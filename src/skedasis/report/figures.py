@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
@@ -29,9 +29,13 @@ from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.text import Caption
+from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.surface import Surface
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # ------------------------------------------------------------------------------ SVG for the page
 MANY = 12
@@ -220,19 +224,19 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
     caption = report_text.rhale_caption(section, feature)
     figure = effect.plot(size=TALL)
     if (
-        effect.levels is None
+        not isinstance(effect.axis, LevelAxis)
         and np.isfinite(ale.value).sum() > 1
         and report_text.max_difference(ale, effect)
     ):
         axes = figure.axes[0]
-        look: dict[str, Any] = {"ls": (0, (1.5, 1.5)), "lw": 1.3, "color": "#444444", "zorder": 4}
-        lines = axes.plot(ale.points, report_text.aligned(ale, effect), **look)
+        value, dotted = report_text.aligned(ale, effect), (0, (1.5, 1.5))
+        lines = axes.plot(ale.points, value, ls=dotted, lw=1.3, color="#444444", zorder=4)
         # A file has no caption that could explain the dotted curve.
         axes.legend(
             lines, ["ALE, aligned to the same mean"], loc="upper left", frameon=False, fontsize=8
         )
-        dotted = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
-        caption = Caption(caption.name, caption.alt, caption.text + dotted)
+        note = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
+        caption = Caption(caption.name, caption.alt, caption.text + note)
     return _to_png(figure, caption)
 
 
@@ -261,7 +265,7 @@ def file_name(*parts: str) -> str:
     return "-".join(clean)
 
 
-def _to_png(figure: Any, caption: Caption) -> PngFigure:
+def _to_png(figure: Figure, caption: Caption) -> PngFigure:
     """Return a matplotlib figure as a PNG file with few colours."""
     from PIL import Image
 

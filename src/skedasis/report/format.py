@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero, shorten
 
@@ -113,7 +112,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return " and ".join(([", ".join(shown[:-1])] if len(shown) > 1 else []) + shown[-1:])
 
 
-def settings(given: Any) -> str:
+def settings(given: Mapping[str, object]) -> str:
     """Return a method's settings as one line of text.
 
     Examples

@@ -32,6 +32,7 @@ from skedasis.report.figures import PageFigure
 from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
 from skedasis.report.uncertainty import UncertaintySection
+from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.checks.check import Check
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import TRUSTED_ROWS, Effect
@@ -200,7 +201,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str,
             rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
         ),
         "flags": _check_texts(flags, feature),
-        "parts": "bins" if rhale.levels is None else "levels",
+        "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
         "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature)),
         "code": _feature_code(section, feature),
     }
@@ -208,7 +209,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str,
 
 def _per(effect: Effect, unit: str, feature: str) -> str:
     """Return the unit that slopes are given per."""
-    return "day" if effect.time is not None else unit or f"unit of {named(feature)}"
+    return "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {named(feature)}"
 
 
 def _check_texts(found: Sequence[Check], feature: str) -> dict[str, list[str]]:
@@ -390,8 +391,8 @@ def feature_kinds(content: ReportContent) -> dict[str, bool]:
     effects = [e for t in content.sections for e in t.rhale.values()]
     found = {e.about.feature.kind for e in effects}
     return {
-        "numeric": any(e.levels is None for e in effects),
-        "levels": any(e.levels is not None for e in effects),
+        "numeric": any(not isinstance(e.axis, LevelAxis) for e in effects),
+        "levels": any(isinstance(e.axis, LevelAxis) for e in effects),
         "nominal": "nominal" in found,
         "ordinal": "ordinal" in found,
         "missing": any(e.missing_point is not None for e in effects),
@@ -498,9 +499,8 @@ def ranking(section: ModelSection, anchors: Mapping[str, str]) -> dict[str, Any]
 
 
 def _parts(section: ModelSection) -> str:
-    numeric = any(e.levels is None for e in section.rhale.values())
-    levels = any(e.levels is not None for e in section.rhale.values())
-    return "Bins" if not levels else "Bins or levels" if numeric else "Levels"
+    levels = [isinstance(e.axis, LevelAxis) for e in section.rhale.values()]
+    return "Bins" if not any(levels) else "Levels" if all(levels) else "Bins or levels"
 
 
 def _heads(section: ModelSection) -> list[dict[str, str]]:

@@ -12,11 +12,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, Ints, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -24,6 +23,7 @@ from skedasis.methods.ale import ALE
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number
 from skedasis.report.format import listed, percent
 from skedasis.report.passes import Label, ModelRunner
+from skedasis.results.axis import LevelAxis, LevelPairAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.surface import Surface
@@ -156,7 +156,8 @@ def _has_scores(effects: Effects) -> bool:
 
 
 def _drawable(effect: Effect) -> bool:
-    return len(effect.points) > 1 and (effect.levels is None or len(effect.levels) <= LEVELS)
+    points = len(effect.axis)
+    return points > 1 and (points <= LEVELS or not isinstance(effect.axis, LevelAxis))
 
 
 def _affordable(rows: int) -> int:
@@ -365,8 +366,8 @@ def percent_of(share: float) -> str:
 def at_rows(effect: Effect, dataset: Dataset) -> Floats:
     """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
     feature = effect.about.feature
-    if effect.levels is not None:
-        place = _level_codes(effect.levels.labels, feature, dataset)
+    if isinstance(effect.axis, LevelAxis):
+        place = _level_codes(effect.axis.levels.labels, feature, dataset)
         value = np.where(place >= 0, effect.value[place], np.nan)
         observed = place >= 0
     else:
@@ -379,9 +380,9 @@ def at_rows(effect: Effect, dataset: Dataset) -> Floats:
 
 def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
     """Return a surface at each row, shape (n,); 0 where it is not defined."""
-    x: list[Any] = []
+    x: list[Values] = []
     for side, about in zip(surface.sides, surface.abouts, strict=True):
-        if side.levels is None:
+        if not isinstance(side, LevelPairAxis):
             x.append(_numbers(about.feature, dataset))
             continue
         labels = side.levels.labels
@@ -400,7 +401,7 @@ def _numbers(feature: Feature, dataset: Dataset) -> Floats:
     return x if feature.time is None or own is None else own.onto(feature.time, x)
 
 
-def _level_codes(labels: Sequence[str], feature: Feature, dataset: Dataset) -> Any:
+def _level_codes(labels: Sequence[str], feature: Feature, dataset: Dataset) -> Ints:
     """Return the code of each row among an effect's levels, -1 for other levels."""
     column = dataset.levels(feature, top=len(dataset))
     known = {label: k for k, label in enumerate(labels)}

@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints
+from skedasis._types import Bools, Floats, Ints, Level, Values
 from skedasis.data.factorize import missing_mask
 from skedasis.plots.scales import counted, number
 from skedasis.plots.svg.overview import ReliabilityBins
@@ -187,7 +187,11 @@ class Quality:
 
 
 def quality(
-    quantity: Quantity, values: Floats, raw: Any, y: Any, weights: Floats | None
+    quantity: Quantity,
+    values: Floats,
+    raw: Values | None,
+    y: ArrayLike | None,
+    weights: Floats | None,
 ) -> tuple[Quality | None, str]:
     """Return how well the model predicts, or None and the reason.
 
@@ -228,7 +232,7 @@ def quality(
 
 # ---------------------------------------------------------------------------------------- numbers
 def _regression_quality(
-    quantity: Quantity, predicted: Floats, labels: NDArray[Any], weight: Floats, left: int
+    quantity: Quantity, predicted: Floats, labels: Values, weight: Floats, left: int
 ) -> tuple[Quality | None, str]:
     try:
         y = labels.astype(float)
@@ -275,9 +279,9 @@ def _cautions(left: int) -> list[str]:
 def _classification_quality(
     quantity: Probability,
     values: Floats,
-    raw: Any,
-    there: NDArray[np.bool_],
-    labels: NDArray[Any],
+    raw: Values | None,
+    there: Bools,
+    labels: Values,
     weight: Floats,
 ) -> tuple[Quality | None, str]:
     classes, column, probability = _probabilities(quantity, values, raw, there)
@@ -342,8 +346,8 @@ def _class_measures(
 
 
 def _probabilities(
-    quantity: Probability, values: Floats, raw: Any, there: NDArray[np.bool_]
-) -> tuple[list[Any], int, Floats]:
+    quantity: Probability, values: Floats, raw: Values | None, there: Bools
+) -> tuple[list[Level], int, Floats]:
     """Return the classes, the index of the one explained, and the probabilities, shape (n, classes)."""
     answer = np.asarray(raw)
     named = getattr(quantity.model, "classes_", None)

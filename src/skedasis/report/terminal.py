@@ -9,11 +9,13 @@ from rich.markup import escape
 from rich.table import Table as Lines
 
 from skedasis.plots.figures.compare import heterogeneity_text
+from skedasis.plots.figures.surface import is_discrete
 from skedasis.plots.scales import counted, number, position_texts
 from skedasis.report import categorical_text
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection
-from skedasis.results.effect import Effect
+from skedasis.results.axis import BinPairAxis, LevelAxis, LevelPairAxis, TimedAxis
+from skedasis.results.effect import AnyMPlot, Effect
 from skedasis.results.surface import Surface
 
 LINES = 40
@@ -30,7 +32,7 @@ def ranking(section: ModelSection) -> Lines:
     title = escape(f"{section.name}: {method}{except_for}, in units of {section.axis}")
     table = Lines(title=title, title_justify="left", title_style="bold")
     table.add_column("feature", overflow="fold")
-    some = any(e.levels is not None for e in section.rhale.values())
+    some = any(isinstance(e.axis, LevelAxis) for e in section.rhale.values())
     parts = "bins or levels" if some else "bins"
     for heading in ("importance", "heterogeneity score", parts, f"rows in small {parts}"):
         table.add_column(heading, justify="right")
@@ -44,19 +46,19 @@ def numbers(effect: Effect) -> Lines:
     """Return an effect as a table: its bins, its levels, or some points of its grid."""
     title = f"{effect.spec.method} of {effect.about.feature.axis} on {effect.about.axis}"
     caption = f"importance {number(effect.importance)}, {heterogeneity_text(effect)}"
-    if effect.levels is not None:
-        some = categorical_text.most_rows(effect.levels.count, LINES)
-        rows = categorical_text.level_rows(effect, effect.levels, some)
-        if len(some) < len(effect.levels):
-            caption += f"; {LINES} of {len(effect.levels):,} levels, those with the most rows"
+    if isinstance(effect.axis, LevelAxis):
+        levels = effect.axis.levels
+        some = categorical_text.most_rows(levels.count, LINES)
+        rows = categorical_text.level_rows(effect, levels, some)
+        if len(some) < len(levels):
+            caption += f"; {LINES} of {len(levels):,} levels, those with the most rows"
         # A terminal is narrow, and the share follows from the number of rows.
         heads = [h for h in categorical_text.level_heads(effect) if h[0] != "Share"]
         rows = [(*row[:2], *row[3:]) for row in rows]
         return _table(title, _ended(caption, effect), heads, rows)
     rows = report_text.bins_table(effect)
-    middle = "mean" if effect.spec.local_effects == "values" else "mean slope"
-    if effect.time is not None and middle == "mean slope":
-        middle = "mean slope per day"
+    per = " per day" if isinstance(effect.axis, TimedAxis) else ""
+    middle = "mean" if isinstance(effect, AnyMPlot) else f"mean slope{per}"
     names: Sequence[str] = ("from", "to", "rows", middle, "std", "standard error", "")
     if not any(row[-1] for row in rows):
         names, rows = names[:-1], [row[:-1] for row in rows]
@@ -85,14 +87,14 @@ def surface(result: Surface) -> Lines:
         f"standard deviation over the rows ({what})", number(result.interaction_strength())
     )
     for about, side in zip(result.abouts, result.sides, strict=True):
-        size = f"{side.n_nodes:,} {'points' if side.levels is None else 'levels'}"
+        size = f"{side.n_nodes:,} {'levels' if isinstance(side, LevelPairAxis) else 'points'}"
         if side.strips is not None:
             size = "2 values"
-        elif side.bins is not None:
+        elif isinstance(side, BinPairAxis):
             size = counted(max(len(side.bins), 1), "bin")
         table.add_row(escape(about.feature.axis), size)
     # A cell between two levels or values counts the rows of both, so empty cells would have no meaning.
-    discrete = any(side.levels is not None or side.strips is not None for side in result.sides)
+    discrete = any(map(is_discrete, result.sides))
     if result.cells is not None and not discrete:
         empty = int(result.cells.empty.sum())
         table.add_row("cells without rows", f"{empty:,} of {result.cells.empty.size:,}")

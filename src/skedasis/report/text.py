@@ -28,8 +28,9 @@ from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, listed, named, percent
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
-from skedasis.results.effect import BinStats, Effect
+from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
 
 LEVEL = 0.95
 """Confidence level of the intervals on the page."""
@@ -45,12 +46,14 @@ def opposite_sign_share(effect: Effect) -> float | None:
     For features with levels, the fraction of differences between adjacent levels with the opposite sign to the average
     one. None if no rows are kept or there are no bins.
     """
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         return categorical_text.opposite_sign_share(effect)
-    rows, bins, local = effect.rows, effect.bins, local_effects(effect.rows)
-    if rows is None or local is None or bins is None or len(bins) == 0:
+    rows, local = effect.rows, local_effects(effect.rows)
+    if rows is None or local is None or not isinstance(effect, BinnedEffect):
         return None
-    edges = bins.edges
+    bins, edges = effect.bins, effect.bins.edges
+    if len(bins) == 0:
+        return None
     side = "right" if effect.spec.closed == "left" else "left"
     place = np.clip(np.searchsorted(edges, rows.x, side) - 1, 0, len(bins) - 1)
     mean = bins.effect[place] + bins.slope_change[place] * (
@@ -62,8 +65,8 @@ def opposite_sign_share(effect: Effect) -> float | None:
 
 def effect_sentence(effect: Effect, unit: str) -> str:
     """Describe the shape of the curve, or the levels with the highest and the lowest effect."""
-    if effect.levels is not None:
-        return categorical_text.effect_sentence(effect, effect.levels)
+    if isinstance(effect.axis, LevelAxis):
+        return categorical_text.effect_sentence(effect, effect.axis.levels)
     x, value = curve_polygon(effect.bins, effect.points, effect.value)
     x, value = x[np.isfinite(value)], value[np.isfinite(value)]
     if len(x) < 2:
@@ -86,12 +89,12 @@ def effect_sentence(effect: Effect, unit: str) -> str:
 
 def heterogeneity_sentence(effect: Effect) -> str:
     """Describe how far the effect differs between rows."""
-    if effect.bins is not None and len(effect.bins) == 0:
+    if isinstance(effect, BinnedEffect | LevelStepsEffect) and len(effect.bins) == 0:
         return ""  # a single value, or a single level
     if effect.importance == 0 and effect.heterogeneity_score == 0:
         return "No row’s prediction changes with this feature."
     kept = "rows" if effect.rows is None or effect.rows.exact else "kept rows"
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         return _score_sentence(effect) + categorical_text.opposite_steps_sentence(effect, kept)
     share = opposite_sign_share(effect)
     opposite = (
@@ -117,7 +120,8 @@ def _score_sentence(effect: Effect) -> str:
         return size + "the average effect holds for nearly every row."
     if score < importance:
         return size + "the effect differs between rows, but the average effect is larger."
-    shown = "curve describes" if effect.levels is None else "averages of the levels describe"
+    levels = isinstance(effect.axis, LevelAxis)
+    shown = "averages of the levels describe" if levels else "curve describes"
     return f"{size}differences between rows exceed the average effect, so the {shown} few rows."
 
 
@@ -130,7 +134,7 @@ def precision_sentence(rhale: Effect, ale: Effect) -> str:
     largest = float(np.nanmax(np.abs(rhale.value), initial=0.0))
     widest = number(_nonzero(float(half.max()), largest), 2)
     text = f"Where it is least precise, the average effect is known to ±\u202f{widest} ({percent(LEVEL)} interval)."
-    if rhale.levels is not None:
+    if isinstance(rhale.axis, LevelAxis):
         return text  # both are computed from the same differences
     difference = max_difference(ale, rhale)
     if difference is not None:
@@ -174,9 +178,9 @@ def aligned(ale: Effect, rhale: Effect) -> Floats:
 
 def missing_sentence(effect: Effect) -> str:
     """Describe the effect of missing values; empty if there are none, or their effect is not known."""
-    if effect.levels is not None and effect.missing_point is None:
-        return categorical_text.missing_sentence(effect.levels, effect)
     point = effect.missing_point
+    if point is None and isinstance(effect.axis, LevelAxis):
+        return categorical_text.missing_sentence(effect.axis.levels, effect)
     if point is None:
         return ""
     rows = f"The feature is missing in {counted(point.count, 'row')}."
@@ -197,19 +201,19 @@ def missing_sentence(effect: Effect) -> str:
 
 def level_order_sentence(effect: Effect) -> str:
     """Describe the order of a categorical feature's levels."""
-    return (
-        ""
-        if effect.levels is None
-        else categorical_text.level_order_sentence(effect, effect.levels)
-    )
+    axis = effect.axis
+    if not isinstance(axis, LevelAxis):
+        return ""
+    return categorical_text.level_order_sentence(effect, axis.levels)
 
 
 def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
     """Return cautions about one effect, without those about few rows if a reliability check already has them."""
+    axis = effect.axis
     found = (
-        _bin_cautions(effect, skip_few_rows=skip_few_rows)
-        if effect.levels is None
-        else categorical_text.cautions(effect, effect.levels, skip_few_rows=skip_few_rows)
+        categorical_text.cautions(effect, axis.levels, skip_few_rows=skip_few_rows)
+        if isinstance(axis, LevelAxis)
+        else _bin_cautions(effect, skip_few_rows=skip_few_rows)
     )
     if effect.provenance.get("missing"):
         text = str(effect.provenance["missing"]).splitlines()[0].strip()
@@ -221,20 +225,28 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
     return found
 
 
-def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
-    """Return cautions about the bins and rows of a numeric feature."""
+def _few_rows_cautions(effect: BinnedEffect, *, skip_few_rows: bool) -> list[str]:
+    """Return cautions about bins with few rows or none."""
     found: list[str] = []
     bins = effect.bins
-    if bins is not None and effect.untrusted_rows and not skip_few_rows:
+    if effect.untrusted_rows and not skip_few_rows:
         weak = int((~bins.trusted & ~bins.empty).sum())
         found.append(
             f"{counted(effect.untrusted_rows, 'row')} in {counted(weak, 'bin')} with fewer than 10 rows (hatched): "
             "the curve is unreliable there."
         )
-    if bins is not None and bins.empty.any():
+    if bins.empty.any():
         found.append(
             f"{counted(int(bins.empty.sum()), 'bin')} without rows: the curve is interpolated there."
         )
+    return found
+
+
+def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
+    """Return cautions about the bins and rows of a numeric feature."""
+    found: list[str] = []
+    if isinstance(effect, BinnedEffect):
+        found += _few_rows_cautions(effect, skip_few_rows=skip_few_rows)
     if effect.missing:
         found.append(f"{counted(effect.missing, 'row')} without a value: left out of the curve.")
     if effect.provenance.get("rows_outside"):
@@ -346,10 +358,9 @@ def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
     axis, per : str
         The quantity with its unit, and the unit that slopes are given per.
     """
-    if effect.levels is not None:
-        return (
-            categorical_text.tables(effect, effect.levels, axis) if len(effect.points) > 1 else []
-        )
+    if isinstance(effect.axis, LevelAxis):
+        levels = effect.axis.levels
+        return categorical_text.tables(effect, levels, axis) if len(levels) > 1 else []
     rows = bins_table(effect)
     heads = (
         *(("From", False), ("To", False), ("Rows", False), ("Mean slope", False)),
@@ -361,9 +372,9 @@ def number_tables(effect: Effect, axis: str, per: str) -> list[NumberTable]:
 
 def bins_table(effect: Effect) -> list[tuple[str, ...]]:
     """Return the rows of a table of bins: from, to, rows, slope (M-plots: mean), std, standard error, remark."""
-    bins = effect.bins
-    if bins is None or len(bins) == 0 or effect.levels is not None:
+    if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
         return []
+    bins = effect.bins
     edges = position_texts(bins.edges, effect.time)
     remarks = [
         "empty" if empty else "" if trusted else "few rows"
@@ -422,7 +433,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
     """Return the caption of a feature's RHALE, or of a nominal feature's ALE."""
     effect = section.rhale[feature]
     method = effect.spec.method
-    if effect.levels is not None:
+    if isinstance(effect.axis, LevelAxis):
         sentences = (
             effect_sentence(effect, ""),
             heterogeneity_sentence(effect),
@@ -435,7 +446,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
         )
         alt = f"{method} of {_effect_phrase(section, feature)}, at {at}. {_join(sentences)}"
         return Caption(f"{feature} {method}", alt, text, f"{method} of {named(feature)}")
-    bins = 0 if effect.bins is None else len(effect.bins)
+    bins = len(effect.bins) if isinstance(effect, BinnedEffect) else 0
     sentences = (
         effect_sentence(effect, unit_of(effect)),
         heterogeneity_sentence(effect),
@@ -489,8 +500,8 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
     )
     if centred and curves:
         text += " Each curve has mean zero over the levels."
-    elif effect.levels is not None and curves:
-        text += f" All curves are zero at {quoted(effect.levels.labels[0])}."
+    elif isinstance(effect.axis, LevelAxis) and curves:
+        text += f" All curves are zero at {quoted(effect.axis.levels.labels[0])}."
     return Caption(f"{feature} PDP", alt, text, f"PDP of {named(feature)}")
 
 

@@ -24,7 +24,7 @@ from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.plots.spec import BELOW, Band, Bars, EffectPlotOptions, FigureSpec, Hatch, Line, Panel
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Curves, Effect
+from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
 
 ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
 """Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
@@ -160,9 +160,9 @@ def picture(effect: Effect, levels: LevelStats, view: EffectPlotOptions) -> Figu
     """Return the figure specification of an effect of a categorical feature."""
     places = Places.of(effect.about.feature, levels, view.most)
     x = _axis(places, effect, view)
-    if effect.bins is not None:
+    if isinstance(effect, LevelStepsEffect):
         main, below = _accumulated(effect, places, x, view), steps(effect, view)
-    elif effect.spec.local_effects == "values":
+    elif isinstance(effect, LevelMeansEffect):
         main, below = _means(effect, places, x, view), values(effect, view)
     else:
         main, below = _dependence(effect, places, x, view), None
@@ -173,15 +173,15 @@ def picture(effect: Effect, levels: LevelStats, view: EffectPlotOptions) -> Figu
     return FigureSpec(main, below, counts, groups)
 
 
-def steps(effect: Effect, view: EffectPlotOptions) -> Panel | None:
+def steps(effect: LevelStepsEffect, view: EffectPlotOptions) -> Panel | None:
     """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
 
     A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
     their difference, shifted to the mean of the bin: how the differences vary is the shape of the curve, not
     heterogeneity (docs/explanation/heterogeneity.md).
     """
-    levels, bins = effect.levels, effect.bins
-    if levels is None or bins is None or len(bins) == 0:
+    levels, bins = effect.axis.levels, effect.bins
+    if len(bins) == 0:
         return None
     places = Places.of(effect.about.feature, levels, view.most)
     at = places.place
@@ -193,7 +193,7 @@ def steps(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     where = np.full(len(levels), -1)
     for new, old in enumerate(there):
         where[first[old] : last[old]] = new
-    y, cell, weight = _local(effect, bins, where, there)
+    y, cell, weight = _local(effect, where, there)
     left, right = at[first[there]], at[last[there]]
     single = bool((last[there] - first[there] == 1).all())
     s = effect_parts.Spread(
@@ -221,10 +221,10 @@ def steps(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
 
 
-def values(effect: Effect, view: EffectPlotOptions) -> Panel | None:
+def values(effect: LevelMeansEffect, view: EffectPlotOptions) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
-    levels, rows = effect.levels, effect.rows
-    if levels is None or rows is None or rows.effect is None or len(rows) == 0:
+    levels, rows = effect.axis.levels, effect.rows
+    if rows is None or rows.effect is None or len(rows) == 0:
         return None
     places = Places.of(effect.about.feature, levels, view.most)
     at = places.place[rows.x.astype(np.int64)]
@@ -330,7 +330,7 @@ def _panel(
         )
     point = effect_parts.aside(effect, view.confidence_level)
     y = effect_parts.vertical(effect, bands, (value,), (before, after), point)
-    label = "average effect" if effect.bins is not None else "average"
+    label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
     return Panel(
         x,
         y,
@@ -343,19 +343,18 @@ def _panel(
     )
 
 
-def _local(effect: Effect, bins: BinStats, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
+def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
     """Return the local effects of the kept rows, their bins and their weights.
 
     Parameters
     ----------
-    effect : Effect
-    bins : BinStats
+    effect : LevelStepsEffect
     where : ndarray of int, shape (L,)
         Index of each difference's bin among the shown ones, -1 for none.
     there : ndarray of int
         Indices of the shown bins.
     """
-    rows = effect.rows
+    rows, bins = effect.rows, effect.bins
     if rows is None or rows.effect is None or rows.effect.ndim != 2:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
     place = rows.x.astype(np.int64)
@@ -369,7 +368,7 @@ def _local(effect: Effect, bins: BinStats, where: Ints, there: Ints) -> tuple[Fl
     cell = where[step]
     there_too = cell >= 0
     y, step, weight, cell = y[there_too], step[there_too], weight[there_too], cell[there_too]
-    if effect.levels is not None and len(bins) < len(effect.levels) - 1:
+    if len(bins) < len(effect.axis) - 1:
         y = y - Steps.of(effect.moments).pooled.mean[step] + bins.effect[there][cell]
     return y, cell, weight
 

@@ -55,8 +55,16 @@ from skedasis.plots.spec import (
     Rug,
     most_levels,
 )
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
-from skedasis.results.effect import Effect
+from skedasis.results.effect import (
+    AnyMPlot,
+    BinnedEffect,
+    Effect,
+    LevelMeansEffect,
+    LevelStepsEffect,
+    PartialDependence,
+)
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.multi_model import (
@@ -138,13 +146,13 @@ def overlay(
     names = _labels(effects) if labels is None else [shorten(str(v), 40) for v in labels]
     first = effects[0]
     shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
-    if first.levels is None:
+    if not isinstance(first.axis, LevelAxis):
         x = _numeric(effects)
         strands = [_curve_of(e, n, confidence_level) for e, n in zip(shown, names, strict=True)]
         rug, notes = _rug_of_effects(effects), []
     else:
         most = most_levels(across)
-        places = Places.of(first.about.feature, first.levels, most)
+        places = Places.of(first.about.feature, first.axis.levels, most)
         x, rug = places.axis(first.about.feature, across, most), None
         strands = [
             _curve_at_levels(e, n, confidence_level, places, i, len(shown))
@@ -232,7 +240,7 @@ def _check_comparable_pair(a: Effect, b: Effect) -> None:
         fix = "Pass only effects with derivative=True, or only others"
         got = "derivatives and values"
         raise UnsupportedError("compare", got, "only one of the two", fix)
-    if (a.levels is None) != (b.levels is None):
+    if isinstance(a.axis, LevelAxis) != isinstance(b.axis, LevelAxis):
         fix = "Explain both with the same schema"
         got = f"{shorten(a.feature, 40)!r} as a categorical and as a numeric feature"
         raise UnsupportedError("compare", got, "only one of the two", fix)
@@ -253,13 +261,13 @@ def mean_over_data(effect: Effect) -> float:
     known = np.isfinite(value)
     if not known.any():
         return 0.0
-    if effect.levels is not None:
-        share = np.where(known, effect.levels.share, 0.0)
+    if isinstance(effect.axis, LevelAxis):
+        share = np.where(known, effect.axis.levels.share, 0.0)
         return float(np.average(value[known], weights=share[known] if share.any() else None))
     at, weight = _where(effect)
     if at is None or len(at) == 0:
         return float(value[known].mean())
-    x, value = curve_polygon(effect.bins, np.asarray(effect.points, dtype=float), value)
+    x, value = curve_polygon(effect.bins, effect.axis.coordinates, value)
     known = np.isfinite(value)
     return float(np.average(np.interp(at, x[known], value[known]), weights=weight))
 
@@ -283,7 +291,7 @@ def _minus_data_mean(effect: Effect) -> Effect:
     """
     if effect.spec.derivative:
         return effect
-    if effect.spec.local_effects == "none" and effect.spec.center is None:
+    if isinstance(effect, PartialDependence) and effect.spec.center is None:
         effect = centred(effect)
     size = float(np.abs(np.nan_to_num(extent([effect.value]))).max())
     moved = zero_rounding(effect.value - mean_over_data(effect), size)
@@ -297,10 +305,11 @@ def _labels(effects: Sequence[Effect]) -> list[str]:
         e.spec.method if e.about.quantity == first else f"{e.spec.method} of {e.about.quantity}"
         for e in effects
     ]
-    parts = [e.bins if e.levels is None else None for e in effects]
     full = [
-        n if b is None or names.count(n) == 1 else f"{n}, {counted(len(b), 'bin')}"
-        for n, b in zip(names, parts, strict=True)
+        f"{n}, {counted(len(e.bins), 'bin')}"
+        if isinstance(e, BinnedEffect) and names.count(n) > 1
+        else n
+        for n, e in zip(names, effects, strict=True)
     ]
     return [shorten(n if full.count(n) == 1 else f"{n} ({i + 1})", 40) for i, n in enumerate(full)]
 
@@ -323,7 +332,7 @@ def _ends(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
 
 
 def _curve_of(effect: Effect, label: str, confidence_level: float) -> OverlayCurve:
-    at = np.asarray(effect.points, dtype=float)
+    at = effect.axis.coordinates
     x, y = curve_polygon(effect.bins, at, effect.value)
     lower, upper = (
         curve_polygon(effect.bins, at, ends)[1] for ends in _ends(effect, confidence_level)
@@ -336,10 +345,10 @@ def _curve_at_levels(
 ) -> OverlayCurve:
     """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
     lower, upper = _ends(effect, confidence_level)
-    if effect.levels is None:
+    if not isinstance(effect.axis, LevelAxis):
         raise TypeError("the effect of a numeric feature has no levels")
     # Levels are matched by name: the values 1 and 1.0 may be the same level.
-    mine = {name: k for k, name in enumerate(effect.levels.labels)}
+    mine = {name: k for k, name in enumerate(effect.axis.levels.labels)}
     at = [mine.get(places.levels.labels[k], -1) for k in places.shown]
     there = np.flatnonzero(np.array(at) >= 0)
     take = np.array(at, dtype=np.int64)[there]
@@ -427,8 +436,9 @@ def models_panel(
     label = interval_label(found, confidence_level, of)
     notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
     y, zero = _models_axis(found, ends)
-    if found.levels is not None:
-        places = Places.of(found.about.feature, found.levels, MOST_LEVELS)
+    axis = first.axis
+    if isinstance(axis, LevelAxis):
+        places = Places.of(found.about.feature, axis.levels, MOST_LEVELS)
         at, x = places.x, places.axis(found.about.feature, ACROSS, MOST_LEVELS)
         lower, upper, value = (v[places.shown] for v in (*ends, found.value))
         band = Band(at, lower, upper, "error", label, reach=ERROR_HALF_WIDTH)
@@ -459,7 +469,7 @@ def _bent(found: MultiModelEffect) -> MultiModelEffect:
     """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
     each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.points) or found.spec.local_effects == "values":
+    if len(x) == len(found.points) or isinstance(found.models[0], AnyMPlot):
         return found
     return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
 
@@ -641,8 +651,10 @@ def comparable(effects: Sequence[Effect], view: EffectPlotOptions, lower: bool) 
 
 def _below(effect: Effect, view: EffectPlotOptions) -> Panel | None:
     """Return the lower panel: local effects per bin, or differences between adjacent levels."""
-    if effect.levels is not None:
-        return steps(effect, view) if effect.bins is not None else values(effect, view)
+    if isinstance(effect, LevelStepsEffect):
+        return steps(effect, view)
+    if isinstance(effect, LevelMeansEffect):
+        return values(effect, view)
     return slopes(effect, per_sd=True) if has_bins(effect) else None
 
 
@@ -651,8 +663,9 @@ def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
     name = f"{place + 1}. {shorten(effect.feature, 24)}"
     figures = (f"importance {number(effect.importance)}", heterogeneity_text(effect, NOTE_LETTERS))
     missing = effect_parts.missing(effect)
-    if panel.x.labels and effect.levels is not None and len(effect.levels) > len(panel.lines[0].x):
-        missing = (f"{len(panel.lines[0].x)} of {len(effect.levels):,} levels", *missing)
+    shown, points = len(panel.lines[0].x), len(effect.axis)
+    if panel.x.labels and isinstance(effect.axis, LevelAxis) and points > shown:
+        missing = (f"{shown} of {points:,} levels", *missing)
     # The same legend entry for all panels, regardless of the number of rows.
     rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
     y = replace(panel.y, name=shorten(panel.y.name, 36))

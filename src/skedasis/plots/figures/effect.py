@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -24,9 +25,10 @@ from skedasis.plots.figures import categorical, effect_parts
 from skedasis.plots.figures.ice import dependence, grouped
 from skedasis.plots.scales import Axis, counted, shorten
 from skedasis.plots.spec import ACROSS, Band, Bars, EffectPlotOptions, FigureSpec, Line, Panel
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
-from skedasis.results.effect import BinStats, Effect
+from skedasis.results.effect import BinnedEffect, BinStats, Effect, MPlotEffect
 from skedasis.stats.grid import Cells
 
 
@@ -69,15 +71,17 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
             "a PDP or ICE that keeps curves",
             "Use sd.ICE(), or omit color",
         )
-    if view.elevated_regions and (effect.levels is not None or effect.bins is not None):
+    axis, binned = effect.axis, isinstance(effect, BinnedEffect)
+    if view.elevated_regions and (binned or isinstance(axis, LevelAxis)):
         elevated_regions(effect)  # raises an error that names what is needed
-    if effect.levels is not None:
-        return categorical.picture(effect, effect.levels, view)
-    if effect.bins is None:
+    if isinstance(axis, LevelAxis):
+        return categorical.picture(effect, axis.levels, view)
+    if not binned:
         main = dependence(effect, view)
         return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
-    draw = _marginal if effect.spec.local_effects == "values" else _accumulated
-    main = draw(effect, effect.bins, view)
+    main = (
+        _marginal(effect, view) if isinstance(effect, MPlotEffect) else _accumulated(effect, view)
+    )
     if not has_bins(effect):
         return FigureSpec(main)
     panel = slopes(effect, across=view.across)
@@ -85,10 +89,11 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     return FigureSpec(main, panel, counts)
 
 
-def has_bins(effect: Effect) -> bool:
+def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     """Return whether the effect has bins of positive width; those of a constant feature have none."""
-    bins = effect.bins
-    return bins is not None and len(bins) > 0 and bool(bins.high[-1] > bins.low[0])
+    if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
+        return False
+    return bool(effect.bins.high[-1] > effect.bins.low[0])
 
 
 def share_vertical_axis(panels: Sequence[Panel]) -> list[Panel]:
@@ -121,17 +126,16 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     to the mean of the bin: the change of the slope between cells is the shape of the curve, not heterogeneity
     (docs/explanation/heterogeneity.md).
     """
-    bins, about = effect.bins, effect.about
-    if bins is None or not has_bins(effect):
+    if not has_bins(effect):
         raise UnsupportedError(
             "slopes",
             f"{effect.spec.method} without bins",
             "an effect with bins",
             "Use sd.ALE() or sd.RHALE()",
         )
-    means = effect.spec.local_effects == "values"
+    bins, about, means = effect.bins, effect.about, isinstance(effect, MPlotEffect)
     factor = about.feature_std if per_sd and not means else 1.0
-    y, cell, weight = _local(effect, bins)
+    y, cell, weight = _local(effect)
     s = effect_parts.Spread(
         bins.low,
         bins.high,
@@ -157,13 +161,12 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     return replace(panel, hatches=tuple(effect_parts.hatches(bins)), words=words)
 
 
-def _accumulated(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Panel:
-    notes = _notes(effect, bins)
+def _accumulated(effect: BinnedEffect, view: EffectPlotOptions) -> Panel:
+    notes = _notes(effect)
     if effect_parts.stepped(effect):
         notes = (*notes, "slopes are differences across bins")
     return _curve(
         effect,
-        bins,
         view,
         "± heterogeneity (standard deviation)",
         "average effect",
@@ -172,17 +175,16 @@ def _accumulated(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Pan
     )
 
 
-def _marginal(effect: Effect, bins: BinStats, view: EffectPlotOptions) -> Panel:
+def _marginal(effect: MPlotEffect, view: EffectPlotOptions) -> Panel:
     """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
     label = f"mean {shorten(effect.about.quantity, 24)} in the bin"
-    notes = _notes(effect, bins)
-    return _curve(
-        effect, bins, view, "± standard deviation within the bin", label, notes, ("", after)
-    )
+    notes = _notes(effect)
+    return _curve(effect, view, "± standard deviation within the bin", label, notes, ("", after))
 
 
-def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
+def _notes(effect: BinnedEffect) -> tuple[str, ...]:
+    bins = effect.bins
     k = len(bins) if has_bins(effect) else 0
     n = int(bins.count.sum()) if k else effect.provenance.get("rows", 0) - effect.missing
     notes = [counted(n, "row")]
@@ -194,8 +196,7 @@ def _notes(effect: Effect, bins: BinStats) -> tuple[str, ...]:
 
 
 def _curve(
-    effect: Effect,
-    bins: BinStats,
+    effect: BinnedEffect,
     view: EffectPlotOptions,
     spread: str,
     label: str,
@@ -203,6 +204,7 @@ def _curve(
     around: tuple[str, str],
 ) -> Panel:
     """Return the main panel: a curve with its bands."""
+    bins = effect.bins
     x, value = curve_polygon(bins, effect.points, effect.value)
     std = np.interp(x, effect.points, effect.heterogeneity)
     bands = (
@@ -210,7 +212,7 @@ def _curve(
         effect_parts.interval(effect, view),
     )
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
-    finer = effect.spec.local_effects != "values" and len(x) > len(bins) + 1
+    finer = not isinstance(effect, MPlotEffect) and len(x) > len(bins) + 1
     marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
     point = effect_parts.aside(effect, view.confidence_level)
     return Panel(
@@ -227,10 +229,11 @@ def _curve(
     )
 
 
-def _local(effect: Effect, bins: BinStats) -> tuple[Floats, Ints, Floats]:
+def _local(effect: BinnedEffect) -> tuple[Floats, Ints, Floats]:
     """Return the kept rows' local effects, their bins and their weights."""
-    rows, cells, local = effect.rows, effect.cells, effect_parts.local_effects(effect.rows)
-    if rows is None or local is None or cells is None:
+    rows, local = effect.rows, effect_parts.local_effects(effect.rows)
+    bins, cells = effect.bins, effect.cells
+    if rows is None or local is None:
         return np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0)
     cell = Cells(bins.edges, cells.closed).locate(rows.x)
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight

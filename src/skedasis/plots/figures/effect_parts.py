@@ -31,7 +31,7 @@ from skedasis.plots.spec import (
     Violin,
 )
 from skedasis.results.build.linear_form import curve_polygon
-from skedasis.results.effect import TRUSTED_ROWS, BinStats, Effect, Rows
+from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
 from skedasis.stats.resampling import t_interval
 
 # --- violins and rugs ----------------------------------------------------------------------------
@@ -202,10 +202,13 @@ def interval(effect: Effect, view: EffectPlotOptions) -> Band:
 
 def horizontal(effect: Effect) -> Axis:
     """Return the axis of a numeric feature; if it has few grid points or values, these are the ticks."""
-    x, feature, bins = effect.points, effect.about.feature, effect.bins
-    # The points of an M-plot are inside its bins, whose outer edges are the range of the data.
-    low, high = extent([x] if bins is None else [x, bins.low, bins.high])
-    own = bins is None or len(bins) == 0 or effect.spec.local_effects == "value_steps"
+    x, feature = effect.points, effect.about.feature
+    if isinstance(effect, BinnedEffect):
+        # The points of an M-plot are inside its bins, whose outer edges are the range of the data.
+        low, high = extent([x, effect.bins.low, effect.bins.high])
+        own = len(effect.bins) == 0 or effect.spec.local_effects == "value_steps"
+    else:
+        (low, high), own = extent([x]), True
     few = len(x) == 1 or (own and len(x) <= OWN_TICKS)
     if few and len(x) > 1:
         few = float(np.diff(x).min()) > (high - low) / 9
@@ -283,7 +286,7 @@ def length_of(effect: Effect) -> int | None:
 
 def missing(effect: Effect) -> tuple[str, ...]:
     """Return a note on rows with a missing value; for a nominal feature these are a level of their own."""
-    if effect.levels is not None and effect.about.feature.kind == "nominal":
+    if effect.about.feature.kind == "nominal":
         return ()
     return (f"{counted(effect.missing, 'row')} with a missing value",) if effect.missing else ()
 

@@ -46,6 +46,7 @@ from skedasis.plots.spec import (
     Rising,
     Strip,
 )
+from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.checks.elevated_regions import ElevatedRegion, elevated_regions
 from skedasis.results.effect import Curves, Effect
@@ -266,10 +267,10 @@ def _values(effect: Effect, given: ArrayLike) -> Floats:
         rows = "each row" if n is None else f"each of the {n:,} rows"
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
         raise DataError("plot(values)", got, f"one value for {rows} of X", fix)
-    if effect.levels is not None:
-        return effect.levels.codes(values).astype(float)
-    if effect.time is not None:
-        return effect.time.days(given, "plot(values)")
+    if isinstance(effect.axis, LevelAxis):
+        return effect.axis.levels.codes(values).astype(float)
+    if isinstance(effect.axis, TimedAxis):
+        return effect.axis.time.days(given, "plot(values)")
     numbers = as_numbers(values, gaps(values))
     if numbers is None:
         fix = f"Pass the column {shorten(effect.feature, 40)!r} of X"
@@ -362,8 +363,8 @@ def with_elevated_regions(panel: Panel, effect: Effect, view: EffectPlotOptions)
     """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
     wanted = view.elevated_regions
     if wanted is None:
-        known = effect.curves is not None and not effect.spec.derivative and effect.levels is None
-        wanted = known and is_uncertainty(effect)
+        numeric = not isinstance(effect.axis, LevelAxis) and not effect.spec.derivative
+        wanted = effect.curves is not None and numeric and is_uncertainty(effect)
     found = elevated_regions(effect, view.confidence_level) if wanted else ()
     if not found:
         return panel

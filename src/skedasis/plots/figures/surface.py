@@ -41,7 +41,7 @@ from skedasis.plots.scales import (
 )
 from skedasis.plots.scales import position_texts as places_text
 from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
-from skedasis.results.axis import PairAxis
+from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surface import PairRows, Surface
 
@@ -184,7 +184,7 @@ def heatmap_axis(
     side: PairAxis, feature: Feature, *, step: bool, most: int, across: int | None
 ) -> HeatmapAxis:
     """Return one side of the heat map."""
-    if side.levels is not None:
+    if isinstance(side, LevelPairAxis):
         places = Places.of(feature, side.levels, most)
         edges = np.arange(len(places) + 1, dtype=np.float64) - 0.5
         axis = places.axis(feature, across, most)
@@ -204,11 +204,12 @@ def heatmap_axis(
             Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
             np.array([low, high], dtype=np.float64),
         )
-        return HeatmapAxis(axis, edges, nodes, np.zeros(1, dtype=np.int64) - (side.bins is None))
+        own = 0 if isinstance(side, BinPairAxis) else -1
+        return HeatmapAxis(axis, edges, nodes, np.array([own]))
     axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
     edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
     at = (edges[:-1] + edges[1:]) / 2
-    home = np.full(len(at), -1) if side.bins is None else side.bins.locate(at)
+    home = side.bins.locate(at) if isinstance(side, BinPairAxis) else np.full(len(at), -1)
     return HeatmapAxis(axis, edges, at, home)
 
 
@@ -511,10 +512,7 @@ def _side_intervals(side: PairAxis, rim: HeatmapAxis, fold: int) -> _Intervals:
     unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
     if rim.places is not None:
         shown = rim.places.shown
-        names = [
-            f"{name}: {shorten(side.levels.labels[k] if side.levels else '', LETTERS)}"
-            for k in shown
-        ]
+        names = [f"{name}: {shorten(rim.places.levels.labels[k], LETTERS)}" for k in shown]
         return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in shown])
     if rim.strips is not None:
         names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
@@ -523,9 +521,9 @@ def _side_intervals(side: PairAxis, rim: HeatmapAxis, fold: int) -> _Intervals:
     time = rim.axis.time
     texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
     if len(nodes) == 1:
-        homes = [] if side.bins is None else [np.array([0])]
+        homes = [np.array([0])] if isinstance(side, BinPairAxis) else []
         return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
-    if side.bins is None:
+    if not isinstance(side, BinPairAxis):
         kept = np.arange(0, len(nodes), fold)
         at = nodes[kept]
         between = at[:-1] / 2 + at[1:] / 2
@@ -694,10 +692,15 @@ def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSp
     )
 
 
+def is_discrete(side: PairAxis) -> bool:
+    """Return whether a side has levels or two single values, without a continuum between them."""
+    return isinstance(side, LevelPairAxis) or side.strips is not None
+
+
 def order_of(surface: Surface) -> tuple[int, int]:
     """Return which feature is on the horizontal axis, and which on the vertical one."""
     # Bands of levels and strips of two values are stacked vertically, so that their names are not rotated.
-    bands = [s.levels is not None or s.strips is not None for s in surface.sides]
+    bands = [is_discrete(s) for s in surface.sides]
     return (1, 0) if bands[0] and not bands[1] else (0, 1)
 
 
@@ -708,7 +711,7 @@ def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
     """
     sides, rows = surface.sides, surface.rows
     strips = any(s.strips is not None for s in sides)
-    located = all(s.points is None or s.strips is not None for s in sides)
+    located = all(not isinstance(s, GridPairAxis) or s.strips is not None for s in sides)
     if HOME in surface.moments and not strips:
         count = surface.moments[HOME].count.astype(np.int64)
     elif rows is not None and rows.exact and located:
@@ -898,7 +901,7 @@ def _notes(
     missing = rows - known.get("rows_in_cells", rows - outside) - outside
     parts = [_parts(s) for s in surface.sides]
     what = "cells" if surface.cells is not None else "points"
-    if any(s.levels is not None or s.strips is not None for s in surface.sides):
+    if any(map(is_discrete, surface.sides)):
         cells = " \N{MULTIPLICATION SIGN} ".join(f"{n} {name}" for n, name in parts)
     else:
         cells = f"{parts[0][0]} \N{MULTIPLICATION SIGN} {parts[1][0]} {what}"
@@ -930,12 +933,12 @@ def _notes(
 
 
 def _parts(side: PairAxis) -> tuple[int, str]:
-    if side.levels is not None:
-        return side.n_nodes, "level" if side.n_nodes == 1 else "levels"
     if side.strips is not None:
         return 2, "values"
-    n = side.n_homes if side.bins is not None else side.n_nodes
-    return n, ("bin" if side.bins is not None else "point") + ("s" if n != 1 else "")
+    binned = isinstance(side, BinPairAxis)
+    n = side.n_homes if binned else side.n_nodes
+    noun = "bin" if binned else "level" if isinstance(side, LevelPairAxis) else "point"
+    return n, noun if n == 1 else f"{noun}s"
 
 
 def _data(

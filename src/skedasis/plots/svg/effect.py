@@ -65,6 +65,7 @@ from skedasis.plots.svg.importance import chart
 from skedasis.plots.svg.marks import Defs
 from skedasis.plots.svg.panels import EDGE, RIGHT, Stack, head_of, headed, hits, stacked
 from skedasis.plots.theme import OFTEN
+from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.multi_model import (
     IntervalTarget,
@@ -354,10 +355,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _names(effect: Effect) -> list[str] | None:
     """Return the names of the shown levels; None for a numeric feature."""
-    if effect.levels is None:
+    if not isinstance(effect.axis, LevelAxis):
         return None
-    shown = Places.of(effect.about.feature, effect.levels, most_levels(OVERLAY_LETTERS)).shown
-    return [effect.levels.labels[k] for k in shown.tolist()]
+    levels = effect.axis.levels
+    shown = Places.of(effect.about.feature, levels, most_levels(OVERLAY_LETTERS)).shown
+    return [levels.labels[k] for k in shown.tolist()]
 
 
 def _inside(frame: Frame, shown: Overlay, clip: str) -> tuple[Markup, Keys]:
@@ -632,9 +634,10 @@ def _side_intervals(
     found: MultiModelEffect, panel: Panel, x: Floats
 ) -> tuple[list[str], list[float]]:
     """Return the names of points or levels, and the edges of their tooltips on the axis."""
-    if found.levels is not None:
-        kept = Places.of(found.about.feature, found.levels, MOST_LEVELS).shown.tolist()
-        names = [shorten(clean(found.levels.labels[k]), LONG) for k in kept]
+    axis = found.models[0].axis
+    if isinstance(axis, LevelAxis):
+        kept = Places.of(found.about.feature, axis.levels, MOST_LEVELS).shown.tolist()
+        names = [shorten(clean(axis.levels.labels[k]), LONG) for k in kept]
         return names, [i - 0.5 for i in range(len(names) + 1)]
     unit = found.about.feature.unit
     after = f" {shorten(unit, 30)}" if unit else ""
