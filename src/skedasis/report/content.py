@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack, overload
+from typing import Literal, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._types import TableLike
+from skedasis._types import Floats, TableLike
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset
-from skedasis.data.features import Feature, OutOfRange
+from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.select import FeatureSelection
 from skedasis.errors import DataError, UnsupportedError
@@ -31,7 +31,7 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.svg.overview import ImportancePoint
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
 from skedasis.report.format import listed
 from skedasis.report.interactions import (
@@ -214,24 +214,29 @@ def _ends(effects: Effects, seed: int) -> Ends:
     return ends
 
 
-def _rows(effect: Any) -> int:
+def _rows(effect: Effect) -> int:
     return 0 if effect.rows is None else len(effect.rows)
 
 
-def _bootstrap(some: dict[str, Any], seed: int, source: Any) -> dict[str, Any]:
+def _bootstrap(
+    some: dict[str, Effect], seed: int, source: Literal["moments"] | None
+) -> dict[str, tuple[Floats, Floats]]:
     """Return intervals, computed for all features at once if possible, otherwise for each that has one."""
-    options: dict[str, Any] = {
-        "of": "importance",
-        "replicates": REPLICATES,
-        "random_state": seed,
-        "source": source,
-    }
+    if not some:
+        return {}
     try:
-        return Effects(some).interval(LEVEL, "bootstrap", **options) if some else {}
+        return Effects(some).interval(
+            LEVEL,
+            "bootstrap",
+            of="importance",
+            replicates=REPLICATES,
+            random_state=seed,
+            source=source,
+        )
     except UnsupportedError:
         if len(some) == 1:
             return {}
-    found: dict[str, Any] = {}
+    found: dict[str, tuple[Floats, Floats]] = {}
     for name, effect in some.items():
         found |= _bootstrap({name: effect}, seed, source)
     return found
@@ -250,7 +255,7 @@ def without_rows(result: Effects) -> Effects: ...
 def without_rows(result: Surface) -> Surface: ...
 
 
-def without_rows(result: Any) -> Any:
+def without_rows(result: Effect | Effects | Surface) -> Effect | Effects | Surface:
     """Return a result without kept rows and individual curves; figures computed from them are unchanged.
 
     Parameters
@@ -497,11 +502,11 @@ def _without_rows(section: ModelSection) -> ModelSection:
 
 # ----------------------------------------------------------------------- the content of a report
 def gather(
-    models: Any,
+    models: ModelLike | Mapping[str, ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     *,
-    features: Sequence[Any] | None = None,
+    features: Sequence[str | int] | str | int | None = None,
     notes: Mapping[str, str] | None = None,
     pairs: int = 4,
     rows: bool = True,
@@ -578,22 +583,24 @@ def _check(pairs: object, rows: object, uncertainty: object) -> None:
     check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
 
 
-def _user_call(models: Any, name: str, options: ExplainOptions) -> Call:
+def _user_call(
+    models: ModelLike | Mapping[str, ModelLike], name: str, options: ExplainOptions
+) -> Call:
     """Return how the user's code refers to a model."""
-    given: Any = models
-    text = "model"
     if isinstance(models, Mapping):
         key = next(k for k in models if str(k) == name)
         given, text = models[key], f"models[{key!r}]"
+    else:
+        given, text = models, "model"
     bare = ""
     if isinstance(given, Quantity):
-        bare = f"{text}.one.model" if hasattr(given, "one") else f"{text}.model"
+        bare = f"{text}.one.model" if isinstance(given, MultiOutput) else f"{text}.model"
         if given.labelled:
             return Call(text, options, bare=bare)
     return Call(text, replace(options, y=None), bare=bare)
 
 
-def _named(models: Any) -> dict[str, Quantity]:
+def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
     if not isinstance(models, Mapping):
         quantity = as_quantity(models)
@@ -604,14 +611,14 @@ def _named(models: Any) -> dict[str, Quantity]:
 
 
 def _select_features(
-    dataset: Dataset, requested: Any, groups: Any
+    dataset: Dataset,
+    requested: Sequence[str | int] | str | int | None,
+    groups: Groups | None,
 ) -> tuple[list[Feature], list[str], list[str]]:
     """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
-    if requested is not None:
-        requested = (
-            [requested] if isinstance(requested, (str, int, np.integer)) else list(requested)
-        )
-    choice = FeatureSelection(dataset, requested, groups)
+    if isinstance(requested, (str, int, np.integer)):
+        requested = [requested]
+    choice = FeatureSelection(dataset, None if requested is None else list(requested), groups)
     if choice.pairs:
         raise UnsupportedError(
             "report(features)",

@@ -1,9 +1,9 @@
 """The page of a report: the values of its sections, and the HTML file made from them.
 
-`page_context` turns a `ReportContent` into nested dictionaries of text, numbers and figures; `render` passes them to
-the Jinja templates in `templates/`, and adds the style sheet, the script and a content security policy that allows only
-these two. Nothing is computed here beyond formatting: all results are in the content. Called by
-`skedasis.report.report.write`.
+`page_context` turns a `ReportContent` into nested dictionaries of text, numbers and figures
+(`skedasis.report.contexts`); `render` passes them to the Jinja templates in `templates/`, and adds the style sheet, the
+script and a content security policy that allows only these two. Nothing is computed here beyond formatting: all results
+are in the content. Called by `skedasis.report.report.write`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -28,6 +27,24 @@ from skedasis.plots.scales import counted, number
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection, ReportContent
+from skedasis.report.contexts import (
+    Caution,
+    Cell,
+    CheckTexts,
+    Count,
+    Entry,
+    FeatureContext,
+    FeatureOfModel,
+    Head,
+    ModelContext,
+    PageContext,
+    PairsOfModel,
+    RankingContext,
+    RankingLine,
+    Section,
+    SurfaceContext,
+    UncertaintyOfModel,
+)
 from skedasis.report.figures import PageFigure
 from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
@@ -150,7 +167,7 @@ def anchors_of(content: ReportContent) -> dict[str, str]:
     return {feature: f"feature-{k}" for k, feature in enumerate(content.features, 1)}
 
 
-def features(content: ReportContent, progress: bool | None = None) -> list[dict[str, Any]]:
+def features(content: ReportContent, progress: bool | None = None) -> list[FeatureContext]:
     """Return the features' sections, the most important first.
 
     Parameters
@@ -160,22 +177,26 @@ def features(content: ReportContent, progress: bool | None = None) -> list[dict[
         Whether to show a progress bar if drawing takes longer than two seconds.
     """
     places, ranks = anchors_of(content), _sort_positions(content)
-    sections: list[dict[str, Any]] = []
+    sections: list[FeatureContext] = []
     with Progress(len(content.features), "Drawing", progress) as bar:
         for k, feature in enumerate(content.features):
-            section = _feature(content, feature, places[feature])
-            sections.append(section | {"drawn": k < FIRST, "ranks": ranks[feature]})
+            made = _feature(content, feature, places[feature], ranks[feature], drawn=k < FIRST)
+            sections.append(made)
             bar.advance()
     return sections
 
 
-def _feature(content: ReportContent, feature: str, anchor: str) -> dict[str, Any]:
+def _feature(
+    content: ReportContent, feature: str, anchor: str, ranks: Mapping[str, int], *, drawn: bool
+) -> FeatureContext:
     first = content.sections[0].rhale[feature]
     return {
         "name": feature,
         "unit": report_text.unit_of(first),
         "kind": _KINDS.get(first.about.feature.kind, ""),
         "anchor": anchor,
+        "drawn": drawn,
+        "ranks": ranks,
         "effects": [
             _model_feature(section, feature, f"{anchor}-{k}")
             for k, section in enumerate(content.sections, 1)
@@ -183,7 +204,7 @@ def _feature(content: ReportContent, feature: str, anchor: str) -> dict[str, Any
     }
 
 
-def _model_feature(section: ModelSection, feature: str, ident: str) -> dict[str, Any]:
+def _model_feature(section: ModelSection, feature: str, ident: str) -> FeatureOfModel:
     rhale = section.rhale[feature]
     unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
     sentences = {
@@ -212,7 +233,7 @@ def _per(effect: Effect, unit: str, feature: str) -> str:
     return "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {named(feature)}"
 
 
-def _check_texts(found: Sequence[Check], feature: str) -> dict[str, list[str]]:
+def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
     """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
     short = f"'{named(feature)}'"
     lines = [(f.severity, f.message.replace(repr(feature), short)) for f in found]
@@ -251,7 +272,7 @@ def _by_score(content: ReportContent) -> list[str]:
 
 
 # ------------------------------------------------------------------ interactions and uncertainty
-def interactions_section(content: ReportContent) -> dict[str, Any] | None:
+def interactions_section(content: ReportContent) -> Section[PairsOfModel] | None:
     """Return the section about interactions; None if no pair was computed."""
     models = [
         _model_interactions(section, f"pairs-{k}")
@@ -268,7 +289,7 @@ def interactions_section(content: ReportContent) -> dict[str, Any] | None:
     return {"lead": lead, "models": models}
 
 
-def _model_interactions(section: ModelSection, ident: str) -> dict[str, Any]:
+def _model_interactions(section: ModelSection, ident: str) -> PairsOfModel:
     interactions = section.interactions
     top = max(s.strength for s in interactions.strengths)
     sentences = [] if top > 0 else ["None of the computed pairs interacts."]
@@ -282,7 +303,7 @@ def _model_interactions(section: ModelSection, ident: str) -> dict[str, Any]:
     }
 
 
-def _surface(section: ModelSection, surface: Surface, ident: str) -> dict[str, Any]:
+def _surface(section: ModelSection, surface: Surface, ident: str) -> SurfaceContext:
     a, b = surface.features
     return {
         "names": (a, b),
@@ -310,7 +331,7 @@ def _pairs_code(section: ModelSection, keys: list[tuple[str, ...]]) -> str:
     return "\n".join([section.code["import",], "", *lines]) if lines else ""
 
 
-def uncertainty_section(content: ReportContent) -> dict[str, Any] | None:
+def uncertainty_section(content: ReportContent) -> Section[UncertaintyOfModel] | None:
     """Return the section about predictive uncertainty; None if no model has a predictive distribution."""
     models = [
         _model_uncertainty(section, section.uncertainty, f"uncertainty-{k}")
@@ -328,7 +349,7 @@ def uncertainty_section(content: ReportContent) -> dict[str, Any] | None:
 
 def _model_uncertainty(
     section: ModelSection, found: UncertaintySection, ident: str
-) -> dict[str, Any]:
+) -> UncertaintyOfModel:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
     sentences = (
         [f"On average, the entropy depends most on {listed(first)}."]
@@ -399,16 +420,16 @@ def feature_kinds(content: ReportContent) -> dict[str, bool]:
     }
 
 
-def cautions(content: ReportContent) -> list[dict[str, str]]:
+def cautions(content: ReportContent) -> list[Caution]:
     """Return cautions about the whole page, each with the model that it concerns."""
     several = len(content.sections) > 1
-    found = [{"name": "", "text": text} for text in content.remarks]
+    found: list[Caution] = [{"name": "", "text": text} for text in content.remarks]
     if content.left_out:
         names = listed(content.left_out, 20)
         text = f"Left out because of more than 2,000 levels: {names}. The model still uses these features."
         found.append({"name": "", "text": text})
     found += [
-        {"name": section.name if several else "", "text": text}
+        Caution(name=section.name if several else "", text=text)
         for section in content.sections
         for text in section.warnings
     ]
@@ -417,7 +438,7 @@ def cautions(content: ReportContent) -> list[dict[str, str]]:
 
 def model_context(
     content: ReportContent, section: ModelSection, anchors: Mapping[str, str], ident: str
-) -> dict[str, Any]:
+) -> ModelContext:
     """Return the parts of the page about one model as a whole.
 
     Parameters
@@ -482,7 +503,7 @@ def _facts(content: ReportContent, section: ModelSection) -> list[tuple[str, str
 
 
 # ---------------------------------------------------------------------------------------- ranking
-def ranking(section: ModelSection, anchors: Mapping[str, str]) -> dict[str, Any]:
+def ranking(section: ModelSection, anchors: Mapping[str, str]) -> RankingContext:
     """Return a model's ranking: numbers with bars and intervals, and counts of bins, rows and warnings."""
     intervals = (
         f", with {percent(report_text.LEVEL)} intervals" if section.importance_points else ""
@@ -503,7 +524,7 @@ def _parts(section: ModelSection) -> str:
     return "Bins" if not any(levels) else "Levels" if all(levels) else "Bins or levels"
 
 
-def _heads(section: ModelSection) -> list[dict[str, str]]:
+def _heads(section: ModelSection) -> list[Head]:
     parts = _parts(section)
     heads = ["Feature", "Importance", "Heterogeneity score", parts]
     small = {"Bins": "Rows in small bins", "Levels": "Rows at rare levels"}
@@ -520,14 +541,14 @@ def _heads(section: ModelSection) -> list[dict[str, str]]:
     ]
 
 
-def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[dict[str, Any]]:
+def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[RankingLine]:
     places = {p.feature: p for p in section.importance_points}
     ranks = {r.feature: r for r in section.rhale.ranking()}
     values = [v for r in ranks.values() for v in (r.importance, r.heterogeneity_score)]
     ends = [e for p in places.values() for e in (p.importance_ends, p.heterogeneity_score_ends)]
     values += [v for pair in ends if pair is not None for v in pair]
     top = max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
-    lines: list[dict[str, Any]] = []
+    lines: list[RankingLine] = []
     for line in report_text.ranking(section):
         f = line.feature
         rank, place = ranks[f], places.get(f)
@@ -550,26 +571,25 @@ def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[dict[str, 
     return lines
 
 
-def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float) -> dict[str, Any]:
+def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float) -> Cell:
     """Return a number with its bar and interval, in pixels."""
 
     def pixels(v: float) -> float:
         return round(BAR_WIDTH * min(max(v / top, 0.0), 1.0), 1)
 
-    known = ends is not None and all(map(math.isfinite, ends)) and ends[0] < ends[1]
+    if ends is not None and not (all(map(math.isfinite, ends)) and ends[0] < ends[1]):
+        ends = None
     return {
         "value": value if math.isfinite(value) else "",
         "text": text,
         "share": pixels(value) if math.isfinite(value) else None,
-        "ends": tuple(map(pixels, ends)) if ends and known else None,
-        "interval": ends_of(*ends, top) if ends and known else "",
+        "ends": None if ends is None else (pixels(ends[0]), pixels(ends[1])),
+        "interval": "" if ends is None else ends_of(*ends, top),
     }
 
 
-def _counts(
-    section: ModelSection, rank: Rank, line: report_text.RankingRow
-) -> list[dict[str, Any]]:
-    found = [
+def _counts(section: ModelSection, rank: Rank, line: report_text.RankingRow) -> list[Count]:
+    found: list[Count] = [
         {"value": rank.bins, "text": line.bins, "warn": False},
         {"value": rank.untrusted_rows, "text": line.untrusted, "warn": rank.untrusted_rows > 0},
         {"value": rank.missing, "text": line.missing, "warn": False},
@@ -620,7 +640,7 @@ def _provenance_table(section: ModelSection) -> NumberTable:
     return NumberTable(caption, heads, provenance_rows(section))
 
 
-def page_context(content: ReportContent, name: str | None, progress: bool | None) -> dict[str, Any]:
+def page_context(content: ReportContent, name: str | None, progress: bool | None) -> PageContext:
     """Return all values that the page's templates need.
 
     Parameters
@@ -655,7 +675,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
     }
 
 
-def _contents(*, pairs: bool, uncertainty: bool) -> list[dict[str, str]]:
+def _contents(*, pairs: bool, uncertainty: bool) -> list[Entry]:
     names = {
         "short": "At a glance",
         "where": "Importance and heterogeneity",
@@ -683,12 +703,12 @@ def _environment() -> Environment:
     return environment
 
 
-def render(context: Mapping[str, Any]) -> str:
+def render(context: PageContext) -> str:
     """Return the HTML of the page.
 
     Parameters
     ----------
-    context : mapping
+    context : PageContext
         From `page_context`. Text is escaped; only SVG, whose text is already escaped, is passed as `Markup`.
 
     Returns

@@ -10,11 +10,12 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from types import TracebackType
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
-from skedasis._types import Floats, Json, TableLike
+from skedasis._types import Floats, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.engine.explain import explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
@@ -25,8 +26,9 @@ from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
+from skedasis.results.surface import Surface
 
-Label = Any
+Label: TypeAlias = OutputLabel
 """Label of an output: a class, a name or an index; None if the quantity has a single output."""
 
 
@@ -62,7 +64,7 @@ class Predictions:
 
     quantities: Mapping[Label, Quantity]
     values: Mapping[Label, Floats]
-    raw: Any = None
+    raw: Values | None = None
 
 
 @dataclass(eq=False)
@@ -107,11 +109,11 @@ class ModelRunner:
 
     def surfaces(
         self, method: Parameters, pairs: Sequence[tuple[str, str]]
-    ) -> dict[Label, dict[tuple[str, str], Any]]:
+    ) -> dict[Label, dict[tuple[str, str], Surface]]:
         """Explain some pairs, and return their surfaces by output."""
         found = self._explain(self.quantity, list(pairs), method, UNSCORED)
         several = not all(isinstance(k, tuple) and k in found for k in pairs)
-        shown: dict[Label, Any] = found if several else {None: found}
+        shown: dict[Label, dict[tuple[str, str], Surface]] = found if several else {None: found}
         first = next(iter(next(iter(shown.values())).values()))
         of = f"{first.provenance['method']}, {counted(len(pairs), 'pair')}"
         self.passes.append(Pass({**first.provenance, "method": of}))
@@ -134,7 +136,7 @@ class ModelRunner:
         started, dataset, stats = time.perf_counter(), self.dataset(), CallStats()
         parts = self.quantity.outputs(dataset, stats)
         values: dict[Label, list[Floats]] = {label: [] for label in parts}
-        raw: list[Any] = []
+        raw: list[Values] = []
         keeps = isinstance(next(iter(parts.values())), Probability)
         for batch in dataset.batches(CALL_ROWS):
             answer = self.quantity.raw(batch.tile(1).own())
@@ -175,17 +177,21 @@ class _BinningWarnings:
 
     def __init__(self, binning_warnings: list[str]) -> None:
         self._texts = binning_warnings
-        self._catching: Any = None
+        self._catching = warnings.catch_warnings(record=True)
         self._caught: list[warnings.WarningMessage] = []
 
     def __enter__(self) -> None:
-        self._catching = warnings.catch_warnings(record=True)
         self._caught = self._catching.__enter__()
         warnings.simplefilter("always")
 
-    def __exit__(self, *raised: object) -> None:
-        self._catching.__exit__(*raised)
-        if raised[0] is not None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._catching.__exit__(kind, error, trace)
+        if kind is not None:
             return  # the exception matters more than earlier warnings, which could become errors
         for warning in self._caught:
             if issubclass(warning.category, BinningWarning):

@@ -347,7 +347,7 @@ def _class_measures(
 
 def _probabilities(
     quantity: Probability, values: Floats, raw: Values | None, there: Bools
-) -> tuple[list[Level], int, Floats]:
+) -> tuple[Sequence[Level], int, Floats]:
     """Return the classes, the index of the one explained, and the probabilities, shape (n, classes)."""
     answer = np.asarray(raw)
     named = getattr(quantity.model, "classes_", None)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from skedasis._types import Bools, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
@@ -75,7 +76,7 @@ def model_of(quantity: Quantity) -> Any:
     return one.model if isinstance(one, FromModel) else None
 
 
-def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
+def entropy_of(quantity: Quantity, X: TableLike) -> Quantity | None:
     """Return the entropy of a quantity's model, or None if the model has no predictive distribution.
 
     A function is evaluated at two rows to find out.
@@ -97,7 +98,7 @@ def entropy_of(quantity: Quantity, X: Any) -> Quantity | None:
     return certain
 
 
-def sample_mask(rows: int, seed: int) -> Any:
+def sample_mask(rows: int, seed: int) -> Bools | None:
     """Return a mask of the sampled rows, shape (n,); None if all rows are used."""
     if rows <= ROWS:
         return None
@@ -106,7 +107,7 @@ def sample_mask(rows: int, seed: int) -> Any:
 
 
 def explain_uncertainty(
-    runner: ModelRunner, chosen: Sequence[Feature], X: Any, *, trees_evaluated: bool, ice: int
+    runner: ModelRunner, chosen: Sequence[Feature], X: TableLike, *, trees_evaluated: bool, ice: int
 ) -> tuple[UncertaintySection | None, str]:
     """Return the results on predictive uncertainty, or None and the reason.
 
@@ -142,7 +143,7 @@ def explain_uncertainty(
 
 
 def _options(
-    runner: ModelRunner, X: Any, notes: list[str], *, trees_evaluated: bool
+    runner: ModelRunner, X: TableLike, notes: list[str], *, trees_evaluated: bool
 ) -> ExplainKeywords:
     """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
     rows, seed = len(as_dataset(X)), runner.options.seed

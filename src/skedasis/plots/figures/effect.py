@@ -71,12 +71,13 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
             "a PDP or ICE that keeps curves",
             "Use sd.ICE(), or omit color",
         )
-    axis, binned = effect.axis, isinstance(effect, BinnedEffect)
-    if view.elevated_regions and (binned or isinstance(axis, LevelAxis)):
+    axis = effect.axis
+    curve = not isinstance(effect, BinnedEffect) and not isinstance(axis, LevelAxis)
+    if view.elevated_regions and not curve:
         elevated_regions(effect)  # raises an error that names what is needed
     if isinstance(axis, LevelAxis):
         return categorical.picture(effect, axis.levels, view)
-    if not binned:
+    if not isinstance(effect, BinnedEffect):
         main = dependence(effect, view)
         return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
     main = (
