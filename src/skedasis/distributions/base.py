@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._types import DType, Floats, Ints, Level, ModelRows, Values
+from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title
 from skedasis.models.piecewise_constant import is_piecewise_constant
@@ -286,6 +287,11 @@ class Predictor(ABC):
     def describe(self) -> str:
         """Return the model's title."""
         return title(self.model)
+
+
+def float_rows(X: Any) -> Floats:
+    """Return a copy of rows in any container as an array of numbers."""
+    return np.array(to_array(X), dtype=float)
 
 
 def row_chunks(X: Any, size: int) -> Iterator[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats, ModelRows
+from skedasis._types import Floats, ModelRows, RawResponse
 from skedasis.distributions.base import Predicted, Predictor
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal, one_per_row
@@ -37,7 +37,7 @@ class FunctionPredictor(Predictor):
         return as_predicted(self.model(X), len(X), self.describe())
 
 
-def as_predicted(response: Any, n: int, what: str) -> Predicted:
+def as_predicted(response: RawResponse, n: int, what: str) -> Predicted:
     """Return a function's response for n rows as distributions.
 
     Raises
@@ -80,7 +80,7 @@ def _not_per_row(name: str, n: int, what: str) -> ModelOutputError:
     )
 
 
-def as_response(response: Any, n: int, what: str) -> Predicted | Floats:
+def as_response(response: RawResponse, n: int, what: str) -> Predicted | Floats:
     """Return a member's response as distributions, or as means, (n,), if it consists of means alone."""
     if isinstance(response, (tuple, Predicted)) or is_distribution(response):
         return as_predicted(response, n, what)

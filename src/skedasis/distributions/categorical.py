@@ -8,17 +8,21 @@ information of label and member.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Bools, DType, Floats, Level, RawResponse, Values
 from skedasis.distributions.base import Part, Predicted, as_class_codes, class_values, require_total
 from skedasis.distributions.continuous import computed_dtype
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, unit_round_off
 
 _TINY = float(np.finfo(float).smallest_subnormal)
+
+
+def _round_off(dtype: DType) -> float:
+    """Return the unit round-off of a response's dtype; that of float64 for integers."""
+    return float(np.finfo(dtype.type if issubclass(dtype.type, np.floating) else float).eps)
 
 
 class Classes(Predicted):
@@ -39,8 +43,8 @@ class Classes(Predicted):
     def __init__(
         self,
         p: Floats,
-        raw_dtype: Any,
-        labels: Sequence[Any] | None = None,
+        raw_dtype: DType,
+        labels: Sequence[Level] | None = None,
         min_probability: float | None = None,
     ) -> None:
         self.p, self.raw_dtype = p, raw_dtype
@@ -50,13 +54,13 @@ class Classes(Predicted):
         self.labels = range(len(p)) if labels is None else labels
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the dtype that the model computed in."""
         return computed_dtype(self.raw_dtype, self.p[0])
 
     @property
     def _eps(self) -> float:
-        return float(np.finfo(self.raw_dtype if self.raw_dtype.kind == "f" else float).eps)
+        return _round_off(self.raw_dtype)
 
     def __len__(self) -> int:
         return self.p.shape[1]
@@ -66,7 +70,7 @@ class Classes(Predicted):
         require_total(part)
         return entropy_of(self.p, self.min_probability)
 
-    def log_likelihood(self, y: Any) -> Floats:
+    def log_likelihood(self, y: Values) -> Floats:
         """Return the log of the label's probability, floored at the unit round-off of the model's dtype.
 
         `sklearn.metrics.log_loss` uses the same floor; in contrast to it, a probability of 1 stays 1.
@@ -74,13 +78,13 @@ class Classes(Predicted):
         p = self._label_probability(y)
         return np.log(np.clip(p, self._eps, 1.0, out=p), out=p)
 
-    def floored(self, y: Any) -> int:
+    def floored(self, y: Values) -> int:
         """Return the number of rows whose label probability is below the floor."""
         if self.min_probability >= self._eps:
             return 0
         return int(np.count_nonzero(self._label_probability(y) < self._eps))
 
-    def _label_probability(self, y: Any) -> Floats:
+    def _label_probability(self, y: Values) -> Floats:
         codes = as_class_codes(y, len(self.p))
         if len(self.p) == 2:
             return np.where(codes == 1, self.p[1], self.p[0])
@@ -137,7 +141,9 @@ def entropy_of(p: Floats, min_probability: float | None = None) -> Floats:
     return np.maximum(total, 0.0, out=total)
 
 
-def as_classes(raw: Any, n: int, what: str, labels: Sequence[Any] | None = None) -> Classes:
+def as_classes(
+    raw: RawResponse, n: int, what: str, labels: Sequence[Level] | None = None
+) -> Classes:
     """Return a model's probabilities, checked.
 
     Parameters
@@ -184,12 +190,12 @@ def multi_label_error(what: str, count: int) -> UnsupportedError:
     )
 
 
-def _check(p: Floats, raw_dtype: Any, what: str) -> float:
+def _check(p: Floats, raw_dtype: DType, what: str) -> float:
     """Raise if columns of p are not distributions; set negative rounding errors to 0; return the smallest p."""
     error = p.sum(axis=0)
     error -= 1.0
     np.abs(error, out=error)
-    eps = np.finfo(raw_dtype if raw_dtype.kind == "f" else float).eps
+    eps = _round_off(raw_dtype)
     low = float(p.min(initial=1.0))
     if low >= 0 and error.max(initial=0.0) <= np.sqrt(eps):
         return low
@@ -209,7 +215,7 @@ def _check(p: Floats, raw_dtype: Any, what: str) -> float:
     return max(low, 0.0)
 
 
-def _not_probabilities(what: str, got: str, invalid: Any, n: int) -> ModelOutputError:
+def _not_probabilities(what: str, got: str, invalid: Bools | np.bool_, n: int) -> ModelOutputError:
     return ModelOutputError(
         what,
         f"{got} for {int(invalid.sum()):,} of {n:,} rows",
@@ -218,7 +224,7 @@ def _not_probabilities(what: str, got: str, invalid: Any, n: int) -> ModelOutput
     )
 
 
-def check_same_classes(first: Sequence[Any], other: Sequence[Any], what: str) -> None:
+def check_same_classes(first: Sequence[Level], other: Sequence[Level], what: str) -> None:
     """Raise if members of a mixture do not have the same classes in the same order.
 
     Raises
@@ -252,8 +258,8 @@ class ClassMixture(Classes):
     def __init__(
         self,
         p: Floats,
-        raw_dtype: Any,
-        labels: Sequence[Any] | None,
+        raw_dtype: DType,
+        labels: Sequence[Level] | None,
         entropies: Floats,
         variances: tuple[Floats, Floats] | None,
     ) -> None:

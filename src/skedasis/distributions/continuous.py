@@ -21,13 +21,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, DType, Floats, Ints, RawResponse, Values
 from skedasis.distributions.base import Part, Predicted, require_total
-from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.errors import ModelOutputError, UnsupportedError
 from skedasis.models.calling import as_numbers, unit_round_off
 
 # --- distributions of a number, and the normal distribution ---------------------------------------
@@ -53,7 +53,7 @@ class NumericDistribution(Predicted):
     discrete = False
     """Whether the distributions are over integers and have probabilities instead of densities."""
 
-    def log_likelihood(self, y: Any) -> Floats:
+    def log_likelihood(self, y: Values) -> Floats:
         """Return the log density, or for discrete distributions the log probability, at the rows' labels.
 
         Raises
@@ -84,6 +84,10 @@ class NumericDistribution(Predicted):
     def upper_quantile(self, q: float) -> Floats:
         """Return the (1 - q)-quantiles, also for q so small that 1 - q is 1 in floating point."""
 
+    def components(self) -> Components:
+        """Return the components of a mixture and their weights; the distribution itself if it is no mixture."""
+        return [(self, 1.0)]
+
     def quantile_at_score(self, z: float) -> Floats:
         """Return the p-quantiles for the probability p with which a standard normal variable is at most z."""
         from scipy.special import ndtr
@@ -91,13 +95,13 @@ class NumericDistribution(Predicted):
         return self.quantile(float(ndtr(z))) if z <= 0 else self.upper_quantile(float(ndtr(-z)))
 
 
-class Normal(NumericDistribution):
-    """Normal distributions.
+class _Normals(NumericDistribution):
+    """Base of normal distributions and mixtures of them.
 
     Parameters
     ----------
-    location, scale : ndarray of float, shape (n,)
-        Valid means and standard deviations; a standard deviation may be 0.
+    location, scale : ndarray of float, shape (n,) or (S, n)
+        Valid means and standard deviations; a standard deviation of 0 has no density.
     raw_dtype : numpy dtype
         The dtype of the model's response.
     what, fix : str
@@ -105,18 +109,28 @@ class Normal(NumericDistribution):
     """
 
     def __init__(
-        self, location: Floats, scale: Floats, raw_dtype: Any, what: str, fix: str = NOISE
+        self, location: Floats, scale: Floats, raw_dtype: DType, what: str, fix: str = NOISE
     ) -> None:
         self.location, self.scale, self.raw_dtype = location, scale, raw_dtype
         self.what, self.fix = what, fix
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the dtype that the model computed in."""
         return computed_dtype(self.raw_dtype, self.location)
 
     def __len__(self) -> int:
-        return len(self.location)
+        return self.location.shape[-1]
+
+    @property
+    def _positive_scale(self) -> Floats:
+        """Return the standard deviations; raise if one is 0, because then there is no density."""
+        check_positive_scale(self.scale, self.what, self.fix)
+        return self.scale
+
+
+class Normal(_Normals):
+    """Normal distributions: location and scale have shape (n,)."""
 
     def entropy(self, part: Part = "total") -> Floats:
         """Return log(2 pi e scale²) / 2."""
@@ -127,12 +141,6 @@ class Normal(NumericDistribution):
         """Return the log density at y, accurate also in the far tails."""
         z = (y - self.location) / self._positive_scale
         return -0.5 * z * z - np.log(self.scale) - HALF_LOG_2PI
-
-    @property
-    def _positive_scale(self) -> Floats:
-        """Return the standard deviations; raise if one is 0, because then there is no density."""
-        check_positive_scale(self.scale, self.what, self.fix)
-        return self.scale
 
     def tail_probabilities(self, y: Floats) -> tuple[Floats, Floats]:
         """Return the probabilities of at most y and of more than y."""
@@ -180,7 +188,7 @@ def check_positive_scale(scale: Floats, what: str, fix: str) -> None:
     )
 
 
-def computed_dtype(raw_dtype: Any, values: Floats) -> Any:
+def computed_dtype(raw_dtype: DType, values: Floats) -> DType:
     """Return the dtype that a model computed in, inferred from the dtype and some numbers of its response.
 
     It is the dtype of the response if this is shorter than float64; float32 if all inspected numbers are representable
@@ -192,9 +200,8 @@ def computed_dtype(raw_dtype: Any, values: Floats) -> Any:
     return np.dtype(np.float32) if single else np.dtype(float)
 
 
-def as_label_numbers(y: Any) -> Floats:
+def as_label_numbers(y: Values) -> Floats:
     """Return labels as numbers; raise for class codes."""
-    y = np.asarray(y)
     if y.dtype.kind != "f":
         raise UnsupportedError(
             "y",
@@ -202,10 +209,10 @@ def as_label_numbers(y: Any) -> Floats:
             "numbers, because the model returns distributions of a number",
             "Pass y as numbers",
         )
-    return y
+    return y.astype(float, copy=False)
 
 
-def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Normal:
+def as_normal(mean: RawResponse, std: RawResponse, n: int, what: str, fix: str = NOISE) -> Normal:
     """Return normal distributions from means and standard deviations, (n,) each.
 
     Raises
@@ -229,7 +236,7 @@ def as_normal(mean: Any, std: Any, n: int, what: str, fix: str = NOISE) -> Norma
     return Normal(location, scale, raw_dtype, what, fix)
 
 
-def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
+def one_per_row(raw: RawResponse, n: int, what: str, which: str) -> Floats:
     """Return a checked copy of one finite number for each row, (n,)."""
     response = np.array(as_numbers(raw, what))
     if response.shape == (n, 1):
@@ -250,28 +257,6 @@ def one_per_row(raw: Any, n: int, what: str, which: str) -> Floats:
             "If X has missing values that the model cannot handle, impute them or drop those rows",
         )
     return response
-
-
-def check_probability(p: Any) -> float:
-    """Return the probability of a quantile, checked.
-
-    Raises
-    ------
-    DataError
-        If it is not a number between 0 and 1.
-    """
-    try:
-        probability = float(p)
-    except (TypeError, ValueError):
-        probability = np.nan
-    if isinstance(p, (bool, str)) or not 0 < probability < 1:
-        raise DataError(
-            "predictive_quantile(p)",
-            repr(p),
-            "a number between 0 and 1",
-            "Pass 0.9, for example",
-        )
-    return probability
 
 
 # --- entropy from quantiles and densities, or from probabilities of integers ----------------------
@@ -297,7 +282,7 @@ _MAX_INTEGERS = 100_000
 _TAIL = 1e-15
 """Probability of each tail that is left out of a sum over integers."""
 
-Components = Sequence[tuple[NumericDistribution, float]]
+Components: TypeAlias = Sequence[tuple[NumericDistribution, float]]
 """Components of a mixture and their weights, whose sum is 1."""
 
 
@@ -433,7 +418,7 @@ _MAX_STEPS = 400
 _ULP = 4 * float(np.finfo(float).eps)
 """Relative tolerance of a root."""
 
-RowFunction = Callable[[Floats, Ints], Floats]
+RowFunction: TypeAlias = Callable[[Floats, Ints], Floats]
 """A function of points, one for each of some rows, and the indices of these rows: (m,), (m,) -> (m,)."""
 
 
@@ -725,17 +710,17 @@ def _integrals(part: _Intervals, mu: Floats, sigma: Floats, peak: Floats) -> tup
 
 def _joined(parts: list[_Intervals]) -> _Intervals:
     return _Intervals(
-        *(
-            np.concatenate([getattr(p, name) for p in parts])
-            for name in ("row", "origin", "start", "end")
-        )
+        np.concatenate([p.row for p in parts]),
+        np.concatenate([p.origin for p in parts]),
+        np.concatenate([p.start for p in parts]),
+        np.concatenate([p.end for p in parts]),
     )
 
 
 # --- mixtures -------------------------------------------------------------------------------------
 
 
-class NormalMixture(NumericDistribution):
+class NormalMixture(_Normals):
     """Mixtures of S normal distributions, for n rows.
 
     Parameters
@@ -755,31 +740,17 @@ class NormalMixture(NumericDistribution):
         location: Floats,
         scale: Floats,
         weights: Floats,
-        raw_dtype: Any,
+        raw_dtype: DType,
         what: str,
         fix: str = NOISE,
     ) -> None:
-        self.location, self.scale, self.weights = location, scale, weights
-        self.raw_dtype, self.what, self.fix = raw_dtype, what, fix
+        super().__init__(location, scale, raw_dtype, what, fix)
+        self.weights = weights
 
-    @property
-    def dtype(self) -> Any:
-        """Return the dtype that the model computed in."""
-        return computed_dtype(self.raw_dtype, self.location)
-
-    def __len__(self) -> int:
-        return self.location.shape[1]
-
-    @property
-    def members(self) -> list[tuple[NumericDistribution, float]]:
-        """Return the components and their weights."""
+    def components(self) -> Components:
+        """Return the normal distributions and their weights."""
         parts = zip(self.location, self.scale, self.weights.tolist(), strict=True)
         return [(Normal(m, s, self.raw_dtype, self.what, self.fix), w) for m, s, w in parts]
-
-    @property
-    def _positive_scale(self) -> Floats:
-        check_positive_scale(self.scale, self.what, self.fix)
-        return self.scale
 
     @cached_property
     def _total(self) -> Floats:
@@ -872,8 +843,12 @@ class NumericMixture(NumericDistribution):
         self.weights = np.array([w for _, w in members])
         self.discrete = self.parts[0].discrete
 
+    def components(self) -> Components:
+        """Return the components and their weights."""
+        return self.members
+
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the shortest dtype that a component was computed in."""
         return min((m.dtype for m in self.parts), key=lambda t: t.itemsize)
 
@@ -981,12 +956,15 @@ def mixture_of(members: list[tuple[NumericDistribution, float]], what: str) -> N
     flat = [
         (component, weight * fraction)
         for member, weight in members
-        for component, fraction in getattr(member, "members", [(member, 1.0)])
+        for component, fraction in member.components()
     ]
     normal = [m for m, _ in flat if isinstance(m, Normal)]
     if len(normal) == len(flat):
         raw_dtype = min((m.raw_dtype for m in normal), key=lambda t: t.itemsize)
-        location, scale = (np.array([getattr(m, k) for m in normal]) for k in ("location", "scale"))
+        location, scale = (
+            np.array([m.location for m in normal]),
+            np.array([m.scale for m in normal]),
+        )
         weights = np.array([w for _, w in flat])
         return NormalMixture(location, scale, weights, raw_dtype, what, normal[0].fix)
     if len({m.discrete for m, _ in flat}) > 1:

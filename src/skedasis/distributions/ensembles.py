@@ -7,12 +7,13 @@ The function checks its arguments and wraps each kind of member (`skedasis.distr
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_int_or_none, check_number, shown
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats
 from skedasis.distributions.base import Predictor
@@ -27,6 +28,7 @@ from skedasis.distributions.mixture_models import (
     IndexedSamples,
     JointSamples,
     MeanMember,
+    Member,
     Members,
     ModelList,
     Noise,
@@ -38,21 +40,36 @@ from skedasis.distributions.mixture_models import (
 from skedasis.distributions.registry import as_predictor, has_predictor
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.introspection import title, with_article
+from skedasis.models.protocols import (
+    RowFunction,
+    SupportsPredict,
+    SupportsPredictProba,
+    has_predict,
+)
 from skedasis.stats.random import RandomState, as_seed
 
-Output = Literal["values", "logits", "probabilities"]
+Output: TypeAlias = Literal["values", "logits", "probabilities"]
+
+MixtureLike: TypeAlias = (
+    Sequence[SupportsPredict | SupportsPredictProba | RowFunction | tuple[RowFunction, object]]
+    | SupportsPredict
+    | RowFunction
+    | Callable[[Any, int], object]
+)
+"""What has members: a list of models, a fitted forest or bagging ensemble, a function with or without an index of the
+sample, or a torch module with dropout."""
 
 
 @refuse_old_keywords
 def ensemble(
-    model: Any,
+    model: MixtureLike,
     samples: int | None = None,
     *,
     output: Output | None = None,
     noise: Noise | None = None,
     random_state: RandomState = 0,
-    weights: Any = None,
-) -> Any:
+    weights: ArrayLike | None = None,
+) -> Ensemble:
     """Return a mixture of several models, or of samples of one model; its uncertainty has an epistemic part.
 
     Parameters
@@ -118,15 +135,14 @@ def ensemble(
     >>> [float(sd.entropy(e, part=p, base=2).at(X)[0]) for p in ("total", "aleatoric", "epistemic")]
     [1.0, 0.0, 1.0]
     """
-    if samples is not None and (isinstance(samples, bool) or not isinstance(samples, Integral)):
-        raise DataError(
-            "ensemble(samples)", repr(samples), "an integer of 2 or more", "Pass samples=100"
-        )
-    if samples is not None and samples < 2:
-        raise too_few_members(int(samples))
-    _check_noise(noise)
+    expected = "an integer of two or more, because the epistemic part is the members' disagreement"
+    samples = check_int_or_none("ensemble(samples)", samples, 2, "Pass samples=100", expected)
+    if noise is not None and not callable(noise):
+        expected = "a positive standard deviation, or a function X -> (n,)"
+        fix = "Pass the standard deviation of the residuals"
+        check_number("ensemble(noise)", noise, expected, fix, above=0.0)
     seed = as_seed("ensemble(random_state)", random_state)
-    members = _members(model, None if samples is None else int(samples), output, seed)
+    members = _members(model, samples, output, seed)
     if members.count is not None and members.count < 2:
         raise too_few_members(members.count)
     if noise is not None and members.labels.kind == "classes":
@@ -161,27 +177,27 @@ def _members(model: Any, samples: int | None, output: Output | None, seed: int) 
     return JointSamples(model) if samples is None else IndexedSamples(model, samples)
 
 
-def _is_module(model: Any) -> bool:
+def _is_module(model: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module) and not is_process(model)
 
 
-def _member(model: Any, output: Output | None) -> Any:
+def _member(model: object, output: Output | None) -> Member:
     if _is_module(model):
         from skedasis.distributions.torch_ensembles import ModuleMember
 
         return ModuleMember(model, output, None)
-    if hasattr(model, "predict") and not isinstance(model, type) and not has_predictor(model):
+    if has_predict(model) and not isinstance(model, type) and not has_predictor(model):
         return MeanMember(model)
     predictor = as_predictor(model)
     return (
-        FunctionMember(model)
+        FunctionMember(predictor.model)
         if isinstance(predictor, FunctionPredictor)
         else DistributionMember(predictor)
     )
 
 
-def _check_unused(value: Any, name: str, model: str) -> None:
+def _check_unused(value: object, name: str, model: str) -> None:
     """Raise if an argument is given that does not apply to this kind of model."""
     if value is not None:
         raise DataError(
@@ -192,7 +208,7 @@ def _check_unused(value: Any, name: str, model: str) -> None:
         )
 
 
-def _not_mixture(model: Any) -> UnsupportedError:
+def _not_mixture(model: object) -> UnsupportedError:
     return UnsupportedError(
         "ensemble",
         f"{with_article(title(model))}, which is not a mixture",
@@ -202,20 +218,7 @@ def _not_mixture(model: Any) -> UnsupportedError:
     )
 
 
-def _check_noise(noise: Any) -> None:
-    if noise is None or callable(noise):
-        return
-    number = isinstance(noise, Real) and not isinstance(noise, bool)
-    if not number or not 0 < float(noise) < np.inf:
-        raise DataError(
-            "ensemble(noise)",
-            repr(noise),
-            "a positive standard deviation, or a function X -> (n,)",
-            "Pass the standard deviation of the residuals",
-        )
-
-
-def _check_weights(weights: Any, count: int | None) -> Floats | None:
+def _check_weights(weights: ArrayLike | None, count: int | None) -> Floats | None:
     """Return a checked copy of the members' weights."""
     if weights is None:
         return None
@@ -226,7 +229,7 @@ def _check_weights(weights: Any, count: int | None) -> Floats | None:
     if w.ndim != 1 or not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any():
         raise DataError(
             "ensemble(weights)",
-            repr(weights)[:60],
+            shown(weights),
             "one number per member, none negative and at least one positive",
             "Pass one weight for each member, or omit weights=",
         )

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.dataset import to_array
-from skedasis.distributions.base import Labels, Predicted, Predictor
+from skedasis._types import Floats, ModelRows
+from skedasis.distributions.base import Labels, Predicted, Predictor, float_rows
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import as_normal
 from skedasis.errors import UnsupportedError
@@ -43,8 +43,8 @@ class Process(Predictor):
     process, likelihood : gpytorch.Module
     """
 
-    process: Any = None
-    likelihood: Any = None
+    process: Any
+    likelihood: Any
 
     @property
     def labels(self) -> Labels:
@@ -56,12 +56,12 @@ class Process(Predictor):
         """Return the process's title."""
         return title(self.process)
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Return the predictive distributions, with noise, computed in chunks of rows."""
         torch: Any = importlib.import_module("torch")
         like = next(self.process.parameters())
-        rows = np.array(to_array(X), dtype=float)
-        chunks: list[tuple[Any, Any]] = []
+        rows = float_rows(X)
+        chunks: list[tuple[Floats, Floats]] = []
         with _LOCK, _eval_mode(self.process, self.likelihood), torch.no_grad():
             size = max(_CALL_BYTES // (24 * self._n_known()), 1)
             for first in range(0, len(rows), size):
@@ -82,7 +82,7 @@ class Process(Predictor):
         points = getattr(strategy, "inducing_points", None)
         return 1000 if points is None else max(points.shape[-2], 1)
 
-    def _predict(self, part: Any) -> tuple[Any, Any]:
+    def _predict(self, part: Any) -> tuple[Floats, Floats]:
         """Return means and standard deviations, or the probabilities of both classes."""
         predicted = self.likelihood(self.process(part))
         kind = type(predicted).__name__
@@ -121,7 +121,7 @@ def _eval_mode(*modules: Any) -> Generator[None]:
             part.training = training
 
 
-def is_process(model: Any) -> bool:
+def is_process(model: object) -> bool:
     """Return whether a model is a GPyTorch model, or a pair of model and likelihood."""
     gpytorch = sys.modules.get("gpytorch")
     if gpytorch is None:

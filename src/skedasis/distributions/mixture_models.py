@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import to_array
 from skedasis.distributions.base import Labels, Predicted, Predictor
 from skedasis.distributions.callables import as_response, to_numpy
@@ -35,10 +35,11 @@ from skedasis.distributions.sklearn import Gaussian, has_return_std, rows_for_mo
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 from skedasis.models.piecewise_constant import is_piecewise_constant
+from skedasis.models.protocols import RowFunction, SupportsPredict
 
 # --- the mixture as a model -----------------------------------------------------------------------
 
-Noise = float | Callable[[Any], Any]
+Noise: TypeAlias = float | RowFunction
 """The standard deviation of the observations around a member's mean, or a function X -> (n,)."""
 
 _NO_NOISE = (
@@ -53,7 +54,7 @@ class Ensemble(Predictor):
     Called with rows, it returns the mean: (n,) numbers, or (n, classes) probabilities.
     """
 
-    members: Any = None
+    members: Members
     noise: Noise | None = None
     weights: Floats | None = None
 
@@ -84,7 +85,7 @@ class Ensemble(Predictor):
         return self._fitted_attribute("n_features_in_")
 
     @property
-    def feature_names_in_(self) -> Any:
+    def feature_names_in_(self) -> Values:
         """Return the columns that the members were fitted on; AttributeError if they are not known."""
         return self._fitted_attribute("feature_names_in_")
 
@@ -99,7 +100,7 @@ class Ensemble(Predictor):
         """Return a description of the members."""
         return f"ensemble of {self.members.describe()}"
 
-    def distributions(self, X: Any) -> Predicted:
+    def distributions(self, X: ModelRows) -> Predicted:
         """Call all members, and return the mixture of their distributions."""
         responses = self.members.responses(X)
         first = next(responses)
@@ -118,7 +119,7 @@ class Ensemble(Predictor):
         self._check_count(count)
         return total.mixture()
 
-    def _numbers(self, X: Any, first: Response, rest: Iterator[Response]) -> Predicted:
+    def _numbers(self, X: ModelRows, first: Response, rest: Iterator[Response]) -> Predicted:
         n, noise_std = len(X), self._noise_of(X)
         members: list[NumericDistribution] = []
         for member in _prepend(first, rest):
@@ -126,10 +127,10 @@ class Ensemble(Predictor):
                 raise self._mixed_kinds()
             if not isinstance(member, Predicted):
                 members.append(as_normal(member, noise_std, n, self.describe(), _NO_NOISE))
-            elif self.noise is not None:
+            elif self.noise is not None or not isinstance(member, NumericDistribution):
                 raise noise_not_applicable("distributions")
             else:
-                members.append(cast("NumericDistribution", member))
+                members.append(member)
         self._check_count(len(members))
         w = np.array([self._weight(s) for s in range(len(members))])
         fractions = (w / w.sum()).tolist()
@@ -145,7 +146,7 @@ class Ensemble(Predictor):
         if self.weights is not None and len(self.weights) != count:
             raise wrong_weight_count(len(self.weights), count)
 
-    def _noise_of(self, X: Any) -> Floats:
+    def _noise_of(self, X: ModelRows) -> Floats:
         """Return the standard deviation of the observations at each row, (n,); 0 if `noise` is None."""
         n = len(X)
         if not callable(self.noise):
@@ -169,7 +170,7 @@ class Ensemble(Predictor):
             "Combine only models of the same label",
         )
 
-    def __call__(self, X: Any) -> Any:
+    def __call__(self, X: ModelRows) -> Floats:
         """Return the mean of the mixture: (n,) numbers, or the probabilities (n, classes)."""
         predicted = self.distributions(X)
         return predicted.p.T.copy() if isinstance(predicted, Classes) else predicted.mean()
@@ -180,11 +181,11 @@ class ClassifierEnsemble(Ensemble):
     """A mixture of classifiers, which is a classifier itself."""
 
     @property
-    def classes_(self) -> Any:
+    def classes_(self) -> Values:
         """Return the classes."""
         return np.asarray(self.labels.classes)
 
-    def predict_proba(self, X: Any) -> Any:
+    def predict_proba(self, X: ModelRows) -> Floats:
         """Return the mean of the members' probabilities, (n, classes)."""
         return self(X)
 
@@ -216,7 +217,7 @@ def _prepend(first: Response, rest: Iterator[Response]) -> Iterator[Response]:
 
 # --- members: fitted models, estimators of an ensemble, samples of a function ---------------------
 
-Response = Predicted | Floats
+Response: TypeAlias = Predicted | Floats
 """The response of a member: its distributions, or its means alone, (n,)."""
 
 
@@ -240,12 +241,12 @@ class Members(ABC):
     """The number of members; None if only a response shows it."""
 
     @property
-    def fitted(self) -> Sequence[Any]:
+    def fitted(self) -> Sequence[object]:
         """Return the models that may have attributes of the columns they were fitted on."""
         return ()
 
     @abstractmethod
-    def responses(self, X: Any) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Yield the responses of the members, called one after the other on rows in X's container."""
 
     @abstractmethod
@@ -253,16 +254,44 @@ class Members(ABC):
         """Return a description of the members."""
 
 
+class Member(Protocol):
+    """One model of a list."""
+
+    @property
+    def labels(self) -> Labels:
+        """Return the kind of label that the member predicts."""
+        ...
+
+    @property
+    def stepped(self) -> bool:
+        """Return whether the response is a piecewise constant function of the rows."""
+        ...
+
+    @property
+    def model(self) -> object:
+        """Return the user's model."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """Return a short name of the model."""
+        ...
+
+    def response(self, X: ModelRows) -> Response:
+        """Return the member's distributions or means for rows."""
+        ...
+
+
 class MeanMember:
     """A member that predicts a mean alone."""
 
     labels = Labels("numbers")
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: SupportsPredict) -> None:
         self.model, self.stepped = model, is_piecewise_constant(model)
         self.title = title(model)
 
-    def response(self, X: Any) -> Response:
+    def response(self, X: ModelRows) -> Response:
         """Return the predictions."""
         raw = self.model.predict(rows_for_model(self.model, X))
         return one_per_row(raw, len(X), self.title, "mean")
@@ -273,11 +302,11 @@ class FunctionMember:
 
     labels = Labels()
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: RowFunction) -> None:
         self.model, self.title = model, title(model)
         self.stepped = is_piecewise_constant(model)
 
-    def response(self, X: Any) -> Response:
+    def response(self, X: ModelRows) -> Response:
         """Return the function's response as distributions or means."""
         return as_response(self.model(X), len(X), self.title)
 
@@ -289,7 +318,7 @@ class DistributionMember:
         self.predictor, self.model, self.title = predictor, predictor.model, predictor.describe()
         self.labels, self.stepped = predictor.labels, predictor.stepped
 
-    def response(self, X: Any) -> Response:
+    def response(self, X: ModelRows) -> Response:
         """Return the distributions."""
         return self.predictor.distributions(X)
 
@@ -299,8 +328,7 @@ class ModelList(Members):
 
     Parameters
     ----------
-    models : sequence
-        The members: objects with `labels`, `stepped`, `model`, `title` and `response`.
+    models : sequence of Member
 
     Raises
     ------
@@ -308,7 +336,7 @@ class ModelList(Members):
         If some predict classes and others numbers, or the classes differ.
     """
 
-    def __init__(self, models: Sequence[Any]) -> None:
+    def __init__(self, models: Sequence[Member]) -> None:
         self.models, self.count = models, len(models)
         self.stepped = all(m.stepped for m in models)
         known = [m.labels for m in models if m.labels.kind != "either"]
@@ -327,11 +355,11 @@ class ModelList(Members):
                 check_same_classes(self.labels.classes, other.classes, "ensemble")
 
     @property
-    def fitted(self) -> Sequence[Any]:
+    def fitted(self) -> Sequence[object]:
         """Return the models."""
         return [m.model for m in self.models]
 
-    def responses(self, X: Any) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Call one model after the other."""
         return (m.response(X) for m in self.models)
 
@@ -361,11 +389,11 @@ class FittedEstimators(Members):
         )
 
     @property
-    def fitted(self) -> Sequence[Any]:
+    def fitted(self) -> Sequence[object]:
         """Return the model."""
         return [self.model]
 
-    def responses(self, X: Any) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Yield the responses of the estimators; the transformers of a pipeline are called once."""
         rows: Any = rows_for_model(self.model, X)
         for step in self.before:
@@ -401,7 +429,7 @@ class FittedEstimators(Members):
         return f"{self.count} {kind} of {title(self.model)}"
 
 
-def is_estimator_ensemble(model: Any) -> bool:
+def is_estimator_ensemble(model: object) -> TypeGuard[SupportsPredict]:
     """Return whether a model is a fitted forest or bagging ensemble, whose estimators are a mixture.
 
     Raises
@@ -421,7 +449,7 @@ def is_estimator_ensemble(model: Any) -> bool:
     return is_ensemble
 
 
-def _is_sklearn_class(model: Any, names: set[str]) -> bool:
+def _is_sklearn_class(model: object, names: set[str]) -> bool:
     return any(
         c.__name__ in names and c.__module__.startswith("sklearn.") for c in type(model).__mro__
     )
@@ -431,13 +459,16 @@ def _is_sklearn_class(model: Any, names: set[str]) -> bool:
 class IndexedSamples(Members):
     """Samples of a function f(X, s), s = 0, 1, …."""
 
-    function: Callable[[Any, int], Any]
-    count: int  # type: ignore[assignment]
+    function: Callable[[Any, int], RawResponse]
+    samples: int
 
-    def responses(self, X: Any) -> Iterator[Response]:
+    def __post_init__(self) -> None:
+        self.count = self.samples
+
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Yield the function's responses, one call for each sample."""
         what = title(self.function)
-        return (as_response(self.function(X, s), len(X), what) for s in range(self.count))
+        return (as_response(self.function(X, s), len(X), what) for s in range(self.samples))
 
     def describe(self) -> str:
         """Return a description of the members."""
@@ -448,9 +479,9 @@ class IndexedSamples(Members):
 class JointSamples(Members):
     """A function f(X) that returns all samples at once."""
 
-    function: Callable[[Any], Any]
+    function: RowFunction
 
-    def responses(self, X: Any) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Call the function once, and yield its samples."""
         what, n = title(self.function), len(X)
         response = self.function(X)
@@ -458,7 +489,7 @@ class JointSamples(Members):
             means, deviations = (np.asarray(to_numpy(a)) for a in response)
             if means.ndim != 2 or means.shape != deviations.shape:
                 raise self._wrong_shape((means.shape, deviations.shape), n)
-            samples: list[Any] = list(zip(means, deviations, strict=True))
+            samples: list[RawResponse] = list(zip(means, deviations, strict=True))
         else:
             values = np.asarray(to_numpy(response))
             if values.ndim not in (2, 3) or values.shape[1] != n:
@@ -468,7 +499,7 @@ class JointSamples(Members):
             raise too_few_members(len(samples))
         return (as_response(sample, n, what) for sample in samples)
 
-    def _wrong_shape(self, shape: Any, n: int) -> ModelOutputError:
+    def _wrong_shape(self, shape: tuple[object, ...], n: int) -> ModelOutputError:
         return ModelOutputError(
             f"ensemble({title(self.function)})",
             f"output of shape {shape}",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
@@ -21,20 +21,20 @@ from skedasis.distributions.skpro import SkproPredictor, is_skpro
 from skedasis.errors import UnsupportedError
 from skedasis.models.introspection import is_classifier, title, with_article
 
-Row = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
+Row: TypeAlias = tuple[Callable[[Any], bool], Callable[[Any], Predictor]]
 """A test of a model, and the predictor for models that pass it."""
 
 
-def _is_torch(model: Any) -> bool:
+def _is_torch(model: object) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
 
 
-def _is_function(model: Any) -> bool:
+def _is_function(model: object) -> bool:
     return callable(model) and not hasattr(model, "predict") and not isinstance(model, type)
 
 
-def _bare_module(model: Any) -> Predictor:
+def _bare_module(model: object) -> Predictor:
     raise UnsupportedError(
         title(model),
         f"a torch module ({title(model)})",
@@ -57,12 +57,12 @@ _TABLE: tuple[Row, ...] = (
 """The first row whose test holds makes the predictor."""
 
 
-def has_predictor(model: Any) -> bool:
+def has_predictor(model: object) -> bool:
     """Return whether a model has a predictive distribution, not only a mean."""
     return any(fits(model) for fits, _ in _TABLE)
 
 
-def as_predictor(model: Any) -> Predictor:
+def as_predictor(model: object) -> Predictor:
     """Return the predictor of a model.
 
     Raises

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import DType, Floats, RawResponse
 from skedasis.distributions.base import Part, require_total
 from skedasis.distributions.continuous import (
     NumericDistribution,
@@ -20,7 +20,7 @@ _FROZEN_METHODS = ("entropy", "cdf", "sf", "ppf", "isf", "mean", "var")
 _NEW_METHODS = ("entropy", "cdf", "ccdf", "icdf", "iccdf", "mean", "variance")
 
 
-def is_distribution(response: Any) -> bool:
+def is_distribution(response: RawResponse) -> bool:
     """Return whether an object has the methods of SciPy's univariate distributions."""
     return not isinstance(response, type) and (
         all(hasattr(response, k) for k in _NEW_METHODS)
@@ -42,20 +42,20 @@ class SciPyDistribution(NumericDistribution):
         The dtype of the parameters.
     """
 
-    def __init__(self, distribution: Any, n: int, what: str, raw_dtype: Any) -> None:
+    def __init__(self, distribution: Any, n: int, what: str, raw_dtype: DType) -> None:
         self.distribution, self.n, self.what, self.raw_dtype = distribution, n, what, raw_dtype
         self.new = hasattr(distribution, "icdf")
         self.discrete = is_discrete(distribution)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the dtype that the parameters were computed in."""
         return self.raw_dtype
 
     def __len__(self) -> int:
         return self.n
 
-    def _call(self, frozen_name: str, new_name: str, *arguments: Any) -> Floats:
+    def _call(self, frozen_name: str, new_name: str, *arguments: float | Floats) -> Floats:
         values = getattr(self.distribution, new_name if self.new else frozen_name)(*arguments)
         # A copy: SciPy may return one number for all rows, or an array that it keeps.
         return np.array(np.broadcast_to(np.asarray(values, dtype=float), (self.n,)))
@@ -92,7 +92,7 @@ class SciPyDistribution(NumericDistribution):
         return self._call("isf", "iccdf", q)
 
 
-def is_discrete(distribution: Any) -> bool:
+def is_discrete(distribution: object) -> bool:
     """Return whether a distribution is discrete."""
     if hasattr(distribution, "icdf"):
         return any(c.__name__ == "DiscreteDistribution" for c in type(distribution).__mro__)
@@ -139,7 +139,7 @@ def as_distribution(distribution: Any, n: int, what: str) -> NumericDistribution
     return SciPyDistribution(distribution, n, what, _parameter_dtype(distribution, n, what))
 
 
-def _is_normal(distribution: Any) -> bool:
+def _is_normal(distribution: object) -> bool:
     inner = getattr(distribution, "dist", None)
     if inner is not None:
         return type(inner).__name__ == "norm_gen"
@@ -147,7 +147,7 @@ def _is_normal(distribution: Any) -> bool:
     return name in ("Normal", "StandardNormal") and module.startswith("scipy.")
 
 
-def _parameter_dtype(distribution: Any, n: int, what: str) -> Any:
+def _parameter_dtype(distribution: object, n: int, what: str) -> DType:
     """Return the dtype that the parameters of a distribution were computed in."""
     parameters = [*getattr(distribution, "args", ()), *getattr(distribution, "kwds", {}).values()]
     for parameter in map(np.asarray, parameters):

@@ -88,7 +88,7 @@ def rows_for_model(model: object, X: Any) -> ModelRows:
     return to_array(X) if wants_arrays(model) and not isinstance(X, np.ndarray) else X
 
 
-def best_estimator(model: Any) -> Any:
+def best_estimator(model: object) -> Any:
     """Return the best estimator of a parameter search of any library, and other models unchanged."""
     return getattr(model, "best_estimator_", model)
 
@@ -103,7 +103,7 @@ def split_pipeline(model: Any) -> tuple[list[Any], Any]:
     return transformers, model
 
 
-def has_return_std(model: Any) -> bool:
+def has_return_std(model: object) -> bool:
     """Return whether `predict` of the model's last step can return a standard deviation."""
     predict = getattr(split_pipeline(model)[1], "predict", None)
     if predict is None:
@@ -142,6 +142,6 @@ def as_classifier(model: Any) -> Predictor:
     return Classifier(model)
 
 
-def as_gaussian(model: Any) -> Predictor:
+def as_gaussian(model: object) -> Predictor:
     """Return the predictor of a regressor with standard deviations."""
     return Gaussian(best_estimator(model))

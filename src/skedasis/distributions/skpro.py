@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats, ModelRows
+from skedasis._types import DType, Floats, ModelRows
 from skedasis.distributions.base import Labels, Part, Predicted, Predictor, require_total
 from skedasis.distributions.continuous import (
     NumericDistribution,
@@ -50,7 +50,7 @@ class SkproPredictor(Predictor):
         return as_distributions(self.model.predict_proba(X), len(X), self.describe())
 
 
-def is_skpro(model: Any) -> bool:
+def is_skpro(model: object) -> bool:
     """Return whether a model is a probabilistic regressor of skpro."""
     return hasattr(model, "predict_proba") and any(
         c.__name__ == "BaseProbaRegressor" for c in type(model).__mro__
@@ -74,7 +74,7 @@ class SkproDistribution(NumericDistribution):
         self.discrete = distribution.get_tag("distr:measuretype") == "discrete"
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         """Return the dtype that the model computed in."""
         return computed_dtype(np.dtype(float), self.mean())
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from skedasis.data.dataset import to_array
-from skedasis.distributions.base import Labels
+from skedasis._arguments import check_option
+from skedasis._types import Bools, ModelRows, Values
+from skedasis.distributions.base import Labels, float_rows
 from skedasis.distributions.callables import as_response
 from skedasis.distributions.categorical import Classes, as_classes
 from skedasis.distributions.mixture_models import Members, Response
@@ -50,14 +51,9 @@ class ModuleMember:
 
     stepped = False
 
-    def __init__(self, module: Any, output: Any, seed: int | None) -> None:
-        if output not in _OUTPUTS:
-            raise DataError(
-                "ensemble(output)",
-                f"{output!r} for a torch module",
-                "'values', 'logits' or 'probabilities'",
-                "State what the module returns, for example output='logits'",
-            )
+    def __init__(self, module: Any, output: str | None, seed: int | None) -> None:
+        fix = "State what the torch module returns, for example output='logits'"
+        check_option("ensemble(output)", output, _OUTPUTS, fix)
         self.model, self.output, self.seed = module, output, seed
         self.title = title(module)
         self._lock, self._copy, self._state = threading.Lock(), None, None
@@ -67,14 +63,14 @@ class ModuleMember:
         """Return the kind of label that the module predicts."""
         return Labels("numbers" if self.output == "values" else "classes")
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {k: getattr(self, k) for k in ("model", "output", "seed", "title")}
+    def __getstate__(self) -> dict[str, object]:
+        return {k: v for k, v in vars(self).items() if not k.startswith("_")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._lock, self._copy, self._state = threading.Lock(), None, None
 
-    def response(self, X: Any, sample: int | None = None) -> Response:
+    def response(self, X: ModelRows, sample: int | None = None) -> Response:
         """Return the module's response, with the masks of a sample or without dropout."""
         raw = self._forward(X, sample)
         n, what = len(X), self.title
@@ -94,13 +90,13 @@ class ModuleMember:
             return as_response(response, n, what)
         return _as_probabilities(to_numpy(raw), n, what, self.output == "logits")
 
-    def _forward(self, X: Any, sample: int | None) -> Any:
+    def _forward(self, X: ModelRows, sample: int | None) -> Any:
         """Return the module's output tensors for all rows, computed in parts."""
         torch = import_torch()
         module, state = self._copied()
         like = next(itertools.chain(self.model.parameters(), self.model.buffers()), None)
         like = torch.zeros(0) if like is None else like
-        rows = np.array(to_array(X), dtype=np.float64)
+        rows = float_rows(X)
         outputs: list[Any] = []
         with torch.no_grad():
             for first in range(0, len(rows), _ROWS):
@@ -156,7 +152,7 @@ class DropoutSamples(Members):
         _check_layers(module.model)
         self.module, self.count, self.labels = module, samples, module.labels
 
-    def responses(self, X: Any) -> Iterator[Response]:
+    def responses(self, X: ModelRows) -> Iterator[Response]:
         """Yield the module's responses, one call for each sample."""
         return (self.module.response(X, s) for s in range(self.count or 0))
 
@@ -183,7 +179,7 @@ class _DropoutState(threading.local):
     def __exit__(self, *details: object) -> None:
         self.sample = None
 
-    def kept(self, layer: int, p: float, shape: tuple[int, ...]) -> Any:
+    def kept(self, layer: int, p: float, shape: tuple[int, ...]) -> Bools:
         """Return the mask of a layer: which units are kept."""
         call = self.calls[layer] = self.calls.get(layer, 0) + 1
         rng = np.random.default_rng([self.seed or 0, self.sample or 0, layer, call])
@@ -256,7 +252,7 @@ def _apply_mask(state: _DropoutState, k: int, layer: Any, _: Any, x: Any) -> Any
     return torch.where(keep, x, torch.full_like(x, _ALPHA)) * scale - scale * p * _ALPHA
 
 
-def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
+def _as_probabilities(raw: Values, n: int, what: str, logits: bool) -> Classes:
     """Return scores or probabilities as distributions; a single column belongs to the second of two classes."""
     raw_dtype = raw.dtype
     if raw.ndim not in (1, 2):
@@ -274,5 +270,5 @@ def _as_probabilities(raw: Any, n: int, what: str, logits: bool) -> Classes:
     return classes
 
 
-def _wrong_shape(what: str, shape: Any, expected: str, fix: str) -> ModelOutputError:
+def _wrong_shape(what: str, shape: tuple[int, ...], expected: str, fix: str) -> ModelOutputError:
     return ModelOutputError(what, f"output of shape {shape}", expected, fix)

@@ -481,8 +481,10 @@ def _predictor(model: object, part: Part, function: str) -> Predictor:
             f"Pass the model: sd.{function}(model)",
         )
     # A forest's predict_proba is one distribution, the mean over its trees. The parts need those of the trees.
-    is_forest = part != "total" and is_classifier(model) and is_estimator_ensemble(model)
-    predictor = ensemble(model) if is_forest else as_predictor(model)
+    if part != "total" and is_classifier(model) and is_estimator_ensemble(model):
+        predictor: Predictor = ensemble(model)
+    else:
+        predictor = as_predictor(model)
     if part != "total" and not predictor.mixture:
         raise UnsupportedError(
             f"{function}(part={part!r})",
