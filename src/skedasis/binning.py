@@ -58,6 +58,11 @@ class Binning(ABC):
         """Return whether the bins minimise a penalized likelihood."""
         return False
 
+    @property
+    def chooses(self) -> bool:
+        """Return whether bins are chosen from the local effects."""
+        return type(self).choose is not Binning.choose
+
     @abstractmethod
     def candidates(self, column: Column) -> Cells:
         """Return the fine cells of a column; a single edge if the feature is constant."""
@@ -70,8 +75,11 @@ class Binning(ABC):
         """Return the bins, and in which of them slopes change linearly (by default in none)."""
         return Segments(self.choose(cells, moments, options))
 
-    def describe(self) -> Json:
-        """Return the scheme and its settings for the provenance."""
+    def describe(self) -> Json | str:
+        """Return the scheme and its settings for the provenance, or the name that the user gave."""
+        return self._described()
+
+    def _described(self) -> Json:
         settings = asdict(self)
         # JSON has no tuples, and a loaded provenance must equal the saved one.
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
@@ -247,9 +255,9 @@ class Edges(Binning):
         fix = "Use one of these; None is the method's default"
         check_option("Edges(closed)", self.closed, ("left", "right", None), fix)
 
-    def describe(self) -> Json:
-        """Return the scheme and its settings for the provenance, with times as text."""
-        settings = super().describe()
+    def _described(self) -> Json:
+        settings = super()._described()
+        # Times as text.
         return {**settings, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}
 
     def candidates(self, column: Column) -> Cells:

@@ -145,7 +145,7 @@ def test_what_it_costs() -> None:
 
 def test_what_is_no_truth_value_is_refused() -> None:
     for wrong in (None, "no", 2):
-        with refused(sd.DataError, "PDP(heterogeneity)", "True | False"):
+        with refused(sd.DataError, "PDP(heterogeneity)", "True or False"):
             sd.PDP(heterogeneity=wrong)
 
 

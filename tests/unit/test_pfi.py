@@ -421,13 +421,13 @@ def test_quantities_of_any_size(size):
 @pytest.mark.parametrize("name", ["n_repeats", "subgroup_rows"])
 @pytest.mark.parametrize("value", [0, -1, 1.5, True, "10", None, np.nan])
 def test_counts_that_are_none(name, value):
-    with refused(sd.DataError, f"PFI({name})", repr(value), "a whole number", f"Use {name}="):
+    with refused(sd.DataError, f"PFI({name})", repr(value), "an integer", f"Use {name}="):
         sd.PFI(**{name: value})
 
 
 @pytest.mark.parametrize("value", [-1, 1.5, True, "some", None])
 def test_numbers_of_rows_to_keep_that_are_none(value):
-    with refused(sd.DataError, "PFI(local)", repr(value), "a whole number of at least 0"):
+    with refused(sd.DataError, "PFI(local)", repr(value), "an integer of at least 0"):
         sd.PFI(local=value)
 
 

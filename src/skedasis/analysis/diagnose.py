@@ -30,7 +30,8 @@ from skedasis.data.dataset import as_dataset
 from skedasis.engine.explain import explain
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
 from skedasis.errors import DataError
-from skedasis.methods.permutation import LEAST_ROWS, PFI
+from skedasis.methods.permutation import PFI
+from skedasis.methods.permutation_variants import LEAST_ROWS
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.quantities.uncertainty import entropy, nll

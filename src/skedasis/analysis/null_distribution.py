@@ -27,7 +27,7 @@ from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.run import Progress
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale import ALE
+from skedasis.methods.ale import ALE, Accumulated
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
 from skedasis.results.effects import Effects
 
@@ -333,7 +333,7 @@ def _effects(
 
 def _method_for(method: Any, feature: Feature) -> Any:
     """Return the method for a feature, as `explain` selects it: ALE if `method` does not support a categorical one."""
-    if not feature.categorical or not hasattr(method, "in_place_of"):
+    if not feature.categorical or not isinstance(method, Accumulated):
         return method
     try:
         method.for_feature(feature)

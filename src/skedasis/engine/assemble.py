@@ -5,18 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Json
+from skedasis._types import JsonValue, OutputLabel, ResultKey
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature
+from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.features import Feature, Groups
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
 from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
-from skedasis.methods.base import BatchStats
+from skedasis.methods.base import BatchStats, Parameters, ResolvedMethod, Result
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
@@ -31,25 +31,32 @@ if TYPE_CHECKING:
 # The method and the features.
 
 
-def warn_unused_arguments(method: Any, model: Any, y: Any) -> None:
+def warn_unused_arguments(method: object, model: object, y: object) -> None:
     """Warn about arguments that the requested method ignores, and raise if it lacks one."""
     if method is not None:
         as_method(method).warn_unused_arguments(model, y)
 
 
 def resolve_method_and_selection(
-    method: Any, quantity: Quantity, dataset: Dataset, features: Any, groups: Any, seed: int
-) -> tuple[Any, FeatureSelection]:
+    method: object,
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    groups: Groups | None,
+    seed: int,
+) -> tuple[ResolvedMethod, FeatureSelection]:
     """Return the method for these rows, and the selected features."""
-    free = method is None
-    if not free:
-        method = as_method(method)
-        dataset, groups = method.given(dataset, groups, seed)
-    selection = FeatureSelection(dataset, features, groups, free=free)
-    method = as_method(method, pair=selection.pairs)
+    requested: Parameters | None = None
+    if method is not None:
+        requested = as_method(method)
+        dataset, groups = requested.rows_and_groups(dataset, groups, seed)
+    selection = FeatureSelection(dataset, features, groups, free=requested is None)
+    chosen = as_method(None, pair=selection.pairs) if requested is None else requested
     names = {f.name for f in dataset.features}
-    method.check((*dataset.features, *(f for f in selection.features if f.name not in names)))
-    return method.on(quantity, dataset, seed), selection
+    chosen.check_features(
+        (*dataset.features, *(f for f in selection.features if f.name not in names))
+    )
+    return chosen.for_rows(quantity, dataset, seed), selection
 
 
 # ------------------------------------------------------------------------------------------
@@ -60,8 +67,8 @@ def finalize_all(
     job: Job,
     gathered: Gathered,
     scores: Scores,
-    known: Mapping[Key, Effect],
-) -> dict[Any, dict[Any, Any]]:
+    finalized: Mapping[Key, Effect],
+) -> dict[OutputLabel, dict[ResultKey, Result]]:
     """Return the results by output and key, from the merged batch statistics.
 
     Parameters
@@ -70,27 +77,31 @@ def finalize_all(
     gathered : dict of (label, key) to BatchStats
         Emptied, to free memory early.
     scores : Scores
-    known : mapping of (label, key) to Effect
+    finalized : mapping of (label, key) to Effect
         Results that were finalized earlier, by the check of slopes.
     """
-    by_output: dict[Any, dict[Any, Any]] = {label: {} for label in job.outputs}
+    by_output: dict[OutputLabel, dict[ResultKey, Result]] = {label: {} for label in job.outputs}
     for label, results in by_output.items():
         for task in job.tasks:
             key = label, task.key
             local = gathered.pop(key)
-            result = known.get(key)
-            if result is None:
-                result = finalize_task(job, label, task, local, scores)
-            results[task.key] = result
+            result = finalized.get(key)
+            results[task.key] = (
+                finalize_task(job, label, task, local, scores) if result is None else result
+            )
     return by_output
 
 
-def finalize_task(job: Job, label: Any, task: Task, local: BatchStats, scores: Scores) -> Any:
+def finalize_task(
+    job: Job, label: OutputLabel, task: Task, local: BatchStats, scores: Scores
+) -> Result:
     """Return the result of one feature or pair, with its heterogeneity score and the effect of missing values."""
-    exact, about, kind = job.sample is None, about_of(job, label, task), job.options.weight_kind
+    exact, abouts, kind = job.sample is None, abouts_of(job, label, task), job.options.weight_kind
     missing = local.moments.get(MISSING)
     local = replace(local, moments={k: m for k, m in local.moments.items() if k != MISSING})
-    result = task.variant.finalize(job.plans[label, task.key], local, about, exact=exact, kind=kind)
+    result = task.finalize(job.plans[label, task.key], local, abouts, exact=exact, kind=kind)
+    if not isinstance(result, Effect):
+        return result
     if "missing" in local.notes:
         # The model rejected missing values in one batch: the mean over the other batches is not that of all rows.
         result = result.with_provenance({"missing": local.notes["missing"]})
@@ -103,24 +114,34 @@ def finalize_task(job: Job, label: Any, task: Task, local: BatchStats, scores: S
     return result
 
 
+Explanation: TypeAlias = "Result | Effects | dict[ResultKey, Result]"
+"""What `explain` returns for one output."""
+
+
 def collect_results(
-    found: dict[Any, Any], record: Json, selection: FeatureSelection, method: Any
-) -> Any:
+    found: Mapping[ResultKey, Result],
+    record: dict[str, JsonValue],
+    selection: FeatureSelection,
+    method: ResolvedMethod,
+) -> Explanation:
     """Return the results of one output in the form that the caller gets: one result, a dictionary, or `Effects`."""
-    combine = getattr(method, "together", None)
-    if combine is not None:
-        return combine(found, record)
-    found = {name: result.with_provenance(record) for name, result in found.items()}
+    combined = method.combine_features(found, record)
+    if combined is not None:
+        return combined
+    results = {key: result.with_provenance(record) for key, result in found.items()}
     if selection.single:
-        return next(iter(found.values()))
-    return found if selection.pairs else Effects(found, record)
+        return next(iter(results.values()))
+    if selection.pairs:
+        return results
+    effects = {k: r for k, r in results.items() if isinstance(k, str) and isinstance(r, Effect)}
+    return Effects(effects, record)
 
 
 # ------------------------------------------------------------------------------------------
 # Metadata of results.
 
 
-def provenance(job: Job, scores: Scores, seconds: float) -> Json:
+def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]:
     """Return the record from which the results can be reproduced.
 
     Seconds are not reproducible, nor is the number of calls of a slow model: see `skedasis.models.calling`.
@@ -165,25 +186,20 @@ def provenance(job: Job, scores: Scores, seconds: float) -> Json:
     }
 
 
-def about_of(job: Job, label: Any, task: Task) -> Any:
-    """Return the description of a result's feature and quantity; for a pair a tuple of two."""
-    abouts = tuple(_about(job.outputs[label], job.dataset, c) for c in task.columns)
-    return abouts[0] if len(abouts) == 1 else abouts
+def abouts_of(job: Job, label: OutputLabel, task: Task) -> tuple[About, ...]:
+    """Return the description of the result's quantity and of each of its features."""
+    return tuple(_about(job.outputs[label], job.dataset, c) for c in task.columns)
 
 
-def _about(quantity: Quantity, dataset: Dataset, column: Any) -> About:
+def _about(quantity: Quantity, dataset: Dataset, column: AnyColumn) -> About:
     if isinstance(column, Feature):
         return About(column, quantity.name, quantity.unit, dataset.library)
-    categorical = isinstance(column, LevelColumn)
-    return About(
-        column.feature,
-        quantity.name,
-        quantity.unit,
-        dataset.library,
-        _std_of_codes(column) if categorical else column.std,
-        column.missing,
-        column.feature.dtype if categorical else str(column.dtype),
-    )
+    feature = column.feature
+    if isinstance(column, LevelColumn):
+        std, dtype = _std_of_codes(column), feature.dtype
+    else:
+        std, dtype = column.std, str(column.dtype)
+    return About(feature, quantity.name, quantity.unit, dataset.library, std, column.missing, dtype)
 
 
 def _std_of_codes(column: LevelColumn) -> float:

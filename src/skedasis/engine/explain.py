@@ -40,7 +40,7 @@ from skedasis.engine.plan import prepare_job
 from skedasis.engine.run import run
 from skedasis.engine.second_round import run_second_rounds
 from skedasis.errors import DataError
-from skedasis.methods.base import MethodVariant, Parameters
+from skedasis.methods.base import Parameters
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import MultiOutput, as_quantity
 
@@ -83,10 +83,7 @@ ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
 
 
 EffectMethod: TypeAlias = (
-    Parameters
-    | MethodVariant
-    | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"]
-    | None
+    Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
 )
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 

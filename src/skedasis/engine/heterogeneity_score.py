@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, OutputLabel, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Progress, limits_model_threads, make_evaluators, map_in_order
-from skedasis.engine.select import Task
+from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator
@@ -93,7 +93,7 @@ def compute_scores(job: Job) -> Scores:
     value. Only these rows are read from X.
     """
     limit = job.options.heterogeneity_rows
-    tasks = [t for t in job.tasks if t.variant.scored]
+    tasks = [t for t in job.tasks if isinstance(t, FeatureTask) and t.variant.scored]
     if limit == 0 or not tasks:
         return Scores()
     dataset = job.dataset
@@ -122,14 +122,14 @@ def compute_scores(job: Job) -> Scores:
     return Scores(found, rows.exact, stats)
 
 
-def identifiers(dataset: Dataset) -> np.ndarray:
+def identifiers(dataset: Dataset) -> Values:
     """Return the row identifiers that the caller gave, else the row indices in X."""
     if dataset.keys is not None:
         return dataset.keys
     return np.arange(len(dataset)) if dataset.row_id is None else dataset.row_id
 
 
-def _evaluated_rows(job: Job, tasks: list[Task], part: Dataset, rows: ScoreRows) -> Bools:
+def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset, rows: ScoreRows) -> Bools:
     """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data.
 
     These are all rows. If a single feature is explained, rows with missing values of it are left out, because the
@@ -141,8 +141,8 @@ def _evaluated_rows(job: Job, tasks: list[Task], part: Dataset, rows: ScoreRows)
 
 
 def _swaps(
-    tasks: list[Task], part: Dataset, rows: ScoreRows, back: Ints, ascending: Ints
-) -> dict[Any, _Swap]:
+    tasks: list[FeatureTask], part: Dataset, rows: ScoreRows, back: Ints, ascending: Ints
+) -> dict[str, _Swap]:
     """Return the swaps of each feature."""
     columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
     positions = {t.key: _position(t, columns) for t in tasks}
@@ -150,7 +150,7 @@ def _swaps(
     found = variance_inflation(columns, wanted, rows)
     vif = dict(zip(wanted, found.tolist(), strict=True))
     ids = ascending if part.row_id is None else part.row_id
-    swaps: dict[Any, _Swap] = {}
+    swaps: dict[str, _Swap] = {}
     for task in tasks:
         place = positions[task.key]
         value = _values(task, part, rows)[back]
@@ -189,9 +189,9 @@ def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Fl
     return mid_ranks(part.table.column(j, part.row_id)[back], rows.weights)
 
 
-def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
+def _position(task: FeatureTask, columns: list[Ranks | Floats]) -> int | None:
     """Return the column index of an ordered feature with more than two values, None for all other features."""
-    feature = task.features[0]
+    feature = task.feature
     if feature.members or feature.kind == "nominal":
         return None
     column = columns[feature.position]
@@ -199,7 +199,7 @@ def _position(task: Task, columns: list[Ranks | Floats]) -> int | None:
 
 
 def _swap(
-    task: Task,
+    task: FeatureTask,
     value: Floats,
     ranks: Floats | None,
     rows: ScoreRows,
@@ -220,25 +220,25 @@ def _swap(
     differ = value[first] != value[second]
     moves = np.zeros(len(value), dtype=bool)
     moves[back[first[differ]]] = moves[back[second[differ]]] = True
-    return _Swap(first, second, donors, moves, task.features[0].columns, vif)
+    return _Swap(first, second, donors, moves, task.feature.columns, vif)
 
 
-def _values(task: Task, part: Dataset, rows: ScoreRows) -> Floats:
+def _values(task: FeatureTask, part: Dataset, rows: ScoreRows) -> Floats:
     """Return a feature's values, or the codes of its levels, in the order of the data; NaN for missing values."""
-    column = task.columns[0]
+    column = task.column
     if isinstance(column, LevelColumn):
         codes = column.codes[np.sort(rows.rows)]
         return np.where(codes < 0, np.nan, codes)
-    return part.table.column(task.features[0].position, part.row_id)
+    return part.table.column(task.feature.position, part.row_id)
 
 
-SwapResponses = tuple[dict[Any, Floats], dict[Key, Floats]]
+SwapResponses: TypeAlias = tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats]]
 """By output the quantity at the rows, and by output and feature its changes by the swaps: arrays of shape (n,)."""
 
 
 def _evaluate(
-    job: Job, part: Dataset, swaps: Mapping[Any, _Swap], evaluated: Bools
-) -> tuple[dict[Any, Floats], dict[Key, Floats], CallStats]:
+    job: Job, part: Dataset, swaps: Mapping[str, _Swap], evaluated: Bools
+) -> tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats], CallStats]:
     """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
@@ -272,12 +272,14 @@ def _evaluate(
 
 
 def _batch(
-    job: Job, batch: Batch, swaps: Mapping[Any, _Swap], bar: Progress
+    job: Job, batch: Batch, swaps: Mapping[str, _Swap], bar: Progress
 ) -> tuple[SwapResponses, CallStats]:
     """Evaluate one batch; see `_evaluate`."""
     evaluators = make_evaluators(job, batch, 1)
-    at: dict[Any, Floats] = {label: evaluator.values() for label, evaluator in evaluators.items()}
-    moved: dict[Key, Floats] = {}
+    at: dict[OutputLabel, Floats] = {
+        label: evaluator.values() for label, evaluator in evaluators.items()
+    }
+    moved: dict[tuple[OutputLabel, str], Floats] = {}
     for key, swap in swaps.items():
         for label, evaluator in evaluators.items():
             moved[label, key] = _change(evaluator, batch, swap)

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import Ints, Json, TableLike
+from skedasis._types import Ints, Json, JsonValue, OutputLabel, TableLike
 from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import AnyColumn, Dataset, as_dataset
 from skedasis.engine.assemble import (
-    about_of,
+    abouts_of,
     finalize_task,
     provenance,
     resolve_method_and_selection,
@@ -41,16 +41,32 @@ from skedasis.engine.second_round import (
     should_replace_slopes,
     step_function_info,
 )
-from skedasis.engine.select import FeatureSelection, Task, as_method
+from skedasis.engine.select import (
+    AnyPlan,
+    FeatureSelection,
+    FeatureTask,
+    PairTask,
+    Task,
+    as_method,
+)
 from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.ale_pairs import SideColumn, side_of
-from skedasis.methods.base import BatchStats, Plan
+from skedasis.methods.ale_pairs import PairPlan
+from skedasis.methods.base import (
+    AnyFeatureMethod,
+    BatchStats,
+    CellPlan,
+    NumericPlan,
+    ResolvedMethod,
+    RowArrays,
+)
 from skedasis.methods.missing import MISSING
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.methods.pdp import PairGrid
+from skedasis.models.adapters import DerivativeInfo, LocalEffects
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
 from skedasis.results.build.linear_form import AXIS, LOCAL
+from skedasis.results.effect import BinStats, Effect
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, combine_models
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
@@ -152,9 +168,7 @@ class RowSubset:
         if all(len(rows) == len(dataset) for rows in self.parts):
             return dataset, tasks, plans
         some = some_rows(dataset, self.rows)
-        own = [
-            replace(t, columns=tuple(_column(c, self.rows, some) for c in t.columns)) for t in tasks
-        ]
+        own = [t.with_columns(lambda column: _column(column, self.rows, some)) for t in tasks]
         of = {t.key: t for t in own}
         plans = {key: _plan(plan, of[key[1]]) for key, plan in plans.items()}
         return some, own, plans
@@ -165,7 +179,7 @@ def some_rows(dataset: Dataset, rows: Ints) -> Dataset:
     return dataset if len(rows) == len(dataset) else replace(dataset.subset(rows), sampled=False)
 
 
-def _column(column: Any, rows: Ints, some: Dataset) -> Any:
+def _column(column: AnyColumn, rows: Ints, some: Dataset) -> AnyColumn:
     if isinstance(column, LevelColumn):
         return _levels(column, rows, some)
     if not isinstance(column, Column):
@@ -211,34 +225,40 @@ def _only_missing(feature: str, rows: int) -> DataError:
     )
 
 
-def _plan(plan: Any, task: Task) -> Any:
+def _plan(plan: AnyPlan, task: Task) -> AnyPlan:
     """Return a plan with the same cells for the rows of the task's columns."""
-    if isinstance(plan, LevelPlan):
-        return LevelPlan.of(task.column, plan.order, plan.chosen)
-    if isinstance(plan, Plan):
-        return replace(plan, column=task.column.summary())
-    sides = getattr(plan, "sides", None)
-    if sides is None:
+    if isinstance(plan, PairPlan | PairGrid) and isinstance(task, PairTask):
+        first, second = (s.for_column(c) for s, c in zip(plan.sides, task.columns, strict=True))
+        return replace(plan, sides=(first, second))
+    if isinstance(task, PairTask):
         return plan
-    own = tuple(_side(s, c) for s, c in zip(sides, task.columns, strict=True))
-    return replace(plan, sides=own)
-
-
-def _side(side: SideColumn, column: Any) -> SideColumn:
-    if side.levels is None:
-        return replace(side, summary=column.summary())
-    return side_of(LevelPlan.of(column, side.levels.order, side.levels.chosen))
+    if isinstance(plan, LevelPlan) and isinstance(task.column, LevelColumn):
+        return LevelPlan.of(task.column, plan.order, plan.chosen)
+    if isinstance(plan, NumericPlan) and isinstance(task.column, Column):
+        return replace(plan, column=task.column.summary())
+    return plan
 
 
 # ------------------------------------------------------------------------------------------
 # Shared decisions: the kind of local effect, and the bins.
 
 
-_KINDS = ("slopes", "differences", "steps", "edges", "levels", "values", "none")
+_KINDS: tuple[LocalEffects, ...] = (
+    "slopes",
+    "differences",
+    "steps",
+    "edges",
+    "levels",
+    "values",
+    "none",
+)
 """Kinds of local effects. A model that supports one of them also supports the later ones."""
 
 
-_KIND_OF_QUANTITY = {"value_steps": "differences", "integer_steps": "differences"}
+_KIND_OF_QUANTITY: dict[LocalEffects, LocalEffects] = {
+    "value_steps": "differences",
+    "integer_steps": "differences",
+}
 """Kinds that were chosen for a feature, and the kind of the quantity from which they follow."""
 
 
@@ -248,26 +268,26 @@ class ModelRun:
 
     job: Job
     selection: FeatureSelection
-    method: Any
+    method: ResolvedMethod
     gathered: Gathered
     scores: Scores
     seconds: float
 
 
-def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, DerivativeInfo]:
+def common_derivative_info(jobs: Sequence[Job]) -> dict[Key, DerivativeInfo]:
     """Return the kind of local effect that all models support, for features whose cells would differ between models.
 
     A piecewise constant model supports only steps. Its jumps, if known for all models, become edges of the cells.
     """
-    agreed: dict[Any, DerivativeInfo] = {}
+    agreed: dict[Key, DerivativeInfo] = {}
     for key in jobs[0].plans:
-        plans = [job.plans[key] for job in jobs]
-        if not all(isinstance(p, Plan) for p in plans) or _same_cells(plans):
+        plans = [p for p in (job.plans[key] for job in jobs) if isinstance(p, NumericPlan)]
+        if len(plans) < len(jobs) or _same_cells(plans):
             continue
-        kinds = [
+        kinds: list[LocalEffects] = [
             _KIND_OF_QUANTITY.get(p.derivative_info.kind, p.derivative_info.kind) for p in plans
         ]
-        local: Any = max(kinds, key=_KINDS.index)
+        local: LocalEffects = max(kinds, key=_KINDS.index)
         jumps = [p.derivative_info.breakpoints for p in plans]
         known = [j for j in jumps if j is not None]
         said = "differences, the kind of local effect that all models support"
@@ -278,10 +298,10 @@ def common_derivative_info(jobs: Sequence[Job]) -> dict[Any, DerivativeInfo]:
     return agreed
 
 
-def _same_cells(plans: Sequence[Plan]) -> bool:
+def _same_cells(plans: Sequence[NumericPlan]) -> bool:
     """Return whether all plans have the same kind of local effect and the same cells."""
     steps = {p.derivative_info.kind == "steps" for p in plans}
-    places = [p.bins.edges if isinstance(p.cells, Cells) else p.grid.points for p in plans]
+    places = [p.positions for p in plans]
     return len(steps) == 1 and all(np.array_equal(places[0], p) for p in places)
 
 
@@ -293,14 +313,14 @@ class _ChosenBins(Binning):
     ----------
     scheme : Binning
         The scheme that chose them.
-    description : dict
+    description : dict or str
         Its description for the provenance.
     segments_ : Segments
         The bins.
     """
 
     scheme: Binning
-    description: Json
+    description: Json | str
     segments_: Segments
 
     def candidates(self, column: Any) -> Cells:
@@ -315,12 +335,12 @@ class _ChosenBins(Binning):
         """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
-    def describe(self) -> Json:
-        """Return the description of the scheme."""
+    def describe(self) -> Json | str:
+        """Return the scheme as the user gave it."""
         return self.description
 
 
-def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Any, Any]:
+def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Key, AnyFeatureMethod]:
     """Choose bins that depend on the local effects from those of all models; return the variants that use these bins.
 
     Parameters
@@ -332,25 +352,32 @@ def choose_shared_bins(found: Sequence[ModelRun]) -> dict[Any, Any]:
     -------
     dict of (label, key) to method
     """
-    variants: dict[Any, Any] = {}
+    variants: dict[Key, AnyFeatureMethod] = {}
     job = found[0].job
     kind = job.options.weight_kind
-    for task in job.tasks:
-        for label in job.outputs if _scheme(task.variant) is not None else ():
-            key = label, task.key
+    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
+        scheme = task.variant.choosing_scheme()
+        if scheme is None:
+            continue
+        for label in job.outputs:
+            key: Key = label, task.key
             plan, pooled = _pooled(found, key)
-            if isinstance(plan, Plan) and plan.on_cells:
+            if isinstance(plan, CellPlan) and plan.on_cells:
                 continue  # `run_shared_rounds` chose their bins
             whole = task.variant.finalize(
-                plan, pooled, about_of(job, label, task), exact=True, kind=kind
+                plan, pooled, abouts_of(job, label, task)[0], exact=True, kind=kind
             )
-            if whole.bins is None or len(whole.bins) == 0:
+            if not isinstance(whole, Effect) or whole.bins is None or len(whole.bins) == 0:
                 continue
-            if isinstance(plan, Plan) and len(whole.cells) != len(plan.bins):
-                plan = replace(plan, cells=whole.cells)
-                _refine_cells(found, key, whole.cells)
+            cells = whole.cells
+            if isinstance(plan, CellPlan) and cells is not None and len(cells) != len(plan.cells):
+                plan = replace(plan, cells=cells)
+                _refine_cells(found, key, cells)
             _record_binning(found, key, whole.provenance.get("bins"))
-            variants[key] = _with_bins(task.variant, _segments(plan, whole))
+            bins = task.variant.describe()["bins"]
+            named = bins if isinstance(bins, str) else scheme.describe()
+            chosen = _ChosenBins(scheme, named, _segments(plan, whole, whole.bins))
+            variants[key] = task.variant.with_scheme(chosen)
     return variants
 
 
@@ -365,21 +392,23 @@ def run_shared_rounds(found: Sequence[ModelRun]) -> None:
     job = found[0].job
     kind = job.options.weight_kind
     chosen: dict[Key, Cells] = {}
-    for task in job.tasks:
+    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
         for label in job.outputs:
-            key = label, task.key
+            key: Key = label, task.key
             plan = job.plans[key]
-            if not isinstance(plan, Plan) or not plan.on_cells:
+            if not isinstance(plan, CellPlan) or not plan.on_cells:
                 continue
             whole, pooled = _pooled(found, key)
-            about = about_of(job, label, task)
-            more = task.variant.further(whole, pooled, _mean_score(found, key), about, kind)
-            if more is not None and more.difference_bins is not None:
+            (about,) = abouts_of(job, label, task)
+            more = task.variant.next_round(whole, pooled, _mean_score(found, key), about, kind)
+            if isinstance(more, CellPlan) and more.difference_bins is not None:
                 chosen[key] = more.difference_bins
     for model_run in found:
-        plans = {
-            k: replace(model_run.job.plans[k], difference_bins=cells) for k, cells in chosen.items()
-        }
+        plans: dict[Key, AnyPlan] = {}
+        for key, cells in chosen.items():
+            plan = model_run.job.plans[key]
+            if isinstance(plan, CellPlan):
+                plans[key] = replace(plan, difference_bins=cells)
         add_round(model_run.job, plans, model_run.gathered)
 
 
@@ -394,36 +423,18 @@ def _mean_score(found: Sequence[ModelRun], key: Key) -> HeterogeneityScore | Non
     return replace(scores[0], value=value, quantity_std=spread, quantity_range=extent)
 
 
-def _scheme(variant: Any) -> Binning | None:
-    """Return the binning scheme of a variant if its bins depend on the local effects, else None."""
-    within = variant.base if getattr(variant, "grouped", False) else variant
-    if not hasattr(within, "binning"):
-        return None
-    scheme = within.binning()
-    return None if type(scheme).choose is Binning.choose else scheme
-
-
-def _with_bins(variant: Any, chosen: Segments) -> Any:
-    """Return the variant with the chosen bins."""
-    scheme = _scheme(variant)
-    if scheme is None:
-        return variant
-    within = variant.base if getattr(variant, "grouped", False) else variant
-    with_bins = replace(within, bins=_ChosenBins(scheme, within.describe()["bins"], chosen))
-    return with_bins if within is variant else replace(variant, base=with_bins)
-
-
-def _segments(plan: Any, whole: Any) -> Segments:
+def _segments(plan: AnyPlan, whole: Effect, bins: BinStats) -> Segments:
     """Return the bins of an effect as indices of the planned edges, or of levels."""
-    bins = whole.bins
     trend = bins.slope_change != 0 if np.any(bins.slope_change) else None
-    if isinstance(plan, Plan):
-        return Segments(np.searchsorted(plan.bins.edges, bins.edges), trend)
+    if isinstance(plan, CellPlan):
+        return Segments(np.searchsorted(plan.cells.edges, bins.edges), trend)
+    if whole.levels is None:
+        raise TypeError("bins of a categorical feature require its levels")
     places = whole.levels.codes
     return Segments(np.append(places(bins.low), places(bins.high[-1:])), trend)
 
 
-def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
+def _pooled(found: Sequence[ModelRun], key: Key) -> tuple[AnyPlan, BatchStats]:
     """Return the planned cells, and the pooled moments and rows of all models' local effects on them.
 
     Moments are scaled so that a row counts once, however many models are explained on it. The smallest number of rows
@@ -432,8 +443,9 @@ def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     plans = [model_run.job.plans[key] for model_run in found]
     local: list[BatchStats] = []
     for model_run, plan in zip(found, plans, strict=True):
-        moments, coarse = model_run.gathered[key].moments, getattr(plan, "coarse", None)
-        if coarse is not None:
+        moments = model_run.gathered[key].moments
+        if isinstance(plan, CellPlan) and plan.coarse is not None:
+            coarse = plan.coarse
             moments = {
                 k: m.pool(coarse[:-1]) if k in (LOCAL, AXIS) else m for k, m in moments.items()
             }
@@ -446,15 +458,15 @@ def _pooled(found: Sequence[ModelRun], key: Any) -> tuple[Any, BatchStats]:
     fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
     moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]
-    if getattr(plan, "coarse", None) is not None:
-        plan = replace(plan, cells=plan.bins.merge(plan.coarse), coarse=None)
-    rows: dict[str, Any] = {}
-    if isinstance(plan, Plan) and all(model_run.job.sample is None for model_run in found):
+    if isinstance(plan, CellPlan) and plan.coarse is not None:
+        plan = replace(plan, cells=plan.cells.merge(plan.coarse), coarse=None)
+    rows: RowArrays = {}
+    if isinstance(plan, CellPlan) and all(model_run.job.sample is None for model_run in found):
         rows = _rows([model_run.gathered[key].kept for model_run in found], fraction)
     return plan, replace(pooled, moments=moments, kept=rows)
 
 
-def _rows(kept: Sequence[dict[str, Any]], fraction: float) -> dict[str, Any]:
+def _rows(kept: Sequence[RowArrays], fraction: float) -> RowArrays:
     """Return the concatenated row arrays of all models."""
     if not all("effect" in rows for rows in kept):
         return {}
@@ -469,7 +481,7 @@ def _scaled(moments: Moments, fraction: float) -> Moments:
     return Moments(count, weight, weight2, moments.mean, moments.m2 * fraction)
 
 
-def _refine_cells(found: Sequence[ModelRun], key: Any, cells: Cells) -> None:
+def _refine_cells(found: Sequence[ModelRun], key: Key, cells: Cells) -> None:
     """Recompute the moments of all models from their rows, on cells with more edges."""
     for model_run in found:
         local = model_run.gathered[key]
@@ -480,14 +492,16 @@ def _refine_cells(found: Sequence[ModelRun], key: Any, cells: Cells) -> None:
         model_run.gathered[key] = replace(
             local, moments={**local.moments, LOCAL: moments, AXIS: axis}
         )
-        model_run.job.plans[key] = replace(model_run.job.plans[key], cells=cells)
+        plan = model_run.job.plans[key]
+        if isinstance(plan, CellPlan):
+            model_run.job.plans[key] = replace(plan, cells=cells)
 
 
-def _record_binning(found: Sequence[ModelRun], key: Any, said: Any) -> None:
+def _record_binning(found: Sequence[ModelRun], key: Key, said: JsonValue) -> None:
     """Record the description of the binning scheme in the plans of all models."""
     for model_run in found:
         plan = model_run.job.plans[key]
-        if said is not None and isinstance(plan, Plan):
+        if said is not None and isinstance(plan, CellPlan):
             model_run.job.plans[key] = replace(plan, notes={**plan.notes, "bins": said})
 
 
@@ -541,7 +555,7 @@ class _Call:
 
     def prepare(
         self, agreed: Mapping[Key, DerivativeInfo]
-    ) -> list[tuple[Job, FeatureSelection, Any]]:
+    ) -> list[tuple[Job, FeatureSelection, ResolvedMethod]]:
         """Return each model's job, selected features, and the method for its rows.
 
         Parameters
@@ -551,7 +565,7 @@ class _Call:
         """
         by_rows = as_method(self.method).by_rows
         options, parts = self.options, self.folds.parts
-        prepared: list[tuple[Job, FeatureSelection, Any]] = []
+        prepared: list[tuple[Job, FeatureSelection, ResolvedMethod]] = []
         for i, (quantity, rows) in enumerate(zip(self.quantities, parts, strict=True)):
             with annotate_model_index(i, len(parts)):
                 own, part = quantity.prepare(self.dataset), RowSubset(rows, parts)
@@ -594,7 +608,9 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
     """
     failed: dict[Key, DerivativeInfo] = {}
     plans = [item for model_run in found for item in model_run.job.plans.items()]
-    given = {key for key, plan in plans if isinstance(plan, Plan) and plan.derivative_info.given}
+    given = {
+        key for key, plan in plans if isinstance(plan, NumericPlan) and plan.derivative_info.given
+    }
     for model_run in found:
         _, checks = check_slopes(model_run.job, model_run.gathered, model_run.scores)
         for key, check in checks.items():
@@ -602,9 +618,9 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
                 failed.setdefault(key, step_function_info(model_run.job, key, check))
             # Results are finalized again on the shared bins, so the outcome of the check is recorded in the plan.
             plan = model_run.job.plans[key]
-            model_run.job.plans[key] = replace(
-                plan, notes={**plan.notes, "slope_check": check.record}
-            )
+            if isinstance(plan, CellPlan):
+                notes = {**plan.notes, "slope_check": check.record}
+                model_run.job.plans[key] = replace(plan, notes=notes)
     if not failed:
         return
     for model_run, (job, _, _) in zip(found, call.prepare(failed), strict=True):
@@ -617,8 +633,8 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
 
 def _results(
     found: Sequence[ModelRun],
-    label: Any,
-    variants: dict[Any, Any],
+    label: OutputLabel,
+    variants: dict[Key, AnyFeatureMethod],
     folds: Folds,
     provenances: tuple[Json, Sequence[Json]],
 ) -> Any:
@@ -627,7 +643,10 @@ def _results(
     record, records = provenances
     for model_run, own in zip(found, records, strict=True):
         tasks = [
-            replace(t, variant=variants.get((label, t.key), t.variant)) for t in model_run.job.tasks
+            replace(t, variant=variants.get((label, t.key), t.variant))
+            if isinstance(t, FeatureTask)
+            else t
+            for t in model_run.job.tasks
         ]
         gathered = model_run.gathered
         results = {
@@ -636,8 +655,9 @@ def _results(
             )
             for t in tasks
         }
-        if hasattr(model_run.method, "together"):
-            single.append({None: model_run.method.together(results, own)})
+        combined = model_run.method.combine_features(results, own)
+        if combined is not None:
+            single.append({None: combined})
         else:
             single.append({k: r.with_provenance(own) for k, r in results.items()})
     shown = {

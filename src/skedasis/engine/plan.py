@@ -8,17 +8,18 @@ all.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Ints
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey
+from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature
+from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.select import Task
+from skedasis.engine.select import AnyPlan, FeatureTask, Task
+from skedasis.methods.base import NumericPlan, ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import CallStats
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
 
 
-Key = tuple[Any, Any]
+Key: TypeAlias = tuple[OutputLabel, ResultKey]
 """The label of an output, and the name of a feature or the names of a pair."""
 
 
-Plans = dict[Key, Any]
+Plans: TypeAlias = dict[Key, AnyPlan]
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Job:
         As the caller gave it.
     outputs : dict of label to Quantity
         One entry for each output; a single entry None for a quantity with one output.
-    method : object
+    method : ResolvedMethod
+        The method for the rows of the dataset.
     dataset : Dataset
     tasks : sequence of Task
     plans : dict of (label, key) to plan
@@ -73,7 +75,7 @@ class Job:
 
     quantity: Quantity
     outputs: Outputs
-    method: Any
+    method: ResolvedMethod
     dataset: Dataset
     tasks: Sequence[Task]
     plans: Plans
@@ -94,12 +96,12 @@ class Job:
 
 def prepare_job(
     quantity: Quantity,
-    method: Any,
+    method: ResolvedMethod,
     dataset: Dataset,
     tasks: Sequence[Task],
     options: ExplainOptions,
     part: RowSubset | None = None,
-    agreed: Mapping[Any, DerivativeInfo] | None = None,
+    agreed: Mapping[Key, DerivativeInfo] | None = None,
 ) -> Job:
     """Check the model, plan every feature, and size the batches.
 
@@ -158,7 +160,7 @@ def _check_model(
     outputs = quantity.outputs(dataset, output_stats, present)
     checked = probe_model(list(outputs.values()), dataset, present)
     checked.stats.add(output_stats)
-    means = all(getattr(t.variant, "means_only", False) for t in tasks)
+    means = all(t.variant.means_only for t in tasks)
     evaluated = use_trees_if_exact(outputs, dataset, tree, checked, means=means)
     checked.stats.add(evaluated.stats)
     return evaluated, checked
@@ -188,17 +190,24 @@ def _batch_size(
     rows = min(rows, len(dataset), *(n for n in limits if n is not None))
     room = memory // (8 * (len(dataset.features) + 8) * rows)
     # With few rows, one call can carry more copies, so that its overhead becomes negligible.
-    swept = max(getattr(t.variant, "swept", lambda _: 0)(by_task[t.key]) for t in tasks)
-    copies = max(sets, min(swept, FULL_CALL // rows))
+    grid_size = max(t.variant.grid_size(by_task[t.key]) for t in tasks)
+    copies = max(sets, min(grid_size, FULL_CALL // rows))
     return rows, max(1, min(copies, CALL_ROWS // rows, room))
 
 
 def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
     """Return donor values for features with missing values."""
     donors: dict[Key, Donors] = {}
-    comparing = {t.key: t for t in tasks if t.variant.compares_missing and t.column.missing}
+    columns: dict[ResultKey, Column | LevelColumn] = {
+        t.key: t.column
+        for t in tasks
+        if isinstance(t, FeatureTask)
+        and t.variant.compares_missing
+        and isinstance(t.column, (Column, LevelColumn))
+        and t.column.missing
+    }
     for (label, key), plan in plans.items():
-        found = donors_of(comparing[key].column, plan) if key in comparing else None
+        found = donors_of(columns[key], plan) if key in columns else None
         if found is not None:
             donors[label, key] = found
     return donors
@@ -209,38 +218,40 @@ def _plans(
     dataset: Dataset,
     tasks: Sequence[Task],
     checked: ProbeResult,
-    agreed: Mapping[Any, DerivativeInfo],
+    agreed: Mapping[Key, DerivativeInfo],
 ) -> Plans:
     """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
     plans: Plans = {}
     for task in tasks:
         if not task.variant.uses_slopes:
-            plan = task.variant.plan(task.column, _no_derivatives(task))
+            plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
             plans |= {(label, task.key): plan for label in outputs}
             continue
         cache = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
-            derivative_info = tuple(
+            infos = [
                 _derivative_info(quantity, dataset, c, checked, cache, task) for c in task.columns
-            )
-            known = derivative_info[0] if len(derivative_info) == 1 else derivative_info
-            common = agreed.get((label, task.key))
-            plans[label, task.key] = _plan_of(task, known, common)
+            ]
+            plans[label, task.key] = _plan_of(task, infos, agreed.get((label, task.key)))
     return plans
 
 
-def _plan_of(task: Task, known: Any, common: DerivativeInfo | None) -> Any:
+_NO_DERIVATIVES = DerivativeInfo("none", "")
+
+
+def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo | None) -> AnyPlan:
     """Return the plan of one model; with `common`, on cells that suit all models.
 
     Slopes and differences belong to points, so models may share cells and yet differ in them. Step functions need one
     kind of local effect for all models.
     """
     if common is None:
-        return task.variant.plan(task.column, known)
-    plan = task.variant.plan(task.column, common)
-    if plan.derivative_info.kind not in ("slopes", "differences"):
-        return plan
-    return replace(task.variant.plan(task.column, known), cells=plan.cells)
+        return task.plan(infos)
+    shared = task.plan((common,))
+    if not isinstance(shared, NumericPlan) or not shared.at_points:
+        return shared
+    own = task.plan(infos)
+    return own.at_positions_of(shared) if isinstance(own, NumericPlan) else own
 
 
 def _present(tasks: Sequence[Task]) -> Ints | None:
@@ -251,7 +262,7 @@ def _present(tasks: Sequence[Task]) -> Ints | None:
     task = tasks[0]
     if len(tasks) > 1 or not task.variant.leaves_out_missing:
         return None
-    columns = [c for c in task.columns if not isinstance(c, Feature)]
+    columns = [c for c in task.columns if isinstance(c, (Column, LevelColumn))]
     found = [c.present for c in columns if c.missing and c.present is not None]
     if not found:
         return None
@@ -261,15 +272,10 @@ def _present(tasks: Sequence[Task]) -> Ints | None:
     return present if len(present) else None
 
 
-def _no_derivatives(task: Task) -> Any:
-    none = DerivativeInfo("none", "")
-    return none if len(task.columns) == 1 else (none, none)
-
-
 def _derivative_info(
     quantity: Quantity,
     dataset: Dataset,
-    column: Any,
+    column: AnyColumn,
     checked: ProbeResult,
     cache: ResponseCache | None,
     task: Task,
@@ -277,10 +283,9 @@ def _derivative_info(
     if not isinstance(column, Column):
         return DerivativeInfo("levels", "differences between levels")
     derivative_info = quantity.derivative_info(column.feature)
-    if len(task.columns) == 1 and task.variant.observed_only(column):
-        return (
-            derivative_info  # probing derivatives would evaluate the model between observed values
-        )
+    if isinstance(task, FeatureTask) and task.variant.observed_only(column):
+        # Probing derivatives would evaluate the model between observed values.
+        return derivative_info
     values = (
         column.distinct_values if column.integer and derivative_info.kind == "differences" else None
     )

@@ -14,14 +14,21 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+import numpy as np
+
+from skedasis._types import OutputLabel
 from skedasis.data.dataset import Batch
 from skedasis.engine.plan import Job, Key
 from skedasis.methods.base import BatchStats, RowStore
 from skedasis.methods.missing import MISSING, missing_moments
 from skedasis.models.calling import CallStats, one_thread_each
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
 # ------------------------------------------------------------------------------------------
 # Progress bar and threads.
@@ -54,8 +61,8 @@ class Progress:
         self.total, self.what, self.done = total, what, 0
         self.wanted = sys.stderr.isatty() if show is None else show
         self._started = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
         self._lock = threading.Lock()
 
     def advance(self, steps: int = 1) -> None:
@@ -66,7 +73,7 @@ class Progress:
                 return
             if self._bar is None and time.monotonic() - self._started > _DELAY:
                 self._open()
-            if self._bar is not None:
+            if self._bar is not None and self._task is not None:
                 self._bar.update(self._task, completed=self.done)
 
     def _open(self) -> None:
@@ -137,16 +144,24 @@ def map_in_order(
 # The loop over batches.
 
 
-Gathered = dict[Key, BatchStats]
+Gathered: TypeAlias = dict[Key, BatchStats]
+
+
+class _Worker(threading.local):
+    """A thread's evaluators of its previous batch, whose memory the next batch reuses."""
+
+    def __init__(self, outputs: int) -> None:
+        self.evaluators: list[BatchEvaluator | None] = [None] * outputs
 
 
 def run(job: Job) -> Gathered:
     """Go through the batches once, and return their statistics, merged in the order of the batches."""
     batches = list(job.dataset.batches(job.batch_rows))
-    worker = threading.local()
+    worker = _Worker(len(job.outputs))
     merged: Gathered = {}
     capacity = len(job.dataset) if job.sample is None else int(job.sample.sum())
-    rows = RowStore(list(job.plans), capacity)
+    rows = RowStore[np.float64](list(job.plans), capacity)
+    row_ids = RowStore[np.int64](list(job.plans), capacity)
     steps = len(batches) * len(job.plans)
     caller = job.checked.caller
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
@@ -155,11 +170,8 @@ def run(job: Job) -> Gathered:
         caller.heartbeat = lambda: bar.advance(0)
 
         def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
-            previous: list[BatchEvaluator | None] = getattr(
-                worker, "evaluators", [None] * len(job.outputs)
-            )
-            gathered, evaluators = _batch(job, *task, previous, bar)
-            worker.evaluators = evaluators
+            gathered, evaluators = _batch(job, *task, worker.evaluators, bar)
+            worker.evaluators = [*evaluators]
             stats = CallStats()
             for evaluator in evaluators:
                 stats.add(evaluator.stats)
@@ -170,10 +182,12 @@ def run(job: Job) -> Gathered:
             job.stats.add(stats)
             for key, local in gathered.items():
                 rows.add(key, local.kept)
-                local.kept = {}
+                if local.row_id is not None:
+                    row_ids.add(key, {"row_id": local.row_id})
+                local.kept, local.row_id = {}, None
                 merged[key] = merged[key].merge(local) if key in merged else local
     for key, local in merged.items():
-        local.kept = rows.of(key)
+        local.kept, local.row_id = rows.of(key), row_ids.of(key).get("row_id")
     return merged
 
 
@@ -200,7 +214,7 @@ def _batch(
                 moments, refusal = missing_moments(evaluator, job.donors[key])
                 gathered[key].moments[MISSING] = moments
                 if refusal:
-                    gathered[key].notes["missing"] = refusal
+                    gathered[key].notes = {**gathered[key].notes, "missing": refusal}
             bar.advance()
         for evaluator in evaluators.values():
             evaluator.forget()
@@ -209,7 +223,7 @@ def _batch(
 
 def make_evaluators(
     job: Job, batch: Batch, copies: int, previous: list[BatchEvaluator | None] | None = None
-) -> dict[Any, BatchEvaluator]:
+) -> dict[OutputLabel, BatchEvaluator]:
     """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses.
 
     Parameters
@@ -225,8 +239,8 @@ def make_evaluators(
     previous_evaluators: list[BatchEvaluator | None] = (
         [None] * len(job.outputs) if previous is None else previous
     )
-    shared: dict[str, Any] = {}
-    evaluators: dict[Any, BatchEvaluator] = {}
+    shared: dict[str, object] = {}
+    evaluators: dict[OutputLabel, BatchEvaluator] = {}
     for (label, quantity), previous_evaluator in zip(
         job.outputs.items(), previous_evaluators, strict=True
     ):

@@ -3,7 +3,7 @@
 The check integrates the slopes of a feature and compares them with differences of the quantity
 (docs/explanation/heterogeneity.md, slopes are checked). Features whose slopes fail are planned again as step functions,
 and their rows are gone through once more. A second round is
-also run for methods that compute statistics on bins which depend on the first round (`Method.further`).
+also run for methods that compute statistics on bins which depend on the first round (`FeatureMethod.next_round`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import numpy as np
 
 from skedasis._types import Floats
 from skedasis.data.dataset import Dataset
-from skedasis.engine.assemble import about_of, finalize_task
+from skedasis.engine.assemble import abouts_of, finalize_task
 from skedasis.engine.heterogeneity_score import Scores, identifiers
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, make_evaluators, run
-from skedasis.methods.base import BatchStats, Plan
+from skedasis.engine.select import AnyPlan, FeatureTask
+from skedasis.methods.base import BatchStats, CellPlan, NumericPlan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.evaluator import BatchEvaluator
@@ -88,45 +89,40 @@ def check_slopes(
     per feature, counted as ``check_rows``; per feature and output if each output has bins of its own that were not
     chosen by the penalized likelihood. None for tree ensembles evaluated from their structure.
     """
-    tasks = [t for t in job.tasks if t.variant.checks_slopes]
-    keys = [(o, t.key) for t in tasks for o in job.outputs if _has_slopes(job.plans[o, t.key])]
-    if not keys:
+    tasks: dict[Key, FeatureTask] = {
+        (label, t.key): t
+        for t in job.tasks
+        for label in job.outputs
+        if isinstance(t, FeatureTask)
+        and t.variant.checks_slopes
+        and _has_slopes(job.plans[label, t.key])
+    }
+    if not tasks:
         return {}, {}
     dataset = job.dataset
     rows = score_rows(identifiers(dataset), dataset.weights, ROWS, job.options.seed)
     part = dataset.subset(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
-    by_feature = {t.key: t for t in job.tasks}
-    results = {
-        (label, feature): finalize_task(
-            job, label, by_feature[feature], gathered[label, feature], scores
-        )
-        for label, feature in keys
-    }
+    results: dict[Key, Effect] = {}
+    for key, task in tasks.items():
+        effect = finalize_task(job, key[0], task, gathered[key], scores)
+        if isinstance(effect, Effect):
+            results[key] = effect
     cells = {
-        (label, feature): _cells_of(
-            part,
-            results[label, feature],
-            follows_curve=by_feature[feature].variant.follows_curve,
-        )
-        for label, feature in keys
+        key: _cells_of(part, effect, follows_curve=tasks[key].variant.follows_curve)
+        for key, effect in results.items()
     }
-    differences: dict[Key, list[Floats]] = {key: [] for key in keys}
+    differences: dict[Key, list[Floats]] = {key: [] for key in results}
     for batch in part.batches(max(1, min(job.batch_rows, len(part)))):
         evaluators = make_evaluators(job, batch, min(job.copies, 2))
-        for label, feature in keys:
-            position = by_feature[feature].features[0].position
-            differences[label, feature].append(
-                _differences(evaluators[label], position, cells[label, feature])
-            )
+        for key in results:
+            position = tasks[key].feature.position
+            differences[key].append(_differences(evaluators[key[0]], position, cells[key]))
         for evaluator in evaluators.values():
             job.checked.stats.add(evaluator.stats)
     checks: dict[Key, SlopeCheck] = {}
-    for key in keys:
-        effect, x = (
-            results[key],
-            part.table.column(by_feature[key[1]].features[0].position, part.row_id),
-        )
+    for key, effect in results.items():
+        x = part.table.column(tasks[key].feature.position, part.row_id)
         inside = np.flatnonzero(cells[key].locate(x) >= 0)
         inside_weights = None if weights is None else weights[inside]
         difference = np.concatenate(differences[key])[inside]
@@ -138,8 +134,7 @@ def check_slopes(
 
 def _has_slopes(plan: object) -> bool:
     """Return whether the local effects of a plan are slopes, and the plan has bins on which to check them."""
-    kinds = ("slopes", "differences")
-    return isinstance(plan, Plan) and plan.derivative_info.kind in kinds and len(plan.bins) > 0
+    return isinstance(plan, CellPlan) and plan.at_points and len(plan.cells) > 0
 
 
 def _cells_of(part: Dataset, effect: Effect, *, follows_curve: bool) -> Cells:
@@ -178,14 +173,27 @@ def _differences(evaluator: BatchEvaluator, j: int, cells: Cells) -> Floats:
 
 def should_replace_slopes(job: Job, key: Key, check: SlopeCheck) -> bool:
     """Return whether slopes failed the check and may be replaced (neither given nor requested by name)."""
-    variant = next(t.variant for t in job.tasks if t.key == key[1])
-    return not check.passed and variant.replaces_slopes and not job.plans[key].derivative_info.given
+    task, info = _task_of(job, key), _derivative_info_of(job, key)
+    return not check.passed and task.variant.replaces_slopes and not info.given
+
+
+def _task_of(job: Job, key: Key) -> FeatureTask:
+    """Return the task of a feature."""
+    return next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == key[1])
+
+
+def _derivative_info_of(job: Job, key: Key) -> DerivativeInfo:
+    """Return how the local effects of a feature with slopes are computed."""
+    plan = job.plans[key]
+    if not isinstance(plan, NumericPlan):
+        raise TypeError(f"{key[1]!r} has no slopes")
+    return plan.derivative_info
 
 
 def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
     """Return the description of the step function that replaces slopes which failed the check."""
     source = (
-        f"differences across bins, because the slopes ({job.plans[key].derivative_info.description}) do not match "
+        f"differences across bins, because the slopes ({_derivative_info_of(job, key).description}) do not match "
         f"the differences of the quantity (root mean square difference {check.distance:.3g}, limit {check.limit:.3g})"
     )
     return DerivativeInfo("steps", source)
@@ -193,14 +201,10 @@ def step_function_info(job: Job, key: Key, check: SlopeCheck) -> DerivativeInfo:
 
 def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
-    by_key = {t.key: t for t in job.tasks}
-    for (label, key), info in infos.items():
-        task = by_key[key]
-        feature = task.features[0]
-        column = job.dataset.column(feature.position)
-        column.feature = feature
-        plan = task.variant.plan(column, info)
-        job.plans[label, key] = plan if job.sample is None else task.variant.with_fine_cells(plan)
+    for key, info in infos.items():
+        task = _task_of(job, key)
+        plan = task.variant.plan(task.variant.read_column(job.dataset, task.feature), info)
+        job.plans[key] = plan if job.sample is None else task.variant.with_fine_cells(plan)
 
 
 def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
@@ -215,21 +219,21 @@ def keep_missing_moments(local: BatchStats, before: BatchStats) -> BatchStats:
 
 
 def run_requested_rounds(job: Job, gathered: Gathered, scores: Scores) -> None:
-    """Run one more round for the features whose method requests it (`Method.further`)."""
-    plans: dict[Key, Plan] = {}
-    for task in job.tasks:
+    """Run one more round for the features whose method requests it (`FeatureMethod.next_round`)."""
+    plans: dict[Key, AnyPlan] = {}
+    for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
         for label in job.outputs:
-            key = label, task.key
-            about = about_of(job, label, task)
+            key: Key = label, task.key
+            (about,) = abouts_of(job, label, task)
             score = scores.found.get(key)
             kind = job.options.weight_kind
-            found = task.variant.further(job.plans[key], gathered[key], score, about, kind)
+            found = task.variant.next_round(job.plans[key], gathered[key], score, about, kind)
             if found is not None:
                 plans[key] = found
     add_round(job, plans, gathered)
 
 
-def add_round(job: Job, plans: Mapping[Key, Plan], gathered: Gathered) -> None:
+def add_round(job: Job, plans: Mapping[Key, AnyPlan], gathered: Gathered) -> None:
     """Run a round for some plans, and add its moments and rows to those of earlier rounds."""
     if not plans:
         return

@@ -7,18 +7,44 @@ into one `Task` for each feature or pair, which the later steps (`plan`, `run`, 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
+from skedasis._arguments import shown
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.dataset import AnyColumn, Dataset
-from skedasis.data.features import Feature, OutOfRange, find_feature
+from skedasis.data.features import Feature, Groups, OutOfRange, find_feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.ale_pairs import check_pair
-from skedasis.methods.base import Method, MethodVariant, Parameters
+from skedasis.methods.base import (
+    AnyFeatureMethod,
+    AnyPairMethod,
+    BatchStats,
+    CellPlan,
+    ColumnPair,
+    GridPlan,
+    Parameters,
+    ResolvedMethod,
+    Result,
+)
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.stats.moments import WeightKind
+
+if TYPE_CHECKING:
+    from skedasis.methods.ale_categorical import LevelPlan
+    from skedasis.methods.ale_pairs import PairPlan
+    from skedasis.methods.pdp import PairGrid
+    from skedasis.methods.permutation_variants import FeaturePlan
+    from skedasis.results.effect import About
+
+ColumnMap: TypeAlias = Callable[[AnyColumn], AnyColumn]
+"""Returns a column of the same kind for other rows."""
+
+AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan"
+"""What a method plans for a feature or a pair."""
 
 METHODS = {
     "ale": "ale.ALE",
@@ -33,40 +59,113 @@ METHODS = {
 """Module and class of each method. Methods are imported on first use."""
 
 
-def method_class(name: str) -> Any:
+def method_class(name: str) -> type[Parameters]:
     """Return the class of the method with a lower-case name."""
     module, kind = METHODS[name].split(".")
-    return getattr(importlib.import_module(f"skedasis.methods.{module}"), kind)
+    return vars(importlib.import_module(f"skedasis.methods.{module}"))[kind]
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """One feature or pair, and the variant of the method that explains it.
+class FeatureTask:
+    """One feature, and the variant of the method that explains it.
 
     Parameters
     ----------
-    key : str or tuple of two str
+    key : str
         Its name in the results.
-    features : tuple of Feature
-        One or two.
-    columns : tuple
-        Column summaries, computed on demand; the features themselves for a method that reads no values.
-    variant : Method
-        The method, or its variant for categorical features, groups or pairs.
+    feature : Feature
+    column : Column, LevelColumn or Feature
+        Its column, whose statistics are computed on demand; the feature itself for a method that reads no values.
+    variant : FeatureMethod
+        The method, or its variant for categorical features or groups.
     """
 
-    key: Any
-    features: tuple[Feature, ...]
-    columns: tuple[AnyColumn, ...]
-    variant: Method
+    key: str
+    feature: Feature
+    column: AnyColumn
+    variant: AnyFeatureMethod
 
     @property
-    def column(self) -> Any:
-        """Return the argument of `Method.plan`: the column, or both columns of a pair."""
-        return self.columns[0] if len(self.columns) == 1 else self.columns
+    def features(self) -> tuple[Feature, ...]:
+        """Return the feature."""
+        return (self.feature,)
+
+    @property
+    def columns(self) -> tuple[AnyColumn, ...]:
+        """Return the column."""
+        return (self.column,)
+
+    def with_columns(self, of: ColumnMap) -> FeatureTask:
+        """Return the task for other rows: with the column that a function returns for the present one."""
+        return replace(self, column=of(self.column))
+
+    def plan(self, infos: Sequence[DerivativeInfo]) -> AnyPlan:
+        """Plan the feature, given the quantity's derivatives by it."""
+        return self.variant.plan(self.column, infos[0])
+
+    def finalize(
+        self,
+        plan: AnyPlan,
+        stats: BatchStats,
+        abouts: Sequence[About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Result:
+        """Return the result from the statistics of all batches."""
+        return self.variant.finalize(plan, stats, abouts[0], exact=exact, kind=kind)
 
 
-def as_method(method: Any, *, pair: bool = False) -> Any:
+@dataclass(frozen=True, eq=False)
+class PairTask:
+    """Two features, and the variant of the method that explains their interaction or joint effect.
+
+    Parameters
+    ----------
+    key : tuple of two str
+        Their names in the results.
+    features : tuple of two Feature
+    columns : tuple of two Column or LevelColumn
+        Their columns, whose statistics are computed on demand.
+    variant : PairMethod
+    """
+
+    key: tuple[str, str]
+    features: tuple[Feature, ...]
+    columns: ColumnPair
+    variant: AnyPairMethod
+
+    def with_columns(self, of: ColumnMap) -> PairTask:
+        """Return the task for other rows: with the columns that a function returns for the present ones."""
+        first, second = (of(column) for column in self.columns)
+        if isinstance(first, Feature) or isinstance(second, Feature):
+            raise TypeError("a pair has columns")
+        return replace(self, columns=(first, second))
+
+    def plan(self, infos: Sequence[DerivativeInfo]) -> AnyPlan:
+        """Plan the pair, given the quantity's derivatives by both features."""
+        return self.variant.plan(self.columns, (infos[0], infos[1]))
+
+    def finalize(
+        self,
+        plan: AnyPlan,
+        stats: BatchStats,
+        abouts: Sequence[About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Result:
+        """Return the result from the statistics of all batches."""
+        return self.variant.finalize(plan, stats, (abouts[0], abouts[1]), exact=exact, kind=kind)
+
+
+Task: TypeAlias = FeatureTask | PairTask
+
+
+_DEFAULT, _DEFAULT_FOR_PAIRS = RHALE(), ALE()
+
+
+def as_method(method: object, *, pair: bool = False) -> Parameters:
     """Return the method for the argument `method` of `explain`.
 
     A name gives the method with its defaults; None gives `RHALE`, or `ALE` for pairs, which have no RHALE.
@@ -77,18 +176,18 @@ def as_method(method: Any, *, pair: bool = False) -> Any:
         For an unknown name, a class instead of an instance, or an object that is no method.
     """
     if method is None:
-        return ALE() if pair else RHALE()
+        return _DEFAULT_FOR_PAIRS if pair else _DEFAULT
     if isinstance(method, str):
         if method.lower() in METHODS:
             return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
         raise DataError("method", repr(method), f"one of {known}", "Use one of these names")
-    if isinstance(method, Parameters | MethodVariant):
+    if isinstance(method, Parameters):
         return method
     fix = "Use sd.RHALE()"
     if isinstance(method, type):
         fix = f"Pass an instance: {method.__name__}()"
-    raise DataError("method", repr(method)[:60], "a method such as sd.RHALE()", fix)
+    raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
 
 
 class FeatureSelection:
@@ -106,7 +205,12 @@ class FeatureSelection:
     """
 
     def __init__(
-        self, dataset: Dataset, wanted: Any, groups: Any = None, *, free: bool = False
+        self,
+        dataset: Dataset,
+        wanted: object,
+        groups: Groups | None = None,
+        *,
+        free: bool = False,
     ) -> None:
         self.dataset = dataset
         self.free = free
@@ -119,8 +223,11 @@ class FeatureSelection:
         if self.everything:
             self.asked = [(f,) for f in self.features]
             return
-        self.single = self._is_one(wanted) or not isinstance(wanted, Iterable)
-        items = [wanted] if self.single else list(wanted)
+        # A name is one feature, a tuple one pair; any other collection is a list of them.
+        if isinstance(wanted, (str, tuple)) or not isinstance(wanted, Iterable):
+            self.single, items = True, [wanted]
+        else:
+            items = list(wanted)
         if not items:
             raise DataError(
                 "features", "an empty list", "at least one feature", "Use None for all features"
@@ -139,11 +246,7 @@ class FeatureSelection:
         """Whether the selection consists of pairs."""
         return len(self.asked[0]) == 2
 
-    def _is_one(self, wanted: Any) -> bool:
-        """Return whether this is one feature or one pair, not a list."""
-        return isinstance(wanted, (str, tuple))
-
-    def _item(self, item: Any) -> tuple[Feature, ...]:
+    def _item(self, item: object) -> tuple[Feature, ...]:
         labels = [f.label for f in self.features]
         if not isinstance(item, tuple) or item in labels:  # pandas has labels that are tuples
             return (self._find(item),)
@@ -158,7 +261,7 @@ class FeatureSelection:
         check_pair((first.name, second.name))
         return first, second
 
-    def _find(self, wanted: Any) -> Feature:
+    def _find(self, wanted: object) -> Feature:
         """Return a feature by name, label or position in X; a group by its name."""
         for feature in self.features:
             if isinstance(wanted, str) and feature.name == wanted:
@@ -175,7 +278,7 @@ class FeatureSelection:
             f"Explain the whole group: features={group.name!r}",
         )
 
-    def tasks(self, method: Any) -> list[Task]:
+    def tasks(self, method: ResolvedMethod) -> list[Task]:
         """Return the tasks. If all features are explained, leave out those without a variant, with a warning.
 
         Raises
@@ -188,7 +291,7 @@ class FeatureSelection:
         if self.pairs:
             pairs = [self._pair(method, *a) for a in self.asked]
             return list({task.key: task for task in pairs}.values())
-        found: dict[str, Task] = {}
+        found: dict[str, FeatureTask] = {}
         skipped: list[str] = []
         out_of_range: list[str] = []
         reason: DataError | None = None
@@ -228,29 +331,18 @@ class FeatureSelection:
                 )
         return list(found.values())
 
-    def _one(self, method: Any, feature: Feature) -> Task:
+    def _one(self, method: ResolvedMethod, feature: Feature) -> FeatureTask:
         may_differ = feature.categorical and (self.everything or self.free)
-        use_alternative = may_differ and hasattr(method, "in_place_of")
-        variant = method.in_place_of(feature) if use_alternative else method.for_feature(feature)
-        # If the method has explicit bins, `for_feature` returns the numeric method for an ordinal feature of numbers.
-        column = self._column(variant, feature, numeric=isinstance(variant, type(method)))
-        return Task(feature.name, (feature,), (column,), variant)
+        variant = method.substitute_for(feature) if may_differ else method.for_feature(feature)
+        column: AnyColumn = variant.read_column(self.dataset, feature)
+        return FeatureTask(feature.name, feature, column, variant)
 
-    def _pair(self, method: Any, first: Feature, second: Feature) -> Task:
+    def _pair(self, method: ResolvedMethod, first: Feature, second: Feature) -> PairTask:
         variant = method.for_pair((first, second))
-        columns = tuple(self._column(variant, f, numeric=False) for f in (first, second))
-        return Task((first.name, second.name), (first, second), columns, variant)
-
-    def _column(self, variant: Any, feature: Feature, *, numeric: bool) -> Any:
-        if not variant.reads_columns:
-            return feature
-        if numeric or not feature.categorical:
-            column = self.dataset.column(feature.position)
-            column.feature = feature  # a group of one column has the group's name
-            return column
-        return self.dataset.levels(feature, top=variant.top_levels, most=MOST_LEVELS)
+        columns = variant.read_columns(self.dataset, (first, second))
+        return PairTask((first.name, second.name), (first, second), columns, variant)
 
 
-def names_of(tasks: Sequence[Task]) -> list[Any]:
+def names_of(tasks: Sequence[Task]) -> list[str | list[str]]:
     """Return the names of the results, for the provenance."""
-    return [t.key if isinstance(t.key, str) else list(t.key) for t in tasks]
+    return [t.key if isinstance(t, FeatureTask) else list(t.key) for t in tasks]

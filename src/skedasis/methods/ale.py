@@ -21,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
+from skedasis._arguments import check_option
 from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import (
     N_AUTO_CELLS,
@@ -39,18 +40,21 @@ from skedasis.binning import (
     cells_for_column,
     is_fixed,
 )
+from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature, find_feature
 from skedasis.errors import ModelOutputError, UnsupportedError, format_error
-from skedasis.methods.ale_categorical import LevelSteps, adjacent_differences
+from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, Order, adjacent_differences
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
 from skedasis.methods.base import (
     BatchStats,
+    ByFeature,
+    CellPlan,
     Evaluator,
+    FeatureMethod,
+    NumericMethod,
     Parameters,
-    Plan,
-    check_option,
-    param_for_feature,
+    entry_for_feature,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
@@ -73,11 +77,16 @@ if TYPE_CHECKING:
 _FINE = 1024
 """Number of fine cells of a result whose rows are not all kept."""
 
-Bins = Binning | int | Literal["auto"] | Mapping[Any, Any]
+Scheme: TypeAlias = Binning | int | Literal["auto"]
+_AUTO: Scheme = "auto"
+Bins: TypeAlias = Scheme | ByFeature[Scheme]
+VariantForFeature: TypeAlias = (
+    FeatureMethod[Column, CellPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]
+)
 
 
 @dataclass(frozen=True)
-class Accumulated(Parameters):
+class Accumulated(NumericMethod[CellPlan], Parameters):
     """Base class of accumulated effects: their parameters, and the steps plan, compute and finalize.
 
     Parameters
@@ -107,7 +116,7 @@ class Accumulated(Parameters):
 
     uses_slopes = True
     scored = True
-    usual: ClassVar[Binning] = Uniform(20)
+    default_scheme: ClassVar[Binning] = Uniform(20)
     """The scheme for "auto" if local effects are evaluated at points."""
 
     def __post_init__(self) -> None:
@@ -117,36 +126,54 @@ class Accumulated(Parameters):
         check_option(f"{self.name}(accumulate_se)", self.accumulate_se, ("quadrature", "sum"))
         self.binning()
 
-    def scheme(self, bins: Any) -> Binning:
+    def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme for a value of `bins`."""
-        return self.usual if bins == "auto" else as_binning(bins, Uniform)
+        return self.default_scheme if bins == "auto" else as_binning(bins, Uniform)
 
     def binning(self) -> Binning:
         """Return the scheme for features without an entry of their own in `bins`."""
         return self.scheme("auto" if isinstance(self.bins, Mapping) else self.bins)
+
+    def _bins_for(self, feature: Feature) -> Scheme:
+        """Return the value of `bins` for a feature."""
+        bins = self.bins
+        return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
+
+    def choosing_scheme(self) -> Binning | None:
+        """Return the scheme if it chooses bins from the local effects, else None."""
+        scheme = self.binning()
+        return scheme if scheme.chooses else None
+
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return the method with another scheme."""
+        return replace(self, bins=scheme)
 
     @property
     def follows_curve(self) -> bool:
         """Return whether bins are chosen by penalized likelihood."""
         return self.binning().uses_likelihood
 
-    def check(self, features: Sequence[Feature]) -> None:
+    def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():
             find_feature(features, name)
 
-    def for_feature(self, feature: Feature) -> Any:
+    def for_feature(self, feature: Feature) -> VariantForFeature:
         """Return the method for a feature, with the feature's bins.
 
         Explicit edges (`Uniform`, `Quantile`, `Edges`) for a numeric ordinal feature make it numeric.
         """
-        bins = param_for_feature(self.bins, feature, "auto")
+        bins = self._bins_for(feature)
         explicit = feature.kind == "ordinal" and feature.numeric
         if feature.categorical and not (explicit and isinstance(bins, (Uniform, Quantile, Edges))):
             return self.for_levels(feature)
         return replace(self, bins=bins) if isinstance(self.bins, Mapping) else self
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def for_levels(self, feature: Feature) -> LevelSteps:
+        """Return the variant for a categorical feature; raise `UnsupportedError` if there is none."""
+        raise self.no_levels_error(feature)
+
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         """Choose the fine cells, which depend on the column only.
 
         The curve of a feature with few values consists of differences between adjacent values, unless slopes or
@@ -162,7 +189,7 @@ class Accumulated(Parameters):
         )
         by_values = derivative_info.kind in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
-        return Plan(column.summary(), derivative_info, cells, values=values)
+        return CellPlan(column.summary(), derivative_info, cells, values=values)
 
     def observed_only(self, column: Column) -> bool:
         """Return whether the feature has few values, so that the model is evaluated at these only."""
@@ -190,21 +217,21 @@ class Accumulated(Parameters):
             return _INTEGERS
         return derivative_info
 
-    def points_per_call(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[CellPlan]) -> int:
         """Return 2 if rows are evaluated at two edges or on either side; 1 for slopes and for adjacent values."""
         single = ("slopes", "value_steps", "integer_steps")
         return 1 if all(p.derivative_info.kind in single for p in plans) else 2
 
-    def row_bytes(self, plan: Plan) -> int:
+    def row_bytes(self, plan: CellPlan) -> int:
         """Return the bytes of a value, the local effects and, if the rows are weighted, a weight."""
         n_floats = {"steps": 3, "value_steps": 4, "integer_steps": 4}.get(
             plan.derivative_info.kind, 2
         )
         return 8 * (n_floats + plan.column.weighted)
 
-    def with_fine_cells(self, plan: Plan) -> Plan:
+    def with_fine_cells(self, plan: CellPlan) -> CellPlan:
         """Return a plan with up to 1,024 fine cells, if local effects are evaluated at points."""
-        cells, column = plan.bins, plan.column
+        cells, column = plan.cells, plan.column
         pointwise = plan.derivative_info.kind in ("slopes", "differences", "integer_steps")
         if not pointwise or not 0 < len(cells) < _FINE // 2:
             return plan
@@ -212,10 +239,10 @@ class Accumulated(Parameters):
         fine = Cells(distinct(np.concatenate([cells.edges, column.snap(between)])), cells.closed)
         return replace(plan, cells=fine, coarse=np.searchsorted(fine.edges, cells.edges))
 
-    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the local effects by cell; in a second round, of the differences across the bins."""
         cells, column = (
-            plan.bins if plan.difference_bins is None else plan.difference_bins,
+            plan.cells if plan.difference_bins is None else plan.difference_bins,
             plan.column,
         )
         x = evaluator.column(column.feature.position)
@@ -248,13 +275,13 @@ class Accumulated(Parameters):
     def _by_values(
         self,
         evaluator: Evaluator,
-        plan: Plan,
+        plan: CellPlan,
         at: tuple[Floats, Ints],
         keep: Bools | None,
         beyond: int,
     ) -> BatchStats:
         """Return the moments of the differences between each row's value and the adjacent values."""
-        (x, cell), values, cells, j = at, plan.values, plan.bins, plan.column.feature.position
+        (x, cell), values, cells, j = at, plan.values, plan.cells, plan.column.feature.position
         if values is None:
             raise TypeError("differences between values require a plan with values")
         code = np.searchsorted(values, x)
@@ -278,10 +305,10 @@ class Accumulated(Parameters):
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
         return BatchStats(moments, select_rows(kept, keep), _largest(effects), beyond)
 
-    def _effects(self, evaluator: Evaluator, plan: Plan, cell: Ints) -> Floats:
+    def _effects(self, evaluator: Evaluator, plan: CellPlan, cell: Ints) -> Floats:
         """Return each row's local effect: its slope, or its difference across its cell divided by the width."""
-        column, cells = plan.column, plan.bins
-        if plan.derivative_info.kind in ("slopes", "differences"):
+        column, cells = plan.column, plan.cells
+        if plan.at_points:
             effects = evaluator.local_slopes(column, plan.derivative_info)
             if not np.isfinite(effects.sum()) and not np.isfinite(effects).all():
                 bad = int((~np.isfinite(effects)).sum())
@@ -296,7 +323,7 @@ class Accumulated(Parameters):
         return difference / cells.widths.take(cell)
 
     def finalize(
-        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+        self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
         spec, rows = self._spec(plan, kind), rows_of(stats, exact=exact)
@@ -304,7 +331,7 @@ class Accumulated(Parameters):
         notes = {"local_effects": plan.derivative_info.description, "rows_outside": stats.outside}
         return effect.with_provenance({**notes, **plan.notes})
 
-    def _spec(self, plan: Plan, kind: WeightKind) -> Spec:
+    def _spec(self, plan: CellPlan, kind: WeightKind) -> Spec:
         return Spec(
             self.name,
             self.center,
@@ -312,16 +339,16 @@ class Accumulated(Parameters):
             self.accumulate,
             self.ddof,
             self.accumulate_se,
-            plan.bins.closed,
+            plan.cells.closed,
             kind,
             self.describe(),
         )
 
     def _effect(
-        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
+        self, plan: CellPlan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> AccumulatedEffect:
         """Choose the bins as unions of cells, and accumulate."""
-        cells, moments = plan.bins, local.moments
+        cells, moments = plan.cells, local.moments
         if plan.derivative_info.kind == "value_steps":
             all_edges = np.arange(len(cells.edges))
             return accumulated_effect(
@@ -417,26 +444,26 @@ class ALE(Accumulated):
     (5, 5)
     """
 
-    order: str | Sequence[Any] | Mapping[Any, Any] | None = None
+    order: Order | ByFeature[Order] = None
     empty: Literal["nearest"] | None = "nearest"
 
     uses_slopes = False
-    usual: ClassVar[Binning] = Quantile(N_AUTO_CELLS)
+    default_scheme: ClassVar[Binning] = Quantile(N_AUTO_CELLS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_option("ALE(empty)", self.empty, ("nearest", None))
 
-    def scheme(self, bins: Any) -> Binning:
+    def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
-        scheme = self.usual if bins == "auto" else as_binning(bins, Quantile)
+        scheme = self.default_scheme if bins == "auto" else as_binning(bins, Quantile)
         if isinstance(scheme, Edges) and scheme.closed is None:
             return replace(scheme, closed="right")
         return scheme
 
-    def check(self, features: Sequence[Feature]) -> None:
+    def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` or `order` names a feature that does not exist."""
-        super().check(features)
+        super().check_features(features)
         for name in self.order if isinstance(self.order, Mapping) else ():
             find_feature(features, name)
 
@@ -444,20 +471,20 @@ class ALE(Accumulated):
         """Return the variant for a categorical feature."""
         return LevelSteps(self, self.order)
 
-    def in_place_of(self, feature: Feature) -> LevelSteps:
+    def substitute_for(self, feature: Feature) -> LevelSteps:
         """Return the method for a categorical feature when all features are explained: the categorical ALE."""
         return self.for_levels(feature)
 
     def for_pair(self, features: tuple[Feature, Feature]) -> PairALE:
         """Return the variant for two features."""
-        return PairALE(self)
+        return PairALE(self, self.order)
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features, which must not depend on local effects."""
-        bins = param_for_feature(self.bins, feature, "auto")
+        bins = self._bins_for(feature)
         return OwnValuesOrQuantiles() if bins == "auto" else fixed(self.scheme(bins), self.name)
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         """Choose the bins. Derivatives are not used, even if the quantity has them."""
         return super().plan(column, DerivativeInfo("edges", "differences across each row's bin"))
 
@@ -513,7 +540,7 @@ class DALE(Accumulated):
         super().__post_init__()
         check_option("DALE(empty)", self.empty, ("nearest", None))
 
-    def in_place_of(self, feature: Feature) -> LevelSteps:
+    def substitute_for(self, feature: Feature) -> LevelSteps:
         """Return the method for a categorical feature when all features are explained: ALE, which needs no slopes."""
         return LevelSteps(self, instead_of=self.name)
 
@@ -523,9 +550,10 @@ class DALE(Accumulated):
 
     def fixed_binning(self, feature: Feature) -> Binning:
         """Return the scheme for one of two features."""
-        return fixed(self.scheme(param_for_feature(self.bins, feature, "auto")), self.name)
+        bins = self._bins_for(feature)
+        return fixed(self.scheme(bins), self.name)
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         """Choose the bins; raise for a model without derivatives."""
         if derivative_info.kind == "steps":
             raise UnsupportedError(no_derivatives(self.name, column, derivative_info))
@@ -599,7 +627,7 @@ class RHALE(Accumulated):
 
     local_effects: Literal["auto", "slopes", "steps"] = "auto"
 
-    usual: ClassVar[Binning] = DEFAULT_BINS
+    default_scheme: ClassVar[Binning] = DEFAULT_BINS
     checks_slopes = True
 
     @property
@@ -611,7 +639,7 @@ class RHALE(Accumulated):
         super().__post_init__()
         check_option(f"{self.name}(local_effects)", self.local_effects, ("auto", "slopes", "steps"))
 
-    def for_levels(self, feature: Feature) -> Any:
+    def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for an ordinal feature: differences between adjacent levels, grouped by the scheme.
 
         Raises
@@ -629,15 +657,15 @@ class RHALE(Accumulated):
                 "Optimal or Greedy, which group levels",
                 "Use sd.RHALE(). If the values are numbers, declare the feature continuous",
             )
-        return super().for_levels(feature)
+        raise self.no_levels_error(feature)
 
-    def in_place_of(self, feature: Feature) -> LevelSteps:
+    def substitute_for(self, feature: Feature) -> LevelSteps:
         """Return the method for a categorical feature when all features are explained: ALE unless it is ordinal."""
         if feature.kind == "ordinal" and isinstance(self.binning(), (Optimal, Greedy)):
             return LevelSteps(self, grouped=True)
         return LevelSteps(self, instead_of=self.name)
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         """Choose the fine cells; the bins are chosen from the local effects later."""
         if self.local_effects == "steps":
             derivative_info = DerivativeInfo("steps", "differences across bins, as requested")
@@ -647,16 +675,16 @@ class RHALE(Accumulated):
             derivative_info = DerivativeInfo("differences", "central differences, as requested")
         return super().plan(column, derivative_info)
 
-    def further(
+    def next_round(
         self,
-        plan: Plan,
+        plan: CellPlan,
         local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,
-    ) -> Plan | None:
+    ) -> CellPlan | None:
         """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
-        if plan.difference_bins is not None or not plan.on_cells or len(plan.bins) == 0:
+        if plan.difference_bins is not None or not plan.on_cells or len(plan.cells) == 0:
             return None
         if is_fixed(self.bins):  # explicit edges define both the cells and the bins
             return None
@@ -667,33 +695,33 @@ class RHALE(Accumulated):
             kept = select_summary_bins(curve, score)
         else:
             options = variance_options(spec, local.largest, plan.column.feature.name)
-            kept = scheme.choose(plan.bins, local.moments[LOCAL], options)
+            kept = scheme.choose(plan.cells, local.moments[LOCAL], options)
         # If every cell is a bin, the differences are known from the first round.
         return (
             None
-            if len(kept) > len(plan.bins)
-            else replace(plan, difference_bins=plan.bins.merge(kept))
+            if len(kept) > len(plan.cells)
+            else replace(plan, difference_bins=plan.cells.merge(kept))
         )
 
     def _effect(
-        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
+        self, plan: CellPlan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> AccumulatedEffect:
         """Choose the bins and accumulate; for step functions, add the chosen bins to the ALE."""
-        if not plan.on_cells or len(plan.bins) == 0:
+        if not plan.on_cells or len(plan.cells) == 0:
             return super()._effect(plan, local, spec, about, rows)
         effect = self._on_cells(plan, local, spec, about, rows)
         if plan.difference_bins is None:
-            return summarise_in_bins(effect, np.arange(len(plan.bins.edges)), local.moments[LOCAL])
-        kept = np.searchsorted(plan.bins.edges, plan.difference_bins.edges)
+            return summarise_in_bins(effect, np.arange(len(plan.cells.edges)), local.moments[LOCAL])
+        kept = np.searchsorted(plan.cells.edges, plan.difference_bins.edges)
         return summarise_in_bins(effect, kept, local.moments[RISE])
 
     def _on_cells(
-        self, plan: Plan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
+        self, plan: CellPlan, local: BatchStats, spec: Spec, about: About, rows: Rows | None
     ) -> AccumulatedEffect:
         """Return the ALE on all cells."""
-        edges = np.arange(len(plan.bins.edges))
+        edges = np.arange(len(plan.cells.edges))
         return accumulated_effect(
-            plan.bins, local.moments, edges, spec, about, rows, values=plan.values
+            plan.cells, local.moments, edges, spec, about, rows, values=plan.values
         )
 
 

@@ -9,31 +9,46 @@ additionally groups adjacent differences of similar size.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, Json
+from skedasis._types import Bools, Floats, Ints, JsonValue, Level
+from skedasis.binning import Binning
 from skedasis.data.categories import LevelColumn
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
 from skedasis.methods.base import (
+    BaseT_co,
     BatchStats,
+    ByFeature,
     Evaluator,
     MethodVariant,
+    Notes,
     param_for_feature,
     select_rows,
 )
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.evaluator import Changes
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
 from skedasis.results.effect import About, Effect, Rows, Spec, format_values
 from skedasis.stats.moments import WeightKind
 
+if TYPE_CHECKING:
+    from skedasis.methods.ale import Accumulated
+
+_StepsBase: TypeAlias = "Accumulated"
+
 MOST_LEVELS = 2000
 """Maximum number of levels without `top_levels`: a feature with more levels may be an identifier."""
+
+Order: TypeAlias = str | Sequence[Level] | None
+"""The order of a feature's levels: None, "similarity", or the levels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +72,7 @@ class LevelPlan:
     order: Ints
     places: Ints
     chosen: str
-    notes: Json
+    notes: Notes
 
     def __len__(self) -> int:
         return len(self.order)
@@ -87,13 +102,31 @@ class LevelPlan:
         """Return the positions of the rows' levels in the order, -1 for levels that are not used."""
         return self.places[evaluator.codes(self.column)]
 
-    def changes(self, places: Ints) -> dict[int, Any]:
+    def changes(self, places: Ints) -> Changes:
         """Return the changes that insert the levels at these positions in the order, (m,) or (n, m)."""
         return self.column.replacements(self.order[places])
 
 
 @dataclass(frozen=True)
-class LevelSteps(MethodVariant):
+class LevelVariant(MethodVariant[BaseT_co, LevelPlan]):
+    """Base class of the variants for a categorical feature."""
+
+    def read_column(self, dataset: Dataset, feature: Feature) -> LevelColumn:
+        """Return the feature's levels and the rows' codes."""
+        return read_levels(dataset, feature, self.base.top_levels)
+
+    def observed_only(self, column: LevelColumn) -> bool:
+        """Return False: there is nothing between levels."""
+        return False
+
+
+def read_levels(dataset: Dataset, feature: Feature, top_levels: int | None) -> LevelColumn:
+    """Return the levels of a categorical feature and the rows' codes; raise if it has too many levels."""
+    return dataset.levels(feature, top=top_levels, most=MOST_LEVELS)
+
+
+@dataclass(frozen=True)
+class LevelSteps(LevelVariant[_StepsBase]):
     """The ALE of a categorical feature; if `grouped`, the RHALE of an ordinal feature.
 
     Parameters
@@ -108,7 +141,7 @@ class LevelSteps(MethodVariant):
         Name of the requested method, if this one replaces it.
     """
 
-    order: Any = None
+    order: Order | ByFeature[Order] = None
     grouped: bool = False
     instead_of: str = ""
 
@@ -120,7 +153,15 @@ class LevelSteps(MethodVariant):
         """Return the name of the user's method; "ALE" if this variant replaces it."""
         return self.base.name if self.grouped or not self.instead_of else "ALE"
 
-    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
+    def choosing_scheme(self) -> Binning | None:
+        """Return the scheme that groups differences, if they are grouped and it chooses by them, else None."""
+        return self.base.choosing_scheme() if self.grouped else None
+
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return the method with another scheme."""
+        return replace(self, base=self.base.with_scheme(scheme))
+
+    def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the order of the levels."""
         requested = param_for_feature(self.order, column.feature, None)
         order, chosen = ordered(column, requested, self.name)
@@ -176,7 +217,7 @@ class LevelSteps(MethodVariant):
         r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
         effect = accumulated_categorical_effect(levels, stats.moments, runs, spec, about, rows)
-        notes: Json = {
+        notes: dict[str, JsonValue] = {
             "local_effects": "differences between neighbouring levels",
             "rows_outside": plan.column.n_other,
             **plan.notes,
@@ -187,7 +228,7 @@ class LevelSteps(MethodVariant):
 
 
 def adjacent_differences(
-    evaluator: Evaluator, changes: Callable[[Ints], dict[int, Any]], position: Ints, size: int
+    evaluator: Evaluator, changes: Callable[[Ints], Changes], position: Ints, size: int
 ) -> tuple[Floats, Floats]:
     """Return each row's difference from the previous value or level, and to the next one; 0 where there is none.
 
@@ -219,7 +260,7 @@ def adjacent_differences(
     return down, up
 
 
-def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str]:
+def ordered(column: LevelColumn, requested: Order, method: str) -> tuple[Ints, str]:
     """Return the order of a categorical feature's levels, and how it was chosen.
 
     Raises
@@ -245,7 +286,7 @@ def ordered(column: LevelColumn, requested: Any, method: str) -> tuple[Ints, str
     return _user_order(column, list(requested), method), "given"
 
 
-def _user_order(column: LevelColumn, requested: list[Any], method: str) -> Ints:
+def _user_order(column: LevelColumn, requested: list[Hashable], method: str) -> Ints:
     """Return the codes of the levels in the user's order; raise unless it has each observed level once."""
     labels = column.levels.labels
     found = [column.levels.find(level) for level in requested]

@@ -13,27 +13,41 @@ bin or level.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, Json
+from skedasis._types import Bools, Floats, Ints, JsonValue
 from skedasis.binning import Binning, Edges, Quantile, Uniform
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
+from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale_categorical import LevelPlan, ordered
+from skedasis.methods.ale_categorical import LevelPlan, Order, ordered, read_levels
 from skedasis.methods.base import (
+    BaseT_co,
     BatchStats,
+    ByFeature,
+    ColumnPair,
     Evaluator,
     MethodVariant,
+    Notes,
+    PlanT,
+    numeric_column,
     param_for_feature,
     select_rows,
 )
-from skedasis.models.adapters import DerivativeInfo
-from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
+from skedasis.models.adapters import DerivativeInfo, LocalEffects
+from skedasis.quantities.evaluator import Changes
+from skedasis.results.axis import (
+    BinPairAxis,
+    GridPairAxis,
+    LevelPairAxis,
+    NumericPairAxis,
+    PairAxis,
+)
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
@@ -49,69 +63,99 @@ from skedasis.results.surface import PairRows, Surface
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, WeightKind
 
+if TYPE_CHECKING:
+    from skedasis.methods.ale import ALE, DALE
+
+_PairBase: TypeAlias = "ALE | DALE"
+
 # --- features of a pair ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class SideColumn:
-    """Plan of one feature of a pair.
+class NumericSide:
+    """Plan of a numeric feature of a pair.
 
     Parameters
     ----------
-    side : PairAxis
+    side : NumericPairAxis
     feature : Feature
     chosen : str
         How its nodes were chosen, for the provenance.
-    summary : Summary, optional
-        For a numeric feature.
-    levels : LevelPlan, optional
-        For a categorical feature.
+    summary : Summary
+        Summary of its column.
     """
 
-    side: PairAxis
+    side: NumericPairAxis
     feature: Feature
     chosen: str
-    summary: Summary | None = None
-    levels: LevelPlan | None = None
+    summary: Summary
 
-    @property
-    def categorical(self) -> bool:
-        """Return whether the feature is categorical."""
-        return self.levels is not None
+    def changes(self, nodes: Ints) -> Changes:
+        """Return the changes that insert the values of these nodes into the feature's column, (m,) or (n, m)."""
+        return {self.feature.position: self.side.nodes[nodes]}
 
-    def changes(self, nodes: Ints) -> dict[int, Any]:
-        """Return the changes that insert the values of these nodes into the feature's columns, (m,) or (n, m)."""
-        if self.levels is not None:
-            return self.levels.changes(nodes)
-        return {self.feature.position: np.asarray(self.side.nodes)[nodes]}
+    def values(self, evaluator: Evaluator) -> Floats:
+        """Return the rows' values, NaN for missing values."""
+        return evaluator.column(self.feature.position)
+
+    def for_column(self, column: Column | LevelColumn) -> NumericSide:
+        """Return the plan with the same nodes for a column of other rows."""
+        return replace(self, summary=column.summary()) if isinstance(column, Column) else self
 
 
-def side_of(
-    nodes: LevelPlan | Grid | Cells, column: Column | None = None, chosen: str = ""
-) -> SideColumn:
-    """Return the plan of one feature of a pair, from its levels, or from its grid or bins and its column."""
-    if isinstance(nodes, LevelPlan):
-        return SideColumn(
-            LevelPairAxis(nodes.stats), nodes.column.feature, nodes.chosen, levels=nodes
-        )
-    if column is None:
-        raise TypeError("a numeric feature requires its column")
+@dataclass(frozen=True, eq=False)
+class LevelSide:
+    """Plan of a categorical feature of a pair.
+
+    Parameters
+    ----------
+    side : LevelPairAxis
+    feature : Feature
+    chosen : str
+        How its order was chosen, for the provenance.
+    levels : LevelPlan
+    """
+
+    side: LevelPairAxis
+    feature: Feature
+    chosen: str
+    levels: LevelPlan
+
+    @classmethod
+    def of(cls, levels: LevelPlan) -> LevelSide:
+        """Return the plan for levels in an order."""
+        return cls(LevelPairAxis(levels.stats), levels.column.feature, levels.chosen, levels)
+
+    def changes(self, nodes: Ints) -> Changes:
+        """Return the changes that insert the levels of these nodes into the feature's columns, (m,) or (n, m)."""
+        return self.levels.changes(nodes)
+
+    def values(self, evaluator: Evaluator) -> Floats:
+        """Return the positions of the rows' levels, NaN for missing values and omitted levels."""
+        position = self.levels.at(evaluator).astype(float)
+        return np.where(position < 0, np.nan, position)
+
+    def for_column(self, column: Column | LevelColumn) -> LevelSide:
+        """Return the plan with the same levels for a column of other rows."""
+        if not isinstance(column, LevelColumn):
+            return self
+        return LevelSide.of(LevelPlan.of(column, self.levels.order, self.levels.chosen))
+
+
+SideColumn: TypeAlias = NumericSide | LevelSide
+"""Plan of one feature of a pair."""
+
+
+def numeric_side(nodes: Grid | Cells, column: Column, chosen: str = "") -> NumericSide:
+    """Return the plan of a numeric feature of a pair, from its grid or bins and its column."""
     values = column.distinct(2)
     two = (float(values[0]), float(values[1])) if values is not None and len(values) == 2 else None
-    grid = isinstance(nodes, Grid)
-    side = (
-        GridPairAxis(nodes.points, two_values=two) if grid else BinPairAxis(nodes, two_values=two)
-    )
+    if isinstance(nodes, Grid):
+        side, chosen = GridPairAxis(nodes.points, two_values=two), nodes.description
+    else:
+        side = BinPairAxis(nodes, two_values=two)
     summary = column.summary()
-    return SideColumn(side, summary.feature, nodes.description if grid else chosen, summary)
-
-
-def axis_values(evaluator: Evaluator, column: SideColumn) -> Floats:
-    """Return the rows' values, or the positions of their levels; NaN for missing values and omitted levels."""
-    if column.levels is None:
-        return evaluator.column(column.feature.position)
-    position = column.levels.at(evaluator).astype(float)
-    return np.where(position < 0, np.nan, position)
+    return NumericSide(side, summary.feature, chosen, summary)
 
 
 @dataclass(frozen=True)
@@ -192,7 +236,7 @@ def differences(
     -------
     Differences
     """
-    if all(not s.categorical and s.side.n_nodes > 1 for s in sides):
+    if all(isinstance(s, NumericSide) and s.side.n_nodes > 1 for s in sides):
         return _numeric_differences(evaluator, sides, homes, x)
     corners = Corners(evaluator, sides, homes)
     return Differences(corners.moments(x), corners.across(), _largest(*corners.at.values()))
@@ -266,7 +310,7 @@ class Corners:
         self.at: dict[tuple[int, int], Floats] = {}
         # A categorical feature is the outer loop: rows at its first or last level are left out once for both edges of
         # the numeric feature.
-        swap = sides[1].categorical and not sides[0].categorical
+        swap = isinstance(sides[1], LevelSide) and not isinstance(sides[0], LevelSide)
         outer, inner = (1, 0) if swap else (0, 1)
         for o in offsets(sides[outer].side):
             for group in _nodes_per_call(sides[inner]):
@@ -282,7 +326,7 @@ class Corners:
             self.at |= dict.fromkeys(keys, np.zeros(len(h)))
             return
         part = self.evaluator if len(rows) == len(h) else self.evaluator.subset(rows)
-        if all(s.categorical for s in self.sides) and keys == [(0, 0)]:
+        if all(isinstance(s, LevelSide) for s in self.sides) and keys == [(0, 0)]:
             self.at[0, 0] = part.values()
             return
         nodes = np.stack([g[rows] + i for i in group], axis=1)
@@ -362,7 +406,7 @@ class Corners:
         k = side.n_nodes - 1
         total = Moments.zeros(k)
         fraction = np.zeros(len(other))
-        if not other_side.categorical and other_side.side.n_nodes > 1:
+        if isinstance(other_side, NumericSide) and other_side.side.n_nodes > 1:
             edges, h = other_side.side.node_coordinates, self.homes[1 - axis]
             fraction = (other - edges[h]) / (edges[h + 1] - edges[h])
         for c, a, b in moves(side):
@@ -386,7 +430,7 @@ class Corners:
 
 def offsets(side: PairAxis) -> tuple[int, ...]:
     """Return the nodes of a row's cells, relative to its home."""
-    if side.levels is not None:
+    if isinstance(side, LevelPairAxis):
         return (-1, 0, 1) if side.n_nodes > 1 else (0,)
     return (0, 1) if side.n_nodes > 1 else (0,)
 
@@ -395,13 +439,13 @@ def moves(side: PairAxis) -> tuple[tuple[int, int, int], ...]:
     """Return the moves of the cells that a row contributes to: its bin, or the intervals on both sides of its level."""
     if side.n_nodes == 1:
         return ()
-    return (UP, DOWN) if side.levels is not None else (UP,)
+    return (UP, DOWN) if isinstance(side, LevelPairAxis) else (UP,)
 
 
 def _nodes_per_call(column: SideColumn) -> list[tuple[int, ...]]:
     """Return the groups of nodes that are evaluated in one call: both edges of a bin, or one level."""
     nodes = offsets(column.side)
-    return [(o,) for o in nodes] if column.categorical else [nodes]
+    return [(o,) for o in nodes] if isinstance(column, LevelSide) else [nodes]
 
 
 def _valid(side: PairAxis, nodes: Ints) -> Bools:
@@ -424,40 +468,58 @@ class PairPlan:
 
     sides: tuple[SideColumn, SideColumn]
     derivative_info: tuple[DerivativeInfo, DerivativeInfo]
-    notes: Json
+    notes: Notes
 
 
 @dataclass(frozen=True)
-class PairALE(MethodVariant):
+class PairVariant(MethodVariant[BaseT_co, PlanT]):
+    """Base class of the variants for two features."""
+
+    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
+        """Return the columns of both features, each of the feature's own kind."""
+        return self._read(dataset, features[0]), self._read(dataset, features[1])
+
+    def _read(self, dataset: Dataset, feature: Feature) -> Column | LevelColumn:
+        if feature.categorical:
+            return read_levels(dataset, feature, self.base.top_levels)
+        return numeric_column(dataset, feature)
+
+
+@dataclass(frozen=True)
+class PairALE(PairVariant[_PairBase, PairPlan]):
     """The second-order ALE.
 
     Parameters
     ----------
     base : ALE
         The user's method.
+    order : None, "similarity", sequence, or mapping of these by feature
+        See `ALE`.
     """
 
-    compares_missing = False
+    order: Order | ByFeature[Order] = None
+
     batch_rows = 25_000
+    local_effects: ClassVar[LocalEffects] = "edges"
 
     def plan(
-        self, columns: tuple[Any, Any], derivative_info: tuple[DerivativeInfo, DerivativeInfo]
+        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     ) -> PairPlan:
         """Choose the bins, or the order of the levels, of each feature."""
         both = all(isinstance(c, LevelColumn) for c in columns)
-        sides = tuple(self._side(c, both=both) for c in columns)
-        notes: Json = {"local_effects": "double differences across cells"}
+        sides = self._side(columns[0], both=both), self._side(columns[1], both=both)
+        notes: dict[str, JsonValue] = {"local_effects": "double differences across cells"}
         for side in sides:
-            if side.levels is not None:
+            if isinstance(side, LevelSide):
                 notes[f"order of {side.feature.name}"] = side.levels.notes
-        return PairPlan((sides[0], sides[1]), derivative_info, notes)
+        return PairPlan(sides, derivative_info, notes)
 
-    def _side(self, column: Any, *, both: bool) -> SideColumn:
-        if not isinstance(column, LevelColumn):
+    def _side(self, column: Column | LevelColumn, *, both: bool) -> SideColumn:
+        if isinstance(column, Column):
             scheme = self.base.fixed_binning(column.feature)
-            return side_of(scheme.candidates(column), column, type(scheme).__name__)
+            return numeric_side(scheme.candidates(column), column, type(scheme).__name__)
         feature = column.feature
-        order = param_for_feature(self.base.order, feature, None)
+        order = param_for_feature(self.order, feature, None)
         unordered = feature.kind == "nominal" and feature.levels is None and order is None
         # For two levels the order changes the sign only.
         if both and unordered and len(column.levels) > 2:
@@ -468,7 +530,7 @@ class PairALE(MethodVariant):
                 f"Pass an order: sd.ALE(order={{{feature.name!r}: [...]}}) or order='similarity'; or use sd.PDP() "
                 "(in a shell --method pdp)",
             )
-        return side_of(LevelPlan.of(column, *ordered(column, order, self.name)))
+        return LevelSide.of(LevelPlan.of(column, *ordered(column, order, self.name)))
 
     def points_per_call(self, plans: Sequence[PairPlan]) -> int:
         """Return 2: two corners per call, so that the unchanged columns need two copies, not four."""
@@ -481,7 +543,7 @@ class PairALE(MethodVariant):
     def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's double differences by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x = tuple(axis_values(evaluator, s) for s in plan.sides)
+        x = tuple(s.values(evaluator) for s in plan.sides)
         homes = tuple(side.home_of(values) for side, values in zip(sides, x, strict=True))
         inside = (homes[0] >= 0) & (homes[1] >= 0)
         beyond = left_out(plan.sides, x, inside)
@@ -507,11 +569,10 @@ class PairALE(MethodVariant):
     ) -> Surface:
         """Accumulate the double differences over both axes."""
         base, r = self.base, stats.kept
-        local_effects: Any = "edges" if self.name == "ALE" else "slopes"
         spec = Spec(
             self.name,
             "mean",
-            local_effects,
+            self.local_effects,
             ddof=base.ddof,
             weight_kind=kind,
             parameters=self.describe(),
@@ -534,10 +595,10 @@ class PairALE(MethodVariant):
             sides, stats.moments, spec, about, rows, fill=base.empty == "nearest"
         )
         used = int(stats.moments[HOME].count.sum())
-        notes = {"rows_outside": stats.outside, "rows_in_cells": used, **plan.notes}
-        if self.name == "ALE":
-            notes["rounding"] = stats.largest
-        return result.with_provenance(notes)
+        rounding = {"rounding": stats.largest} if self.local_effects == "edges" else {}
+        return result.with_provenance(
+            {"rows_outside": stats.outside, "rows_in_cells": used, **plan.notes, **rounding}
+        )
 
 
 @dataclass(frozen=True)
@@ -551,9 +612,10 @@ class PairDALE(PairALE):
     """
 
     uses_slopes = True
+    local_effects: ClassVar[LocalEffects] = "slopes"
 
     def plan(
-        self, columns: tuple[Any, Any], derivative_info: tuple[DerivativeInfo, DerivativeInfo]
+        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
     ) -> PairPlan:
         """Choose the bins; raise for categorical features and for models without derivatives."""
         for column, own in zip(columns, derivative_info, strict=True):
@@ -584,17 +646,19 @@ class PairDALE(PairALE):
     def compute(self, evaluator: Evaluator, plan: PairPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's mixed derivatives by cell."""
         sides = (plan.sides[0].side, plan.sides[1].side)
-        x0, x1 = (axis_values(evaluator, s) for s in plan.sides)
+        x0, x1 = (s.values(evaluator) for s in plan.sides)
         inside = (sides[0].home_of(x0) >= 0) & (sides[1].home_of(x1) >= 0)
         beyond = left_out(plan.sides, (x0, x1), inside)
         if not inside.all():
             rows = np.flatnonzero(inside)
             evaluator, x0, x1 = evaluator.subset(rows), x0[rows], x1[rows]
             keep = None if keep is None else keep[rows]
-        first, second = plan.sides[0].summary, plan.sides[1].summary
-        if first is None or second is None:
-            raise TypeError("numeric features require column summaries")
-        mixed, slope0, slope1 = evaluator.mixed_slopes((first, second), plan.derivative_info)
+        first, second = plan.sides
+        if not isinstance(first, NumericSide) or not isinstance(second, NumericSide):
+            raise TypeError("mixed derivatives require two numeric features")
+        mixed, slope0, slope1 = evaluator.mixed_slopes(
+            (first.summary, second.summary), plan.derivative_info
+        )
         rows = PairRows(x0, x1, mixed, evaluator.weights, slope0=slope0, slope1=slope1)
         widths = (np.diff(sides[0].nodes), np.diff(sides[1].nodes))
         moments = gather_moments(sides, rows, widths) or {}
@@ -607,7 +671,7 @@ def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside
     """Return the number of rows outside the bins or at omitted levels, not counting rows with missing values."""
     missing = np.zeros(len(inside), dtype=bool)
     for side, values in zip(sides, x, strict=True):
-        if side.levels is None or side.levels.column.n_other == 0:
+        if not isinstance(side, LevelSide) or side.levels.column.n_other == 0:
             missing |= np.isnan(values)
     return int(np.count_nonzero(~inside & ~missing))
 

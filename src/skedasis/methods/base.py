@@ -1,4 +1,4 @@
-"""`Method`: plan, compute, finalize. The protocol, base classes of methods and variants, and statistics of a batch.
+"""`Method`: plan, compute, finalize. The protocols, base classes of methods and variants, and statistics of a batch.
 
 `plan` chooses cells from a summary of a column. `compute` returns the statistics of one batch of rows and is the only
 step that calls the model. `finalize` makes the result from the merged statistics of all batches. A method is a frozen
@@ -7,27 +7,40 @@ dataclass of its parameters, and running it does not change it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints, Json
+from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey
 from skedasis.binning import Binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.data.features import Feature, Groups
+from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import Changes, Evaluated
 from skedasis.stats.grid import Cells, Grid
-from skedasis.stats.moments import WeightKind
+from skedasis.stats.moments import Moments, Totals, WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.results.effect import About
+    from skedasis.results.effect import About, Effect
+    from skedasis.results.importance import Importance
+    from skedasis.results.surface import Surface
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
+
+Notes: TypeAlias = Mapping[str, JsonValue]
+"""Entries for the provenance of a result."""
+
+RowArrays: TypeAlias = dict[str, Floats]
+"""Arrays with one entry per kept row, by name."""
+
+Result: TypeAlias = "Effect | Surface | Importance"
 
 
 # --- evaluator ------------------------------------------------------------------------------------
@@ -60,8 +73,13 @@ class Evaluator(Protocol):
         ...
 
     @property
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> dict[str, object]:
         """Intermediate values shared by the features of one batch."""
+        ...
+
+    @property
+    def quantity(self) -> Evaluated:
+        """The quantity that is evaluated."""
         ...
 
     def __len__(self) -> int: ...
@@ -90,11 +108,11 @@ class Evaluator(Protocol):
         """Return the quantity, (n, m), with a column replaced."""
         ...
 
-    def sweep_together(self, changes: Mapping[int, Any], m: int) -> Floats:
+    def sweep_together(self, changes: Changes, m: int) -> Floats:
         """Return the quantity, (n, m), with several columns replaced at the same time."""
         ...
 
-    def sums(self, changes: Mapping[int, Any], m: int) -> Floats:
+    def sums(self, changes: Changes, m: int) -> Floats:
         """Return the weighted sums over the rows of the quantity, (m,), with columns replaced."""
         ...
 
@@ -127,19 +145,46 @@ class Evaluator(Protocol):
         ...
 
 
-# --- plan, statistics of a batch, rows ------------------------------------------------------------
+# --- plans, statistics of a batch, rows -----------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """Result of `Method.plan`: the cells or the grid, and how local effects are computed.
+class NumericPlan(ABC):
+    """Plan of a method for a numeric feature, with cells (`CellPlan`) or a grid (`GridPlan`).
 
     Parameters
     ----------
     column : Summary
         Summary of the feature's column.
     derivative_info : DerivativeInfo
-    cells : Cells or Grid
+        How local effects are computed.
+    """
+
+    column: Summary
+    derivative_info: DerivativeInfo
+
+    @property
+    def at_points(self) -> bool:
+        """Return whether local effects are slopes or central differences, which belong to the rows' own values."""
+        return self.derivative_info.kind in ("slopes", "differences")
+
+    @property
+    @abstractmethod
+    def positions(self) -> Floats:
+        """Return the edges of the cells, or the points of the grid."""
+
+    @abstractmethod
+    def at_positions_of(self, other: NumericPlan) -> Self:
+        """Return this plan with the cells or the grid of another one."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellPlan(NumericPlan):
+    """Plan of a method that averages local effects in cells.
+
+    Parameters
+    ----------
+    cells : Cells
     notes : dict
         Entries for the provenance.
     coarse : ndarray of int, optional
@@ -150,28 +195,49 @@ class Plan:
         Bins that the first round chose. The second round computes each row's difference across its bin.
     """
 
-    column: Summary
-    derivative_info: DerivativeInfo
-    cells: Any
-    notes: Json = field(default_factory=dict)
+    cells: Cells
+    notes: Notes = field(default_factory=dict[str, JsonValue])
     coarse: Ints | None = None
     values: Floats | None = None
     difference_bins: Cells | None = None
 
     @property
-    def bins(self) -> Cells:
-        """Return the cells, for methods that plan cells."""
-        return self.cells
-
-    @property
-    def grid(self) -> Grid:
-        """Return the grid, for methods that plan a grid."""
-        return self.cells
-
-    @property
     def on_cells(self) -> bool:
         """Return whether the curve is given at the edges of all cells, whatever bins summarise it."""
         return self.derivative_info.kind in ON_CELLS
+
+    @property
+    def positions(self) -> Floats:
+        """Return the edges of the cells."""
+        return self.cells.edges
+
+    def at_positions_of(self, other: NumericPlan) -> Self:
+        """Return this plan with the cells of another one."""
+        return replace(self, cells=other.cells) if isinstance(other, CellPlan) else self
+
+
+@dataclass(frozen=True, eq=False)
+class GridPlan(NumericPlan):
+    """Plan of a method that evaluates curves on a grid.
+
+    Parameters
+    ----------
+    grid : Grid
+    notes : dict
+        Entries for the provenance.
+    """
+
+    grid: Grid
+    notes: Notes = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def positions(self) -> Floats:
+        """Return the points of the grid."""
+        return self.grid.points
+
+    def at_positions_of(self, other: NumericPlan) -> Self:
+        """Return this plan with the grid of another one."""
+        return replace(self, grid=other.grid) if isinstance(other, GridPlan) else self
 
 
 @dataclass(eq=False)
@@ -180,7 +246,7 @@ class BatchStats:
 
     Parameters
     ----------
-    moments : dict of str to Moments or Totals
+    moments : dict of str to Moments
     kept : dict of str to ndarray
         Arrays with one entry per kept row. They are not merged here; `RowStore` collects them.
     largest : float
@@ -189,23 +255,39 @@ class BatchStats:
         Number of rows outside the cells.
     notes : dict
         Entries for the provenance.
+    totals : dict of str to Totals
+        Sums, for methods that need no moments.
+    row_id : ndarray of int, optional
+        The kept rows' indices in X, for methods that report them. Not merged, like `kept`.
+    quantity : Quantity, optional
+        The quantity, for methods whose result depends on more than its values.
     """
 
-    moments: dict[str, Any]
-    kept: dict[str, Any] = field(default_factory=dict)
+    moments: dict[str, Moments]
+    kept: RowArrays = field(default_factory=dict[str, Floats])
     largest: float = 0.0
     outside: int = 0
-    notes: Json = field(default_factory=dict)
+    notes: Notes = field(default_factory=dict[str, JsonValue])
+    totals: dict[str, Totals] = field(default_factory=dict[str, Totals])
+    row_id: Ints | None = None
+    quantity: Evaluated | None = None
 
     def merge(self, other: BatchStats) -> BatchStats:
         """Return the statistics of both batches, without the row arrays."""
-        moments = {k: m.merge(other.moments[k]) for k, m in self.moments.items()}
-        largest = max(self.largest, other.largest)
-        notes = {**other.notes, **self.notes}
-        return BatchStats(moments, {}, largest, self.outside + other.outside, notes)
+        return BatchStats(
+            {k: m.merge(other.moments[k]) for k, m in self.moments.items()},
+            largest=max(self.largest, other.largest),
+            outside=self.outside + other.outside,
+            notes={**other.notes, **self.notes},
+            totals={k: t.merge(other.totals[k]) for k, t in self.totals.items()},
+            quantity=self.quantity,
+        )
 
 
-class RowStore:
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+
+class RowStore(Generic[ScalarT]):
     """Store of row arrays of all features, written batch by batch into one block per kind of array.
 
     One large block is much faster to allocate than many arrays, because the system provides it in large pages, and
@@ -219,14 +301,14 @@ class RowStore:
         Maximum number of rows per feature.
     """
 
-    def __init__(self, features: Sequence[Any], capacity: int) -> None:
+    def __init__(self, features: Sequence[Hashable], capacity: int) -> None:
         self._index = {j: i for i, j in enumerate(features)}
         self._filled = dict.fromkeys(features, 0)
         self._capacity = capacity
-        self._blocks: dict[tuple[str, Any, Any], Any] = {}
-        self._views: dict[Any, dict[str, Any]] = {j: {} for j in features}
+        self._blocks: dict[tuple[str, np.dtype[ScalarT], tuple[int, ...]], NDArray[ScalarT]] = {}
+        self._views: dict[Hashable, dict[str, NDArray[ScalarT]]] = {j: {} for j in features}
 
-    def add(self, j: Any, arrays: Mapping[str, Any]) -> None:
+    def add(self, j: Hashable, arrays: Mapping[str, NDArray[ScalarT]]) -> None:
         """Append a batch's arrays of feature j."""
         if not arrays:
             return
@@ -244,19 +326,19 @@ class RowStore:
             views[name][start : start + rows] = array
         self._filled[j] += rows
 
-    def _block(self, name: str, array: Any) -> Any:
+    def _block(self, name: str, array: NDArray[ScalarT]) -> NDArray[ScalarT]:
         kind = (name, array.dtype, array.shape[1:])
         if kind not in self._blocks:
             shape = (len(self._index), self._capacity, *array.shape[1:])
             self._blocks[kind] = np.empty(shape, dtype=array.dtype)
         return self._blocks[kind]
 
-    def of(self, j: Any) -> dict[str, Any]:
+    def of(self, j: Hashable) -> dict[str, NDArray[ScalarT]]:
         """Return the arrays of feature j."""
         return {name: view[: self._filled[j]] for name, view in self._views[j].items()}
 
 
-def _complete_base(array: Any, start: int, capacity: int) -> Any:
+def _complete_base(array: NDArray[ScalarT], start: int, capacity: int) -> NDArray[ScalarT] | None:
     """Return the read-only array of all rows of which `array` is the slice beginning at `start`, or None."""
     if array.flags.writeable or not array.flags.c_contiguous:
         return None
@@ -270,14 +352,20 @@ def _complete_base(array: Any, start: int, capacity: int) -> Any:
     return base if same and offset == start * base.strides[0] else None
 
 
-# --- protocol -------------------------------------------------------------------------------------
+# --- protocols ------------------------------------------------------------------------------------
 
 
-class Method(Protocol):
-    """A method for one kind of feature, or for two features: its parameters, and the three steps.
+ColumnT = TypeVar("ColumnT")
+PlanT = TypeVar("PlanT")
+ResultT_co = TypeVar("ResultT_co", covariant=True)
 
-    The public classes (`ALE`, `PDP`, …) are the methods for a numeric feature; their `for_levels` and `for_pair` return
-    the variants for a categorical feature and for two features.
+
+class Method(Protocol[PlanT]):
+    """What the engine reads of every method: its properties, the size of its work, and the step `compute`.
+
+    `FeatureMethod` and `PairMethod` add the steps `plan` and `finalize` for one feature and for two. The public classes
+    (`ALE`, `PDP`, …) are the methods for a numeric feature; their `for_levels` and `for_pair` return the variants for a
+    categorical feature and for two features. `MethodDefaults` has the defaults.
     """
 
     @property
@@ -289,6 +377,57 @@ class Method(Protocol):
     def uses_slopes(self) -> bool:
         """Whether the method needs derivatives, so that the quantity is checked for them."""
         ...
+
+    @property
+    def means_only(self) -> bool:
+        """Whether only means over rows are needed, so that trees may sum leaves without evaluating rows."""
+        ...
+
+    @property
+    def leaves_out_missing(self) -> bool:
+        """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
+        ...
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
+        ...
+
+    def points_per_call(self, plans: Sequence[PlanT]) -> int:
+        """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
+        ...
+
+    def grid_size(self, plans: Sequence[PlanT]) -> int:
+        """Return the number of values per row over all calls, if rows are evaluated on a grid, else 0."""
+        ...
+
+    def floats_per_row(self, plans: Sequence[PlanT]) -> int:
+        """Return the number of floats held in memory per row, which limits the size of batches."""
+        ...
+
+    def n_rows_to_keep(self, rows: int) -> int:
+        """Return the number of rows to keep, if memory allows."""
+        ...
+
+    def row_bytes(self, plan: PlanT) -> int:
+        """Return the bytes needed to keep one row."""
+        ...
+
+    def with_fine_cells(self, plan: PlanT) -> PlanT:
+        """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept."""
+        ...
+
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
+        ...
+
+    def compute(self, evaluator: Evaluator, plan: PlanT, keep: Bools | None) -> BatchStats:
+        """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
+        ...
+
+
+class FeatureMethod(Method[PlanT], Protocol[ColumnT, PlanT, ResultT_co]):
+    """A method for one feature: numeric, categorical, or of any kind (PFI)."""
 
     @property
     def scored(self) -> bool:
@@ -311,123 +450,215 @@ class Method(Protocol):
         ...
 
     @property
-    def leaves_out_missing(self) -> bool:
-        """Whether rows with a missing value of the feature are evaluated only to compute the effect of missing it."""
-        ...
-
-    def floats_per_row(self, plans: Sequence[Any]) -> int:
-        """Return the number of floats held in memory per row, which limits the size of batches."""
-        ...
-
-    @property
-    def batch_rows(self) -> int | None:
-        """Maximum number of rows per batch for which its arrays stay in the processor's cache; None for no limit."""
-        ...
-
-    @property
     def compares_missing(self) -> bool:
         """Whether rows with a missing value are compared with observed values (see `skedasis.methods.missing`)."""
         ...
 
-    def plan(self, column: Any, derivative_info: Any) -> Any:
-        """Choose the cells from the column (for a pair, from both columns)."""
+    def read_column(self, dataset: Dataset, feature: Feature) -> ColumnT:
+        """Return the feature's column in the form that `plan` takes."""
         ...
 
-    def points_per_call(self, plans: Sequence[Any]) -> int:
-        """Return the maximum number of values per row in one call of the model, which limits the size of batches."""
+    def choosing_scheme(self) -> Binning | None:
+        """Return the scheme if it chooses bins from the local effects, which several models then share, else None."""
         ...
 
-    def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of rows to keep, if memory allows."""
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return the method with another scheme. Only if `choosing_scheme` returns one."""
         ...
 
-    def row_bytes(self, plan: Any) -> int:
-        """Return the bytes needed to keep one row."""
-        ...
-
-    def with_fine_cells(self, plan: Any) -> Any:
-        """Return a plan with fine cells, from whose moments other bins can be formed if not all rows can be kept."""
-        ...
-
-    def describe(self) -> Json:
-        """Return the parameters as plain values."""
-        ...
-
-    def compute(self, evaluator: Evaluator, plan: Any, keep: Bools | None) -> BatchStats:
-        """Return the statistics of one batch, with the arrays of the rows where `keep` is True (None: all rows)."""
-        ...
-
-    def observed_only(self, column: Column) -> bool:
+    def observed_only(self, column: ColumnT) -> bool:
         """Return whether the model is evaluated only at observed values of the feature."""
         ...
 
-    def further(
+    def plan(self, column: ColumnT, derivative_info: DerivativeInfo) -> PlanT:
+        """Choose the cells from the column."""
+        ...
+
+    def next_round(
         self,
-        plan: Any,
+        plan: PlanT,
         local: BatchStats,
         score: HeterogeneityScore | None,
         about: About,
         kind: WeightKind,
-    ) -> Plan | None:
+    ) -> PlanT | None:
         """Return the plan of another round over the rows, given the statistics so far, or None if none is needed."""
         ...
 
     def finalize(
-        self, plan: Any, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
-    ) -> Any:
+        self, plan: PlanT, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> ResultT_co:
         """Return the result from the statistics of all batches."""
+        ...
+
+
+ColumnPair: TypeAlias = tuple[Column | LevelColumn, Column | LevelColumn]
+
+
+class PairMethod(Method[PlanT], Protocol[PlanT]):
+    """A method for two features."""
+
+    def read_columns(self, dataset: Dataset, features: tuple[Feature, Feature]) -> ColumnPair:
+        """Return the columns of both features."""
+        ...
+
+    def plan(
+        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
+    ) -> PlanT:
+        """Choose the cells from both columns."""
+        ...
+
+    def finalize(
+        self,
+        plan: PlanT,
+        stats: BatchStats,
+        about: tuple[About, About],
+        *,
+        exact: bool,
+        kind: WeightKind,
+    ) -> Surface:
+        """Return the result from the statistics of all batches."""
+        ...
+
+
+# The engine holds methods of different kinds in one list, and gives each only columns and plans that it made itself.
+# Python's types cannot express this relation, so the parameters are Any, here and nowhere else.
+class AnyFeatureMethod(FeatureMethod[Any, Any, Result], Protocol):
+    """A method for one feature of some kind."""
+
+
+class AnyPairMethod(PairMethod[Any], Protocol):
+    """A method for two features of some kind."""
+
+
+class ResolvedMethod(Protocol):
+    """The user's method once the rows are known (`Parameters.for_rows`): it has a variant for each feature or pair."""
+
+    @property
+    def name(self) -> str:
+        """Name of the public class."""
+        ...
+
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
+        ...
+
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the variant for a feature."""
+        ...
+
+    def substitute_for(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the variant for a categorical feature that was not named, or without a named method."""
+        ...
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
+        """Return the variant for two features."""
+        ...
+
+    def combine_features(
+        self, results: Mapping[ResultKey, Result], record: Notes
+    ) -> Importance | None:
+        """Return one result of all features; None if each feature has a result of its own."""
         ...
 
 
 # --- base classes ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Parameters:
-    """Base class of the public methods: default hooks, and a description of the parameters."""
+class MethodDefaults(Generic[PlanT]):
+    """Defaults of the properties and of the work that the engine reads of a method (see `Method`, `FeatureMethod`)."""
 
-    compares_missing = True
+    uses_slopes = False
+    means_only = False
     leaves_out_missing = True
-    reads_columns = True
+    compares_missing = True
     scored = False
     checks_slopes = False
     follows_curve = False
     replaces_slopes = False
     batch_rows = None
-    by_rows = False
-    """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
 
-    def given(self, dataset: Dataset, groups: Any, seed: int) -> tuple[Dataset, Any]:
-        """Return the rows and groups to use; by default the caller's."""
-        return dataset, groups
+    def grid_size(self, plans: Sequence[PlanT]) -> int:
+        """Return 0: rows are not evaluated on a grid."""
+        return 0
 
-    def warn_unused_arguments(self, model: Any, y: Any) -> None:
-        """Warn about arguments that the method ignores, and raise if a required one is missing.
+    def floats_per_row(self, plans: Sequence[PlanT]) -> int:
+        """Return 0: rows have no curves."""
+        return 0
 
-        Called before the run. By default all arguments are accepted.
-        """
+    def n_rows_to_keep(self, rows: int) -> int:
+        """Return the number of rows to keep, if memory allows: all."""
+        return rows
 
-    def on(self, quantity: Quantity, dataset: Dataset, seed: int) -> Any:
-        """Return the method for these rows; by default the method itself, which needs columns only."""
+    def with_fine_cells(self, plan: PlanT) -> PlanT:
+        """Return the plan itself: levels, grids, and cells across which differences are taken cannot be refined."""
+        return plan
+
+    def choosing_scheme(self) -> Binning | None:
+        """Return None: the method has no bins that depend on local effects."""
+        return None
+
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return itself: the method has no bins that depend on local effects."""
         return self
 
-    def floats_per_row(self, plans: Sequence[Any]) -> int:
-        """Return the number of floats held in memory per row; 0 unless rows have curves."""
-        return 0
+    def next_round(
+        self,
+        plan: PlanT,
+        local: BatchStats,
+        score: HeterogeneityScore | None,
+        about: About,
+        kind: WeightKind,
+    ) -> PlanT | None:
+        """Return None: one round suffices."""
+        return None
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Base class of the public methods: their variants, what they need, and a description of the parameters."""
+
+    top_levels = None
+    """Number of most frequent levels to use of a categorical feature; None for all."""
+    by_rows = False
+    """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
 
     @property
     def name(self) -> str:
         """Return the method's name."""
         return type(self).__name__
 
-    def check(self, features: Sequence[Feature]) -> None:
+    def rows_and_groups(
+        self, dataset: Dataset, groups: Groups | None, seed: int
+    ) -> tuple[Dataset, Groups | None]:
+        """Return the rows and groups to use; by default the caller's."""
+        return dataset, groups
+
+    def warn_unused_arguments(self, model: object, y: object) -> None:
+        """Warn about arguments that the method ignores, and raise if a required one is missing.
+
+        Called before the run. By default all arguments are accepted.
+        """
+
+    def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if a parameter names a feature that does not exist. Does nothing here."""
 
-    def for_feature(self, feature: Feature) -> Any:
-        """Return the method for a feature: itself if the feature is numeric, else its categorical variant."""
-        return self.for_levels(feature) if feature.categorical else self
+    def for_rows(self, quantity: Quantity, dataset: Dataset, seed: int) -> ResolvedMethod:
+        """Return the method for these rows; by default the method itself, which needs columns only."""
+        return self
 
-    def for_levels(self, feature: Feature) -> Any:
+    def for_feature(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the method for a feature. Numeric methods return themselves for a numeric one."""
+        return self.for_levels(feature)
+
+    def substitute_for(self, feature: Feature) -> AnyFeatureMethod:
+        """Return the variant for a categorical feature that was not named, or without a named method.
+
+        By default as for one that was named. A method without a variant for it may return another method's.
+        """
+        return self.for_feature(feature)
+
+    def for_levels(self, feature: Feature) -> AnyFeatureMethod:
         """Return the variant for a categorical feature.
 
         Raises
@@ -435,17 +666,21 @@ class Parameters:
         UnsupportedError
             If there is none.
         """
+        raise self.no_levels_error(feature)
+
+    def no_levels_error(self, feature: Feature) -> UnsupportedError:
+        """Return the error for a categorical feature that the method has no variant for."""
         fix = "Use sd.ALE() or sd.PDP()"
         if str(feature.dtype).lower().startswith(("bool", "int", "uint", "float")):
             fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
-        raise UnsupportedError(
+        return UnsupportedError(
             f"{self.name} of {feature.name!r}",
             f"a{'n' * (feature.kind == 'ordinal')} {feature.kind} feature ({feature.dtype})",
             "a numeric feature",
             fix,
         )
 
-    def for_pair(self, features: tuple[Feature, Feature]) -> Any:
+    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
         """Return the variant for two features.
 
         Raises
@@ -461,38 +696,65 @@ class Parameters:
             "Use method=sd.ALE()",
         )
 
-    def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of rows to keep, if memory allows: all."""
-        return rows
+    def combine_features(
+        self, results: Mapping[ResultKey, Result], record: Notes
+    ) -> Importance | None:
+        """Return None: each feature has a result of its own."""
+        return None
 
-    def with_fine_cells(self, plan: Plan) -> Plan:
-        """Return a plan with fine cells; by default the plan itself."""
-        return plan
+    def describe(self) -> dict[str, JsonValue]:
+        """Return the parameters as plain values."""
+        return {f.name: plain(vars(self)[f.name]) for f in fields(self)}
+
+
+class NumericMethod(MethodDefaults[PlanT]):
+    """Base class of the public methods for a numeric feature."""
+
+    def read_column(self, dataset: Dataset, feature: Feature) -> Column:
+        """Return the feature's column."""
+        return numeric_column(dataset, feature)
 
     def observed_only(self, column: Column) -> bool:
         """Return whether the model is evaluated at observed values only; by default False."""
         return False
 
-    def further(
-        self,
-        plan: Plan,
-        local: BatchStats,
-        score: HeterogeneityScore | None,
-        about: About,
-        kind: WeightKind,
-    ) -> Plan | None:
-        """Return None: one round suffices."""
-        return None
 
-    def describe(self) -> Json:
+def numeric_column(dataset: Dataset, feature: Feature) -> Column:
+    """Return the column of a numeric feature, or of an ordinal one whose levels are numbers."""
+    column = dataset.column(feature.position)
+    column.feature = feature  # a group of one column has the group's name
+    return column
+
+
+BaseT_co = TypeVar("BaseT_co", bound=Parameters, covariant=True)
+
+
+@dataclass(frozen=True)
+class MethodVariant(MethodDefaults[PlanT], Generic[BaseT_co, PlanT]):
+    """Base class of a method's variants for a categorical feature, for two features, or for given rows.
+
+    Parameters
+    ----------
+    base : method
+        The method as the user created it, whose name and parameters the variant reports.
+    """
+
+    base: BaseT_co
+
+    @property
+    def name(self) -> str:
+        """Return the name of the user's method."""
+        return self.base.name
+
+    def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
-        return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
+        return self.base.describe()
 
 
 # --- helpers for parameters and rows --------------------------------------------------------------
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> JsonValue:
     """Return a parameter as a value that JSON can represent."""
     if isinstance(value, Binning):
         return value.describe()
@@ -508,7 +770,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
-def select_rows(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]:
+def select_rows(arrays: Mapping[str, Floats | None], keep: Bools | None) -> RowArrays:
     """Return the rows of the arrays where `keep` is True (None: all rows), without arrays that are None."""
     present = {name: a for name, a in arrays.items() if a is not None}
     if keep is None:
@@ -517,93 +779,34 @@ def select_rows(arrays: Mapping[str, Any], keep: Bools | None) -> dict[str, Any]
     return {name: a[rows] for name, a in present.items()} if len(rows) else {}
 
 
-def param_for_feature(value: Any, feature: Feature, default: Any) -> Any:
+def select_row_ids(evaluator: Evaluator, keep: Bools | None) -> Ints:
+    """Return the indices in X of the rows where `keep` is True (None: of all rows)."""
+    return evaluator.row_id if keep is None else evaluator.row_id[keep]
+
+
+ValueT = TypeVar("ValueT")
+DefaultT = TypeVar("DefaultT")
+
+ByFeature: TypeAlias = Mapping[str, ValueT] | Mapping[int, ValueT] | Mapping[Hashable, ValueT]
+"""Values of a parameter by feature. (The type of a mapping's keys is invariant, so that each is named.)"""
+
+
+def param_for_feature(
+    value: ValueT | ByFeature[ValueT], feature: Feature, default: DefaultT
+) -> ValueT | DefaultT:
     """Return the value of a parameter for a feature: its entry or the default in a mapping, else the parameter."""
     if not isinstance(value, Mapping):
         return value
-    names = [feature.label, feature.name]
+    # No parameter has values that are mappings themselves.
+    return entry_for_feature(cast("Mapping[Hashable, ValueT]", value), feature, default)
+
+
+def entry_for_feature(
+    values: ByFeature[ValueT], feature: Feature, default: DefaultT
+) -> ValueT | DefaultT:
+    """Return a feature's entry in a mapping by features, else the default."""
+    names: list[Hashable] = [feature.label, feature.name]
     # Column indices are accepted unless labels are numbers, with which they would be confused.
     if isinstance(feature.label, str) or feature.label == feature.position:
         names.append(feature.position)
-    return next((value[n] for n in names if n in value), default)
-
-
-def check_option(what: str, value: Any, options: tuple[Any, ...]) -> None:
-    """Raise if a value is not one of the options.
-
-    Raises
-    ------
-    DataError
-    """
-    if value not in options:
-        raise DataError(what, repr(value), " | ".join(map(repr, options)), "Use one of these")
-
-
-# --- base class of variants -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MethodVariant:
-    """Base class of a method's variants for a categorical feature or for two features.
-
-    Parameters
-    ----------
-    base : method
-        The method as the user created it, whose name and parameters the variant reports.
-    """
-
-    base: Any
-
-    uses_slopes = False
-    compares_missing = True
-    leaves_out_missing = True
-    reads_columns = True
-    scored = False
-    checks_slopes = False
-    follows_curve = False
-    replaces_slopes = False
-    batch_rows = None
-
-    @property
-    def name(self) -> str:
-        """Return the name of the user's method."""
-        return self.base.name
-
-    @property
-    def top_levels(self) -> int | None:
-        """Return the number of most frequent levels to use; None for all."""
-        return self.base.top_levels
-
-    def warn_unused_arguments(self, model: Any, y: Any) -> None:
-        """Do nothing: the arguments have been checked by the user's method."""
-
-    def describe(self) -> Json:
-        """Return the parameters as plain values."""
-        return self.base.describe()
-
-    def with_fine_cells(self, plan: Any) -> Any:
-        """Return the plan itself: levels, and cells across which differences are taken, cannot be refined."""
-        return plan
-
-    def observed_only(self, column: Column) -> bool:
-        """Return False: not used for pairs, and levels have no values between them."""
-        return False
-
-    def further(
-        self,
-        plan: Any,
-        local: BatchStats,
-        score: HeterogeneityScore | None,
-        about: About,
-        kind: WeightKind,
-    ) -> None:
-        """Return None: one round suffices."""
-        return
-
-    def floats_per_row(self, plans: Sequence[Any]) -> int:
-        """Return 0: rows have no curves."""
-        return 0
-
-    def n_rows_to_keep(self, rows: int) -> int:
-        """Return the number of rows to keep, if memory allows: all."""
-        return rows
+    return next((value for n in names for key, value in values.items() if key == n), default)

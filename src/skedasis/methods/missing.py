@@ -6,17 +6,17 @@ values of the feature inserted (the donor values), all other features unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.data.column_stats import Column
+from skedasis.data.dataset import AnyColumn
 from skedasis.errors import ModelOutputError
 from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.base import Evaluator, Plan
+from skedasis.methods.base import Evaluator, NumericPlan
+from skedasis.quantities.evaluator import Changes
 from skedasis.stats.moments import Moments
 
 MISSING = "missing"
@@ -36,14 +36,14 @@ class Donors:
         Weights of the values, which sum to one.
     exact : bool
         Whether these are all observed values.
-    plan : Plan or LevelPlan
+    plan : NumericPlan or LevelPlan
         Plan of the feature.
     """
 
-    changes: Mapping[int, Any]
+    changes: Changes
     weight: Floats
     exact: bool
-    plan: Any
+    plan: NumericPlan | LevelPlan
 
     def rows(self, evaluator: Evaluator) -> Ints:
         """Return the positions of the batch's rows with a missing value."""
@@ -52,7 +52,7 @@ class Donors:
         return np.flatnonzero(np.isnan(evaluator.column(self.plan.column.feature.position)))
 
 
-def donors_of(column: Any, plan: Any) -> Donors | None:
+def donors_of(column: AnyColumn, plan: object) -> Donors | None:
     """Return the donor values of a column with missing values: all observed values if that is cheap, else quantiles.
 
     Notes
@@ -66,7 +66,7 @@ def donors_of(column: Any, plan: Any) -> Donors | None:
         column = plan.column  # all observed levels, not only those of the plan
         changes = column.replacements(np.arange(len(column.levels)))
         return Donors(changes, column.weight / column.weight.sum(), True, plan)
-    if not isinstance(plan, Plan) or not isinstance(column, Column):
+    if not isinstance(plan, NumericPlan) or not isinstance(column, Column):
         return None
     j, n_donors = plan.column.feature.position, _max_donors(len(column), column.missing)
     values = column.distinct(n_donors)

@@ -9,24 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal, Self
 
 import numpy as np
 
-from skedasis._types import Bools, Floats
+from skedasis._arguments import check_option
+from skedasis._types import Bools, Floats, Side
 from skedasis.binning import EXACT, Binning, Edges, Quantile, VarianceOptions, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
-from skedasis.methods.ale_categorical import LevelPlan, own_order
+from skedasis.methods.ale_categorical import LevelPlan, LevelVariant, own_order
 from skedasis.methods.base import (
     BatchStats,
+    CellPlan,
     Evaluator,
-    MethodVariant,
+    FeatureMethod,
+    NumericMethod,
     Parameters,
-    Plan,
-    check_option,
     select_rows,
 )
 from skedasis.methods.missing import MISSING
@@ -39,7 +40,7 @@ from skedasis.stats.moments import Moments, WeightKind
 
 
 @dataclass(frozen=True)
-class MPlot(Parameters):
+class MPlot(NumericMethod[CellPlan], Parameters):
     """The mean of the quantity, of the label, or of the residual, over the rows of each bin or level.
 
     Parameters
@@ -83,7 +84,6 @@ class MPlot(Parameters):
     ddof: int = 1
     top_levels: int | None = None
 
-    uses_slopes = False
     compares_missing = False
     leaves_out_missing = False
 
@@ -100,7 +100,18 @@ class MPlot(Parameters):
             return replace(scheme, closed="right")
         return scheme
 
-    def for_feature(self, feature: Feature) -> Any:
+    def choosing_scheme(self) -> Binning | None:
+        """Return the scheme if it chooses bins from the local effects, else None."""
+        scheme = self.binning()
+        return scheme if scheme.chooses else None
+
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return the method with another scheme."""
+        return replace(self, bins=scheme)
+
+    def for_feature(
+        self, feature: Feature
+    ) -> FeatureMethod[Column, CellPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]:
         """Return the method for a feature; an explicit scheme for a numeric ordinal feature makes it numeric."""
         explicit = feature.kind == "ordinal" and feature.numeric
         if feature.categorical and not (explicit and isinstance(self.bins, Binning)):
@@ -111,7 +122,7 @@ class MPlot(Parameters):
         """Return the variant for a categorical feature."""
         return LevelMPlot(self)
 
-    def warn_unused_arguments(self, model: Any, y: Any) -> None:
+    def warn_unused_arguments(self, model: object, y: object) -> None:
         """Raise if labels are required but not given."""
         if self.of != "quantity" and y is None:
             raise DataError(
@@ -121,7 +132,7 @@ class MPlot(Parameters):
                 "Pass the labels: sd.explain(q, X, feature, y=y, method=...)",
             )
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> CellPlan:
         """Choose the fine cells."""
         values = column.few_values() if self.bins == "auto" else None
         if values is None or len(values) == 1:
@@ -130,13 +141,13 @@ class MPlot(Parameters):
             midpoints = values[:-1] + np.diff(values) / 2
             midpoints = np.minimum(midpoints, np.nextafter(values[1:], -np.inf))
             cells = Cells(np.unique(np.concatenate([values[:1], midpoints, values[-1:]])), "right")
-        return Plan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
+        return CellPlan(column.summary(), DerivativeInfo("values", "the rows as they are"), cells)
 
-    def points_per_call(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[CellPlan]) -> int:
         """Return 1: rows are not changed."""
         return 1
 
-    def row_bytes(self, plan: Plan) -> int:
+    def row_bytes(self, plan: CellPlan) -> int:
         """Return the bytes of a value, the averaged number and a weight."""
         return 24
 
@@ -147,9 +158,9 @@ class MPlot(Parameters):
         labels = evaluator.labels()
         return labels if self.of == "label" else labels - evaluator.values()
 
-    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: CellPlan, keep: Bools | None) -> BatchStats:
         """Return the moments of the batch's values by cell."""
-        cells, x = plan.bins, evaluator.column(plan.column.feature.position)
+        cells, x = plan.cells, evaluator.column(plan.column.feature.position)
         values, weights = self.values(evaluator), evaluator.weights
         # A constant feature has one edge only; all its rows belong to one bin.
         cell = np.where(np.isnan(x), -1, 0) if len(cells) == 0 else cells.locate(x)
@@ -169,20 +180,20 @@ class MPlot(Parameters):
         return BatchStats(moments, select_rows(kept, keep), largest, beyond)
 
     def finalize(
-        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+        self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and average."""
-        spec = self.spec(kind, plan.bins.closed)
+        spec = self.spec(kind, plan.cells.closed)
         options = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
         kept = np.zeros(1, dtype=np.int64)
-        if len(plan.bins):
-            kept = self.binning().choose(plan.bins, stats.moments[LOCAL], options)
+        if len(plan.cells):
+            kept = self.binning().choose(plan.cells, stats.moments[LOCAL], options)
         r = stats.kept
         rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
-        effect = m_plot(plan.bins, stats.moments, kept, spec, self.about(about), rows)
+        effect = m_plot(plan.cells, stats.moments, kept, spec, self.about(about), rows)
         return effect.with_provenance({"averaged": self.of, "rows_outside": stats.outside})
 
-    def spec(self, kind: WeightKind, closed: Any = "left") -> Spec:
+    def spec(self, kind: WeightKind, closed: Side = "left") -> Spec:
         """Return the specification of the result."""
         return Spec(
             self.name,
@@ -204,7 +215,7 @@ class MPlot(Parameters):
 
 
 @dataclass(frozen=True)
-class LevelMPlot(MethodVariant):
+class LevelMPlot(LevelVariant[MPlot]):
     """The M-plot of a categorical feature: a mean for each level.
 
     Parameters
@@ -213,12 +224,10 @@ class LevelMPlot(MethodVariant):
         The user's method.
     """
 
-    base: MPlot
-
     compares_missing = False
     leaves_out_missing = False
 
-    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
+    def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Take the levels in the feature's own order, as the values do not depend on the order."""
         return own_order(column, column.feature)
 

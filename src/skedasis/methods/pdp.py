@@ -10,27 +10,32 @@ are step functions, `exact_grid` has points on both sides of every jump.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Center, Floats, Ints, Json
+from skedasis._arguments import check_flag, check_int, check_option, is_int, shown
+from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find_feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale_categorical import LevelPlan
-from skedasis.methods.ale_pairs import SideColumn, axis_values, side_of
+from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
+from skedasis.methods.ale_pairs import LevelSide, PairVariant, SideColumn, numeric_side
 from skedasis.methods.base import (
     BatchStats,
+    ByFeature,
+    ColumnPair,
     Evaluator,
-    MethodVariant,
+    FeatureMethod,
+    GridPlan,
+    Notes,
+    NumericMethod,
     Parameters,
-    Plan,
-    check_option,
     param_for_feature,
+    select_row_ids,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
@@ -174,9 +179,12 @@ def axis_moments(grid: Grid, x: Floats, weights: Floats | None, *, missing: bool
 N_POINTS = 50
 """Default number of points of a grid."""
 
+Points: TypeAlias = int | str | Sequence[Level] | Values | None
+"""A grid as the user gives it: a number of points, the points or levels, or "exact"."""
+
 
 @dataclass(frozen=True)
-class PDP(Parameters):
+class PDP(NumericMethod[GridPlan], Parameters):
     """Partial dependence: the mean over rows, with the feature set to each value of a grid.
 
     Parameters
@@ -229,12 +237,12 @@ class PDP(Parameters):
     array([0. , 1.5, 3. ])
     """
 
-    grid: Any = None
+    grid: Points | ByFeature[Points] = None
     ice: int | Literal["all"] = 200
     center: Center = None
     percentiles: tuple[float, float] = (5.0, 95.0)
     spacing: Literal["uniform", "quantile"] = "uniform"
-    anchor: Any = None
+    anchor: Level | ByFeature[Level] | None = None
     derivative: bool = False
     top_levels: int | None = None
     heterogeneity: bool = True
@@ -269,11 +277,9 @@ class PDP(Parameters):
             )
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
         check_option(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
-        if not (self.ice == "all" or (isinstance(self.ice, int) and self.ice >= 0)):
-            raise DataError(
-                f"{self.name}(ice)", repr(self.ice), "a number of curves, or 'all'", "Use 200"
-            )
-        check_option(f"{self.name}(heterogeneity)", self.heterogeneity, (True, False))
+        if self.ice != "all":
+            check_int(f"{self.name}(ice)", self.ice, 0, "Use 200", "a number of curves, or 'all'")
+        check_flag(f"{self.name}(heterogeneity)", self.heterogeneity)
         if self.derivative and not self.heterogeneity:
             raise DataError(
                 f"{self.name}(heterogeneity)",
@@ -297,21 +303,23 @@ class PDP(Parameters):
             if grid is not None and not _is_grid(grid):
                 raise DataError(
                     f"{self.name}(grid)",
-                    f"{grid!r}"[:60],
+                    shown(grid),
                     "at least one finite point, or 'exact'",
                     "Use a number of points such as 50, or an array of values",
                 )
 
-    def check(self, features: Sequence[Feature]) -> None:
+    def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `grid` or `anchor` names a feature that does not exist."""
         for given in (self.grid, self.anchor):
             for name in given if isinstance(given, Mapping) else ():
                 find_feature(features, name)
 
-    def for_feature(self, feature: Feature) -> Any:
+    def for_feature(
+        self, feature: Feature
+    ) -> FeatureMethod[Column, GridPlan, Effect] | FeatureMethod[LevelColumn, LevelPlan, Effect]:
         """Return the method for a feature; explicit points for a numeric ordinal feature make it numeric."""
         grid = param_for_feature(self.grid, feature, None)
-        is_count = grid is None or isinstance(grid, (int, np.integer))
+        is_count = grid is None or is_int(grid)
         if (
             feature.kind == "ordinal"
             and feature.numeric
@@ -319,7 +327,7 @@ class PDP(Parameters):
             and _points(grid) is not None
         ):
             return self
-        return super().for_feature(feature)
+        return self.for_levels(feature) if feature.categorical else self
 
     def for_levels(self, feature: Feature) -> LevelPDP:
         """Return the variant for a categorical feature."""
@@ -329,7 +337,7 @@ class PDP(Parameters):
         """Return the variant for two features."""
         return PairPDP(self)
 
-    def plan(self, column: Column, derivative_info: DerivativeInfo) -> Plan:
+    def plan(self, column: Column, derivative_info: DerivativeInfo) -> GridPlan:
         """Choose the grid."""
         requested = param_for_feature(self.grid, column.feature, N_POINTS)
         exact = isinstance(requested, str)
@@ -339,7 +347,7 @@ class PDP(Parameters):
             else self.grid_of(column, N_POINTS)
         )
         notes = {"derivative": _slope_source(derivative_info, len(grid))} if self.derivative else {}
-        return Plan(column.summary(), derivative_info, grid, notes)
+        return GridPlan(column.summary(), derivative_info, grid, notes)
 
     def grid_of(self, column: Column, default: int) -> Grid:
         """Return the grid for a column, with `default` points unless `grid` specifies them.
@@ -369,7 +377,7 @@ class PDP(Parameters):
             if points is None:
                 raise DataError(
                     f"{self.name}(grid) of {column.feature.name!r}",
-                    f"{requested!r}"[:60],
+                    shown(requested),
                     "numbers",
                     'Pass a grid for each feature: grid={"age": [20, 40], "sex": ["f"]}',
                 )
@@ -396,7 +404,7 @@ class PDP(Parameters):
         few = column.few_values()
         return column.distinct(MANY_FEW) if few is None and column.integer else few
 
-    def points_per_call(self, plans: Sequence[Plan]) -> int:
+    def points_per_call(self, plans: Sequence[GridPlan]) -> int:
         """Return about ten points per call, dividing the largest grid into calls of nearly equal size.
 
         Batches then have about 10,000 rows: few enough that their curves stay in the processor's cache while they are
@@ -405,11 +413,11 @@ class PDP(Parameters):
         points = max(len(p.grid) for p in plans)
         return -(-points // max(1, round(points / 10)))
 
-    def swept(self, plans: Sequence[Plan]) -> int:
+    def grid_size(self, plans: Sequence[GridPlan]) -> int:
         """Return the number of values per row over all calls: the size of the largest grid."""
         return max(len(p.grid) for p in plans)
 
-    def floats_per_row(self, plans: Sequence[Plan]) -> int:
+    def floats_per_row(self, plans: Sequence[GridPlan]) -> int:
         """Return the number of floats held per row: its curve and the anchor."""
         return max(len(p.grid) for p in plans) + 1 if self.heterogeneity else 2
 
@@ -417,11 +425,11 @@ class PDP(Parameters):
         """Return the number of curves to keep."""
         return rows if self.ice == "all" else min(self.ice, rows)
 
-    def row_bytes(self, plan: Plan) -> int:
+    def row_bytes(self, plan: GridPlan) -> int:
         """Return the bytes of a curve, the row's own value, its index and its weight."""
         return 8 * (len(plan.grid) * self.heterogeneity + 3)
 
-    def compute(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: GridPlan, keep: Bools | None) -> BatchStats:
         """Evaluate the curves on the grid, and return their moments at each point."""
         grid, j = plan.grid, plan.column.feature.position
         if not self.heterogeneity:
@@ -435,10 +443,11 @@ class PDP(Parameters):
         if self.derivative and self.center is None:
             moments[ANCHORED] = moments[RAW]  # slopes need no centring
         moments[AXIS] = axis_moments(grid, x, weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "row": evaluator.row_id, "curve": shown.T, "weight": weights}
-        return BatchStats(moments, select_rows(kept, keep))
+        kept = {"x": x, "curve": shown.T, "weight": weights}
+        rows = select_row_ids(evaluator, keep)
+        return BatchStats(moments, select_rows(kept, keep), row_id=rows)
 
-    def _means(self, evaluator: Evaluator, plan: Plan, keep: Bools | None) -> BatchStats:
+    def _means(self, evaluator: Evaluator, plan: GridPlan, keep: Bools | None) -> BatchStats:
         """Return the moments from sums over the rows, without their curves."""
         grid, j = plan.grid, plan.column.feature.position
         points, anchor = self._points(plan)
@@ -447,10 +456,10 @@ class PDP(Parameters):
         moments = {k: m.take(slice(0, len(grid))) for k, m in moments.items()}
         x = evaluator.column(j)
         moments[AXIS] = axis_moments(grid, x, evaluator.weights, missing=bool(plan.column.missing))
-        kept = {"x": x, "row": evaluator.row_id, "weight": evaluator.weights}
+        kept = {"x": x, "weight": evaluator.weights}
         return BatchStats(moments, select_rows(kept, keep))
 
-    def _points(self, plan: Plan) -> tuple[Floats, int | None]:
+    def _points(self, plan: GridPlan) -> tuple[Floats, int | None]:
         """Return the points to evaluate, and the index of the anchor, which follows those of the grid."""
         points = plan.grid.points
         anchor = param_for_feature(self.anchor, plan.column.feature, None)
@@ -461,7 +470,7 @@ class PDP(Parameters):
         anchor_point = plan.column.snap(np.array([value]))
         return np.append(points, anchor_point), len(points)
 
-    def _curves(self, evaluator: Evaluator, plan: Plan) -> tuple[Floats, int | None]:
+    def _curves(self, evaluator: Evaluator, plan: GridPlan) -> tuple[Floats, int | None]:
         """Return the rows' curves, (m, n), or their slopes, and the index of the anchor."""
         j = plan.column.feature.position
         points, anchor = self._points(plan)
@@ -475,7 +484,7 @@ class PDP(Parameters):
         return np.gradient(curves, points, axis=0, edge_order=2 if len(points) > 2 else 1), None
 
     def finalize(
-        self, plan: Plan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+        self, plan: GridPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the curves."""
         anchored = param_for_feature(self.anchor, plan.column.feature, None) is not None
@@ -488,12 +497,7 @@ class PDP(Parameters):
             parameters=self.describe(),
         )
         m = stats.moments
-        r = stats.kept
-        rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        has_curves = "curve" in r
-        curves = (
-            Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
-        )
+        rows, curves = kept_rows(stats, exact=exact)
         effect = partial_dependence(
             plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves
         )
@@ -520,6 +524,15 @@ class ICE(PDP):
     ice: int | Literal["all"] = "all"
 
 
+def kept_rows(stats: BatchStats, *, exact: bool) -> tuple[Rows | None, Curves | None]:
+    """Return the kept rows, and their curves; None if there are none."""
+    r = stats.kept
+    rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
+    if "curve" not in r or stats.row_id is None:
+        return rows, None
+    return rows, Curves(r["curve"], r["x"], stats.row_id, r.get("weight"), exact)
+
+
 def _slope_source(derivative_info: DerivativeInfo, points: int) -> str:
     """Return how the curves' slopes are computed, for the provenance."""
     if derivative_info.kind == "slopes":
@@ -527,19 +540,19 @@ def _slope_source(derivative_info: DerivativeInfo, points: int) -> str:
     return "differences along the grid" if points > 1 else "none: there is one point only"
 
 
-def _number(anchor: Any, method: str) -> float:
+def _number(anchor: Level, method: str) -> float:
     points = _points(anchor)
     if points is None or points.ndim or not np.isfinite(points):
         raise DataError(
             f"{method}(anchor)",
-            repr(anchor)[:60],
+            shown(anchor),
             "a finite number",
             "Pass a value of the feature",
         )
     return float(points)
 
 
-def _is_grid(grid: Any) -> bool:
+def _is_grid(grid: Points) -> bool:
     """Return whether a value is a valid grid: a number of points, finite points, levels, or "exact"."""
     if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool):
         return bool(grid >= 1)
@@ -547,11 +560,11 @@ def _is_grid(grid: Any) -> bool:
         return grid == EXACT
     points = _points(grid)
     if points is None:  # levels, which are checked when the feature is known
-        return hasattr(grid, "__len__") and len(grid) > 0
+        return isinstance(grid, Sized) and len(grid) > 0
     return points.ndim == 1 and len(points) > 0 and bool(np.isfinite(points).all())
 
 
-def _points(grid: Any) -> Floats | None:
+def _points(grid: Points | Level) -> Floats | None:
     """Return numeric points as an array, None for anything else."""
     try:
         if np.asarray(grid).dtype.kind in "mM":  # as floats, times would be counts of their unit
@@ -565,7 +578,7 @@ def _points(grid: Any) -> Floats | None:
 
 
 @dataclass(frozen=True)
-class LevelPDP(MethodVariant):
+class LevelPDP(LevelVariant[PDP]):
     """The PDP or ICE of a categorical feature, at its observed levels.
 
     Parameters
@@ -574,7 +587,7 @@ class LevelPDP(MethodVariant):
         The user's method.
     """
 
-    def plan(self, column: LevelColumn, derivative_info: Any) -> LevelPlan:
+    def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""
         if self.base.derivative:
             raise UnsupportedError(
@@ -594,7 +607,9 @@ class LevelPDP(MethodVariant):
             return LevelPlan.of(column, np.arange(len(column.levels)), "the observed levels")
         return LevelPlan.of(column, _requested_levels(column, list(requested), self.name), "given")
 
-    def _is_for_numeric(self, column: LevelColumn, requested: Any) -> bool:
+    def _is_for_numeric(
+        self, column: LevelColumn, requested: str | Sequence[Level] | Values
+    ) -> bool:
         """Return whether a grid for all features is one of numbers, none of which is a level of this feature."""
         are_numbers = np.asarray(requested).dtype.kind in "iuf"
         any_level = any(column.levels.find(v) >= 0 for v in list(requested))
@@ -604,7 +619,7 @@ class LevelPDP(MethodVariant):
         """Return the maximum number of levels per row in one call."""
         return min(max(len(p) for p in plans), 10)
 
-    def swept(self, plans: Sequence[LevelPlan]) -> int:
+    def grid_size(self, plans: Sequence[LevelPlan]) -> int:
         """Return the number of levels per row over all calls."""
         return max(len(p) for p in plans)
 
@@ -646,13 +661,9 @@ class LevelPDP(MethodVariant):
         moments, shown = curve_moments(curves, evaluator.weights, self.base.center, anchor)
         position = plan.at(evaluator).astype(float)
         position[position < 0] = np.nan
-        kept = {
-            "x": position,
-            "row": evaluator.row_id,
-            "curve": shown.T,
-            "weight": evaluator.weights,
-        }
-        return BatchStats(moments, select_rows(kept, keep))
+        kept = {"x": position, "curve": shown.T, "weight": evaluator.weights}
+        rows = select_row_ids(evaluator, keep)
+        return BatchStats(moments, select_rows(kept, keep), row_id=rows)
 
     def _anchor(self, plan: LevelPlan) -> int | None:
         """Return the position of the anchor level, None without an anchor."""
@@ -681,12 +692,7 @@ class LevelPDP(MethodVariant):
             weight_kind=kind,
             parameters=self.describe(),
         )
-        r = stats.kept
-        rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
-        has_curves = "curve" in r
-        curves = (
-            Curves(r["curve"], r["x"], r["row"], r.get("weight"), exact) if has_curves else None
-        )
+        rows, curves = kept_rows(stats, exact=exact)
         m = stats.moments
         effect = categorical_partial_dependence(
             plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves
@@ -695,7 +701,7 @@ class LevelPDP(MethodVariant):
         return effect.with_provenance(notes)
 
 
-def _requested_levels(column: LevelColumn, requested: list[Any], method: str) -> Ints:
+def _requested_levels(column: LevelColumn, requested: list[Hashable], method: str) -> Ints:
     """Return the codes of the requested levels; raise unless they are distinct observed levels."""
     codes = np.array([column.levels.find(v) for v in requested], dtype=np.int64)
     absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
@@ -727,7 +733,7 @@ class PairGrid:
     """
 
     sides: tuple[SideColumn, SideColumn]
-    notes: Json
+    notes: Notes
 
     @property
     def size(self) -> int:
@@ -736,7 +742,7 @@ class PairGrid:
 
 
 @dataclass(frozen=True)
-class PairPDP(MethodVariant):
+class PairPDP(PairVariant[PDP, PairGrid]):
     """The PDP of two features: the mean over rows with both set to each point of a product grid.
 
     Parameters
@@ -745,27 +751,30 @@ class PairPDP(MethodVariant):
         The user's method.
     """
 
-    compares_missing = False
     leaves_out_missing = False
 
-    def plan(self, columns: tuple[Any, Any], derivative_info: Any) -> PairGrid:
+    def plan(
+        self, columns: ColumnPair, derivative_info: tuple[DerivativeInfo, DerivativeInfo]
+    ) -> PairGrid:
         """Choose the grid of each feature."""
         base = self.base
         if base.derivative or base.anchor is not None or base.center == "start":
-            keyword = "derivative" if base.derivative else "anchor"
-            keyword = "center" if base.center == "start" else keyword
+            keyword, value = ("derivative", True) if base.derivative else ("anchor", base.anchor)
+            if base.center == "start":
+                keyword, value = "center", base.center
             raise UnsupportedError(
                 f"{self.name} of two features",
-                f"{keyword}={getattr(base, keyword)!r}",
+                f"{keyword}={value!r}",
                 "center=None or 'mean', without derivative and anchor",
                 f"Leave {keyword} out, or explain one feature",
             )
         sides: list[SideColumn] = []
-        for column in columns:
+        for column, own in zip(columns, derivative_info, strict=True):
             if isinstance(column, LevelColumn):
-                sides.append(side_of(base.for_levels(column.feature).plan(column, None)))
+                levels = base.for_levels(column.feature).plan(column, own)
+                sides.append(LevelSide.of(levels))
             else:
-                sides.append(side_of(base.grid_of(column, N_POINTS_OF_PAIRS), column))
+                sides.append(numeric_side(base.grid_of(column, N_POINTS_OF_PAIRS), column))
         return PairGrid((sides[0], sides[1]), {"grid": [s.chosen for s in sides]})
 
     def points_per_call(self, plans: Sequence[PairGrid]) -> int:
@@ -773,7 +782,7 @@ class PairPDP(MethodVariant):
         points = max(p.size for p in plans)
         return -(-points // max(1, round(points / 10)))
 
-    def swept(self, plans: Sequence[PairGrid]) -> int:
+    def grid_size(self, plans: Sequence[PairGrid]) -> int:
         """Return the number of points per row over all calls."""
         return max(p.size for p in plans)
 
@@ -802,7 +811,7 @@ class PairPDP(MethodVariant):
             values = evaluator.sweep_together(changes, plan.size).T
             moments, shown = curve_moments(values, evaluator.weights, self.base.center)
         kept = {"across": shown.T} if shown is not None and self._keeps_surfaces else {}
-        x0, x1 = axis_values(evaluator, first), axis_values(evaluator, second)
+        x0, x1 = first.values(evaluator), second.values(evaluator)
         return BatchStats(
             {RAW: moments[RAW], ANCHORED: moments[ANCHORED]},
             select_rows({"x0": x0, "x1": x1, "weight": evaluator.weights, **kept}, keep),
@@ -829,4 +838,4 @@ class PairPDP(MethodVariant):
         sides = (plan.sides[0].side, plan.sides[1].side)
         m = stats.moments
         surface = partial_dependence_surface(sides, m[RAW], m[ANCHORED], spec, about, rows)
-        return surface.with_provenance(plan.notes)
+        return surface.with_provenance({**plan.notes})

@@ -9,26 +9,36 @@ from __future__ import annotations
 import difflib
 import inspect
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._arguments import shown
+from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.distributions.base import Labels
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.methods.base import BatchStats
-from skedasis.methods.permutation import PFI, FeaturePlan, RowBasedVariant
+from skedasis.methods.base import BatchStats, Evaluator
+from skedasis.methods.permutation_variants import FeaturePlan, RowBasedVariant, outputs_of
 from skedasis.models.introspection import title
 from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import Evaluated
 from skedasis.quantities.loss import class_indicator, loss_called
 from skedasis.quantities.outputs import Probability
 from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
+from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.moments import Totals, WeightKind
+
+if TYPE_CHECKING:
+    from skedasis.methods.permutation import PFI
+
+MetricFunction: TypeAlias = Callable[..., float]
+"""A metric of labels and values, and of weights if rows are weighted."""
 
 _NAMES: dict[str, tuple[str, int]] = {
     "average_precision": ("average_precision_score", 1),
@@ -78,7 +88,9 @@ def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -
         For a name if scikit-learn is not installed, and for a quantity that the named metric cannot compare with
         labels.
     """
-    metric: Any = base.metric
+    metric = base.metric
+    if metric is None:
+        raise TypeError("a metric variant requires a metric")
     if dataset.y is None:
         raise DataError(
             "PFI(metric)", "no y", "the label of each row", "Pass y= with the labels of X"
@@ -99,14 +111,14 @@ def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -
         )
     y = dataset.y
     if isinstance(metric, str) and metric in _CLASSIFICATION:
-        for output in _outputs(quantity):
+        for output in outputs_of(quantity):
             positives(output, y, metric)  # raise before the model is called
     elif isinstance(metric, str):
         y = _NUMBERS.encode(y, f"PFI(metric={metric!r})")
         if metric in _RELATIVE and len(y) < 2:
             got = f"{len(y)} row, whose labels have no variance"
             raise DataError(f"PFI(metric={metric!r})", got, "2 rows or more", "Pass more rows")
-    return MetricPFI(base, dataset, seed, y)
+    return MetricPFI(base, dataset, seed, metric, y)
 
 
 def check_comparable(name: str, quantity: Quantity) -> None:
@@ -116,7 +128,7 @@ def check_comparable(name: str, quantity: Quantity) -> None:
     ------
     UnsupportedError
     """
-    for output in _outputs(quantity):
+    for output in outputs_of(quantity):
         no_prediction = output.labelled or isinstance(output, (Entropy, PredictiveVariance))
         is_score = name in _CLASSIFICATION
         if not no_prediction and (is_score or not isinstance(output, Probability)):
@@ -135,13 +147,7 @@ def check_comparable(name: str, quantity: Quantity) -> None:
         )
 
 
-def _outputs(quantity: Any) -> list[Any]:
-    """Return the quantity of each output; if their number is not known yet, a list with one representative."""
-    parts = getattr(quantity, "parts", None) or {}
-    return list(parts.values()) or [getattr(quantity, "one", quantity)]
-
-
-def _takes_weights(metric: Any) -> bool:
+def _takes_weights(metric: MetricFunction) -> bool:
     """Return whether a function takes `sample_weight`."""
     try:
         parameters = inspect.signature(metric).parameters
@@ -152,12 +158,12 @@ def _takes_weights(metric: Any) -> bool:
     )
 
 
-def _title(metric: Any) -> str:
+def _title(metric: MetricFunction | str) -> str:
     """Return a metric's name as a user would write it."""
     return repr(metric) if isinstance(metric, str) else title(metric)
 
 
-def positives(quantity: Any, y: Any, name: str) -> Bools:
+def positives(quantity: Evaluated, y: Values, name: str) -> Bools:
     """Return whether each row belongs to the scored class, shape (n,).
 
     Parameters
@@ -191,7 +197,7 @@ def positives(quantity: Any, y: Any, name: str) -> Bools:
     return result
 
 
-def _sklearn_metric(name: str) -> tuple[Any, int]:
+def _sklearn_metric(name: str) -> tuple[MetricFunction, int]:
     """Return scikit-learn's function, and 1 if larger values are better, else -1."""
     if name not in _NAMES:
         known = ", ".join(map(repr, _NAMES))
@@ -228,17 +234,19 @@ class MetricPFI(RowBasedVariant):
 
     Parameters
     ----------
+    metric : callable or str
     y : ndarray, shape (N,)
         Labels in the form that the metric takes.
     """
 
-    y: Any
+    metric: MetricFunction | str
+    y: Values
 
     def n_rows_to_keep(self, rows: int) -> int:
         """Return the number of rows to keep: all, as the metric is computed from all rows."""
         return rows
 
-    def with_fine_cells(self, plan: Any) -> Any:
+    def with_fine_cells(self, plan: FeaturePlan) -> FeaturePlan:
         """Raise `DataError`: called if memory does not allow keeping all rows."""
         rows = len(self.dataset)
         needed = rows * self.row_bytes(plan) / 1e6
@@ -252,21 +260,20 @@ class MetricPFI(RowBasedVariant):
     @property
     def what(self) -> str:
         """Return the metric's name."""
-        metric: Any = self.base.metric
+        metric = self.metric
         return metric if isinstance(metric, str) else getattr(metric, "__name__", "metric")
 
     @property
-    def _metric(self) -> tuple[Any, int]:
+    def _signed_metric(self) -> tuple[MetricFunction, int]:
         """Return the metric, and 1 if larger values are better, else -1."""
-        metric: Any = self.base.metric
-        if isinstance(metric, str):
-            return _sklearn_metric(metric)
-        return metric, 1 if self.base.greater_is_better else -1
+        if isinstance(self.metric, str):
+            return _sklearn_metric(self.metric)
+        return self.metric, 1 if self.base.greater_is_better else -1
 
-    def _score(self, y: Any, values: Floats, rows: Any) -> float:
+    def _score(self, y: Values, values: Floats, rows: Ints) -> float:
         """Return the metric of the values of some rows, with the sign for which larger is better."""
-        metric, sign = self._metric
-        w = None if self.base.metric in _UNWEIGHTED else self.dataset.weights
+        metric, sign = self._signed_metric
+        w = None if self.metric in _UNWEIGHTED else self.dataset.weights
         weights = {} if w is None else {"sample_weight": w[rows]}
         try:
             returned = metric(y[rows], values[rows], **weights)
@@ -280,7 +287,7 @@ class MetricPFI(RowBasedVariant):
         if not np.isfinite(number):
             raise ModelOutputError(
                 f"PFI(metric={self.what})",
-                repr(returned)[:60],
+                shown(returned),
                 "a finite number",
                 "Return one number for all rows",
             )
@@ -300,31 +307,33 @@ class MetricPFI(RowBasedVariant):
             f"{len(self.dataset):,} rows"
         )
 
-    def compute(self, evaluator: Any, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
         """Call the model with the donors' values, and keep all rows."""
         _, values = self._donors(evaluator, plan)
         after = self._after(evaluator, plan, values)
-        kept = self._kept(evaluator, after, keep)
+        stats = self._batch_stats(evaluator, {"own": Totals(np.zeros(1))}, after, keep)
         # The scored class depends on the output, which only the evaluator knows.
-        return BatchStats({"own": Totals(np.zeros(1))}, kept, notes={"of": evaluator.quantity})
+        return replace(stats, quantity=evaluator.quantity)
 
-    def _labels(self, quantity: Any) -> Any:
+    def _labels(self, quantity: Evaluated | None) -> Values:
         """Return the labels in the form that the metric takes."""
-        return positives(quantity, self.y, self.what) if self._is_classification else self.y
+        if quantity is None or not self._is_classification:
+            return self.y
+        return positives(quantity, self.y, self.what)
 
     @property
     def _is_classification(self) -> bool:
-        return isinstance(self.base.metric, str) and self.base.metric in _CLASSIFICATION
+        return isinstance(self.metric, str) and self.metric in _CLASSIFICATION
 
     def finalize(
-        self, plan: FeaturePlan, stats: BatchStats, about: Any, *, exact: bool, kind: WeightKind
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Importance:
         """Compare the metric before and after permutation."""
         own, after = stats.kept["own"], np.ascontiguousarray(stats.kept["after"].T)
-        y, all_rows = self._labels(stats.notes["of"]), np.arange(len(own))
+        y, all_rows = self._labels(stats.quantity), np.arange(len(own))
         base = self._score(y, own, all_rows)
         values = np.array([base - self._score(y, a, all_rows) for a in after])
-        sign = self._metric[1]
+        sign = self._signed_metric[1]
         return Importance(
             (plan.feature.name,),
             values[None],
@@ -341,7 +350,7 @@ class MetricPFI(RowBasedVariant):
         )
 
     def _error(
-        self, plan: FeaturePlan, y: Any, own: Floats, after: Floats, kind: WeightKind
+        self, plan: FeaturePlan, y: Values, own: Floats, after: Floats, kind: WeightKind
     ) -> float:
         """Return the standard error of a jackknife over parts of the rows.
 
@@ -369,7 +378,7 @@ class MetricPFI(RowBasedVariant):
         return float(error * np.sqrt(self._variance_factor(kind)))
 
     def _without(
-        self, k: int, part: Ints, donor_part: Ints, y: Any, own: Floats, after: Floats
+        self, k: int, part: Ints, donor_part: Ints, y: Values, own: Floats, after: Floats
     ) -> float:
         """Return the importance without part k of the rows; NaN if the other rows belong to one class.
 
@@ -396,10 +405,12 @@ class MetricPFI(RowBasedVariant):
             return None
         picked = np.random.default_rng(self.seed).choice(rows, n_local, replace=False)
         picked = np.sort(self.dataset.order[picked])
-        r = local.kept
+        r, row = local.kept, local.row_id
+        if row is None:
+            return None
         weight = r["weight"][picked] if "weight" in r else None
         after = np.ascontiguousarray(r["after"][picked])[None]
         name = (plan.feature.name,)
         return LocalImportance(
-            name, r["row"][picked], r["own"][picked].copy(), after, weight, n_local == rows
+            name, row[picked], r["own"][picked].copy(), after, weight, n_local == rows
         )

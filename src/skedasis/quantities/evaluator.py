@@ -266,7 +266,7 @@ class BatchEvaluator:
         self._cache = cache
         self._tiled: Values | None = None
         # Methods keep values of any kind here, each under a key of its own.
-        self.shared: dict[str, Any] = {}
+        self.shared: dict[str, object] = {}
         self.caller = ChunkedCaller()
 
     def __len__(self) -> int:

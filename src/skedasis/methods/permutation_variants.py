@@ -1,0 +1,595 @@
+"""Variants of PFI for given rows: by permutations, by all pairs of rows, weighted, and conditional.
+
+`RowBasedVariant` is their base class, and that of `permutation_metric.MetricPFI`. The donors of the rows are drawn in
+`permutation_plan.py`; `combine` merges the features' results.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints, ResultKey
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.base import (
+    AnyPairMethod,
+    BatchStats,
+    Evaluator,
+    FeatureMethod,
+    MethodVariant,
+    Notes,
+    Result,
+    select_row_ids,
+    select_rows,
+)
+from skedasis.methods.permutation_plan import PermutationPlan, draw_donors, subgroups
+from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import MultiOutput
+from skedasis.results.effect import About
+from skedasis.results.importance import Importance, LocalImportance
+from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.resampling import influence_error, permutation_error, sum_error
+
+if TYPE_CHECKING:
+    from skedasis.methods.permutation import PFI
+
+# --- base class of variants -----------------------------------------------------------------------
+
+
+ROWS_PER_CALL = 20_000
+"""Rows per call of the model: twice as many would make cheap models 10 % faster, but nearly double the memory."""
+
+
+def outputs_of(quantity: Quantity) -> list[Quantity]:
+    """Return the quantity of each output; if their number is not known yet, a list with one representative."""
+    if isinstance(quantity, MultiOutput):
+        return list(quantity.parts.values()) or [quantity.one]
+    return [quantity]
+
+
+@dataclass(frozen=True, eq=False)
+class FeaturePlan:
+    """Plan of PFI: the permuted columns, and the donors of the rows.
+
+    Parameters
+    ----------
+    feature : Feature
+    drawn : PermutationPlan, optional
+        None if every row is a donor of every other.
+    notes : dict
+        Entries for the provenance.
+    """
+
+    feature: Feature
+    drawn: PermutationPlan | None
+    notes: Notes
+
+    @property
+    def permutations(self) -> PermutationPlan:
+        """Return the drawn permutations, for variants that draw some."""
+        return PermutationPlan(()) if self.drawn is None else self.drawn
+
+
+@dataclass(frozen=True, eq=False)
+class _BatchDonors:
+    """The donors of a batch's rows, (repeats, n), as positions and as rows of X; shared by features."""
+
+    drawn: PermutationPlan | None
+    positions: Ints
+    rows: DonorRows
+
+
+@dataclass(frozen=True, eq=False)
+class _BatchBlocks:
+    """The blocks of a batch's rows in each cycle, (n,) each; shared by features."""
+
+    drawn: PermutationPlan | None
+    blocks: list[Ints]
+
+
+def pair_error(features: tuple[Feature, Feature]) -> UnsupportedError:
+    """Return the error for a pair: two features that are permuted together are a group."""
+    one, two = (f.name for f in features)
+    return UnsupportedError(
+        f"PFI of ({one!r}, {two!r})",
+        "a pair",
+        "single features or groups",
+        f'Use sd.PFI(groups={{"both": [{one!r}, {two!r}]}})',
+    )
+
+
+@dataclass(frozen=True)
+class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
+    """Base class of PFI's variants for given rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    seed : int
+    """
+
+    dataset: Dataset
+    seed: int
+
+    compares_missing = False
+    leaves_out_missing = False
+
+    def read_column(self, dataset: Dataset, feature: Feature) -> Feature:
+        """Return the feature: its values are not read."""
+        return feature
+
+    def observed_only(self, column: Feature) -> bool:
+        """Return True: the model is evaluated at values of other rows."""
+        return True
+
+    def for_feature(self, feature: Feature) -> FeatureMethod[Feature, FeaturePlan, Importance]:
+        """Return itself: features of all kinds are permuted in the same way."""
+        return self
+
+    def substitute_for(self, feature: Feature) -> FeatureMethod[Feature, FeaturePlan, Importance]:
+        """Return itself."""
+        return self
+
+    def for_pair(self, features: tuple[Feature, Feature]) -> AnyPairMethod:
+        """Raise `UnsupportedError`."""
+        raise pair_error(features)
+
+    def combine_features(self, results: Mapping[ResultKey, Result], record: Notes) -> Importance:
+        """Return one result of all features."""
+        parts = [r for r in results.values() if isinstance(r, Importance)]
+        return combine(parts, record, sampled=self.dataset.sampled)
+
+    @abstractmethod
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+        """Call the model with the donors' values."""
+
+    @abstractmethod
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> Importance:
+        """Return the importance of one feature, and its standard error."""
+
+    def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
+        """Return the columns to permute, and the donors."""
+        return FeaturePlan(column, self.drawn, {})
+
+    @cached_property
+    def drawn(self) -> PermutationPlan | None:
+        """Return the donors of the rows, which all features share."""
+        rows = self.dataset
+        return draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, rows.weights)
+
+    @property
+    def weight(self) -> float:
+        """Return the total weight of the rows."""
+        w = self.dataset.weights
+        return float(len(self.dataset)) if w is None else float(w.sum())
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Return the maximum number of rows per batch."""
+        return max(250, ROWS_PER_CALL // self.base.n_repeats)
+
+    def points_per_call(self, plans: Sequence[FeaturePlan]) -> int:
+        """Return the number of values per row in one call: all repeats."""
+        return self.base.n_repeats
+
+    def n_rows_to_keep(self, rows: int) -> int:
+        """Return the number of single rows to keep."""
+        return rows if self.base.local == "all" else min(self.base.local, rows)
+
+    def row_bytes(self, plan: FeaturePlan) -> int:
+        """Return the bytes of a kept row: the values of all repeats, its own value, index and weight."""
+        return 8 * (self.base.n_repeats + 3)
+
+    def _rows(self, positions: Ints) -> Ints:
+        """Return the indices in X of the rows at these positions."""
+        ids = self.dataset.row_id
+        return positions if ids is None else ids[positions]
+
+    def _donors(self, evaluator: Evaluator, plan: FeaturePlan) -> tuple[Ints, DonorRows]:
+        """Return the donors' positions, (repeats, n), and their values; computed once for features that share them."""
+        cached = evaluator.shared.get("donors")
+        if not isinstance(cached, _BatchDonors) or cached.drawn is not plan.drawn:
+            donors = plan.permutations.donors(evaluator.places)
+            cached = _BatchDonors(plan.drawn, donors, DonorRows(self._rows(donors)))
+            evaluator.shared["donors"] = cached
+        return cached.positions, cached.rows
+
+    def _after(self, evaluator: Evaluator, plan: FeaturePlan, values: DonorRows) -> Floats:
+        """Return the quantity with the donors' values, (repeats, n)."""
+        changes = dict.fromkeys(plan.feature.columns, values)
+        return evaluator.sweep_together(changes, len(values.rows)).T
+
+    def _batch_stats(
+        self, evaluator: Evaluator, totals: dict[str, Totals], after: Floats, keep: Bools | None
+    ) -> BatchStats:
+        """Return the sums of a batch and the kept rows: the quantity before and after, the row's index and weight."""
+        kept = {"after": after.T, "own": evaluator.values(), "weight": evaluator.weights}
+        rows = select_row_ids(evaluator, keep)
+        return BatchStats({}, select_rows(kept, keep), totals=totals, row_id=rows)
+
+    def _result(
+        self,
+        plan: FeaturePlan,
+        local: BatchStats,
+        about: About,
+        values: Floats,
+        error: tuple[float, float],
+        *,
+        exact: bool,
+    ) -> Importance:
+        """Return the result of one feature."""
+        r, row, name = local.kept, local.row_id, plan.feature.name
+        kept = None
+        if r and row is not None:
+            after = np.ascontiguousarray(r["after"])[None]
+            kept = LocalImportance((name,), row, r["own"], after, r.get("weight"), exact)
+        return Importance(
+            (name,),
+            values[None],
+            np.array([error[0]]),
+            np.array([error[1]]),
+            float(local.totals["own"].sums[0]) / self.weight,
+            len(self.dataset),
+            about.quantity,
+            about.unit,
+            about.library,
+            self.name,
+            kept,
+            {**plan.notes},
+        )
+
+
+# --- permutations ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RowPFI(RowBasedVariant):
+    """PFI by permutations: the mean increase of the quantity with the donors' values."""
+
+    @cached_property
+    def sizes(self) -> list[float]:
+        """Return for each cycle the sum of squared weights of the rows in its blocks."""
+        if self.drawn is None:
+            return []
+        w, n = self.dataset.weights, len(self.dataset)
+        squares = n if w is None else float(w @ w)
+        # If some rows are in no block, all rows have equal weights.
+        return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
+
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+        """Call the model with the donors' values, and sum the increases by blocks of recipients."""
+        donors, values = self._donors(evaluator, plan)
+        after = self._after(evaluator, plan, values)
+        own, w = evaluator.values(), evaluator.weights
+        increases = after - own
+        distinct = plan.permutations.cycles[0].distinct_fraction(evaluator.places)
+        increases *= distinct if w is None else distinct * w
+        sums = self._sums(evaluator, plan, increases, donors)
+        sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
+        return self._batch_stats(evaluator, sums, after, keep)
+
+    def _sums(
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Totals]:
+        """Return the weighted increases, (repeats, n), summed by blocks of recipients."""
+        return {"recipients": self._by_recipient(evaluator, plan, increases)}
+
+    def _by_recipient(self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats) -> Totals:
+        """Return (repeats, n) numbers summed by the blocks of the recipients, (repeats, blocks + 1)."""
+        parts, size = [], plan.permutations.blocks + 1
+        blocks = self._blocks(evaluator, plan)
+        for (repeats, _), block in zip(plan.permutations.by_repeats, blocks, strict=True):
+            parts += [np.bincount(block, increase, size) for increase in increases[repeats]]
+        return Totals(np.array(parts))
+
+    def _by_donor(self, plan: FeaturePlan, increases: Floats, donors: Ints) -> Totals:
+        """Return (repeats, n) numbers summed by the blocks of the donors, (repeats, blocks + 1)."""
+        parts, size = [], plan.permutations.blocks + 1
+        for repeats, cycle in plan.permutations.by_repeats:
+            pairs = zip(donors[repeats], increases[repeats], strict=True)
+            parts += [np.bincount(cycle.block(donor), increase, size) for donor, increase in pairs]
+        return Totals(np.array(parts))
+
+    def _blocks(self, evaluator: Evaluator, plan: FeaturePlan) -> list[Ints]:
+        """Return the rows' blocks in each cycle; computed once for features that share the permutations."""
+        cached = evaluator.shared.get("blocks")
+        if not isinstance(cached, _BatchBlocks) or cached.drawn is not plan.drawn:
+            blocks = [c.block(evaluator.places) for c in plan.permutations.cycles]
+            cached = _BatchBlocks(plan.drawn, blocks)
+            evaluator.shared["blocks"] = cached
+        return cached.blocks
+
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> Importance:
+        """Average the increases, and compute the standard error."""
+        sums = stats.totals["recipients"].sums
+        values = sums.sum(axis=1) / self.weight
+        norm = self._norm(kind)
+        error, df = permutation_error(self._parts(plan, sums), norm)
+        return self._result(plan, stats, about, values, (error, df), exact=exact)
+
+    def _parts(self, plan: FeaturePlan, sums: Floats) -> list[tuple[Floats, Floats, float]]:
+        """Return for each cycle the sums of its blocks, its steps, and the sum of squared weights of its rows."""
+        cycles = zip(plan.permutations.by_repeats, self.sizes, strict=True)
+        return [(sums[repeats, : c.blocks], c.steps, size) for (repeats, c), size in cycles]
+
+    def _norm(self, kind: WeightKind) -> tuple[float, float]:
+        """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
+        w = self.dataset.weights
+        effective = len(self.dataset) if w is None else w.sum() ** 2 / (w @ w)
+        return (self.weight if kind == "frequency" else float(effective)), float(effective)
+
+
+def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Importance:
+    """Return one importance of all features.
+
+    Parameters
+    ----------
+    parts : sequence of Importance
+        The importance of each feature.
+    record : dict
+        Provenance of the run.
+    sampled : bool
+        Whether the rows are a sample of those given.
+    """
+    first, names = parts[0], tuple(p.features[0] for p in parts)
+    local = None
+    if first.local is not None:
+        kept = [p.local for p in parts if p.local is not None]
+        local = LocalImportance(
+            names,
+            first.local.row,
+            first.local.before,
+            np.concatenate([p.after for p in kept]),
+            first.local.weight,
+            first.local.exact,
+        )
+    notes = dict(first.provenance)
+    for part in parts:
+        for key, value in part.provenance.items():
+            notes[key] = {**notes[key], **value} if isinstance(value, dict) else value
+    if sampled:
+        notes["exact"] = False
+    return replace(
+        first,
+        features=names,
+        values=np.concatenate([p.values for p in parts]),
+        std_error=np.concatenate([p.std_error for p in parts]),
+        df=np.concatenate([p.df for p in parts]),
+        local=local,
+        provenance={**record, **notes},
+    )
+
+
+# --- all ordered pairs of rows --------------------------------------------------------------------
+
+
+_MAX_PAIRS = 200_000_000
+"""Maximum number of pairs of rows."""
+
+
+def exact_variant(base: PFI, dataset: Dataset, seed: int) -> ExactPFI:
+    """Return the variant for all pairs.
+
+    Raises
+    ------
+    DataError
+        For too many rows.
+    """
+    _check_size(len(dataset))
+    return ExactPFI(base, dataset, seed)
+
+
+def _check_size(rows: int) -> None:
+    if rows**2 > _MAX_PAIRS:
+        raise DataError(
+            "PFI(exact=True)",
+            f"{rows:,} rows, which are {rows**2:,} pairs for each feature",
+            f"at most {_MAX_PAIRS:,} pairs",
+            "Use sd.PFI(n_repeats=30), or max_samples",
+        )
+
+
+@dataclass(frozen=True)
+class ExactPFI(RowBasedVariant):
+    """PFI by all ordered pairs of rows; nothing is drawn."""
+
+    @cached_property
+    def drawn(self) -> PermutationPlan | None:
+        """Return None: every row is a donor of every other."""
+        return None
+
+    @property
+    def batch_rows(self) -> int | None:
+        """Return the maximum number of rows per batch, each of which is evaluated with the values of all rows."""
+        return max(1, ROWS_PER_CALL // len(self.dataset))
+
+    def points_per_call(self, plans: Sequence[FeaturePlan]) -> int:
+        """Return the number of values per row: one for each row."""
+        return len(self.dataset)
+
+    def row_bytes(self, plan: FeaturePlan) -> int:
+        """Return the bytes of a kept row: its mean after, its own value, index and weight."""
+        return 32
+
+    def compute(self, evaluator: Evaluator, plan: FeaturePlan, keep: Bools | None) -> BatchStats:
+        """Call the model with the values of all rows, and sum the increases by recipient and by donor."""
+        n = len(self.dataset)
+        all_rows = DonorRows(self._rows(np.arange(n))[:, None])
+        increases = self._after(evaluator, plan, all_rows) - evaluator.values()
+        w, all_w = evaluator.weights, self.dataset.weights
+        mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
+        by_recipient = np.zeros(n)
+        by_recipient[evaluator.places] = mean
+        by_donor = (increases.sum(axis=1) if w is None else increases @ w) / self.weight
+        own = evaluator.values()
+        total = np.array([own.sum() if w is None else own @ w])
+        sums = {
+            "recipients": Totals(by_recipient),
+            "donors": Totals(by_donor),
+            "own": Totals(total),
+        }
+        return self._batch_stats(evaluator, sums, (own + mean)[None], keep)
+
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> Importance:
+        """Average the increases, and compute the standard error."""
+        recipients, donors = (stats.totals[k].sums for k in ("recipients", "donors"))
+        w = self.dataset.weights
+        mean = float(recipients.mean() if w is None else w @ recipients / self.weight)
+        error = influence_error(recipients + donors - 2 * mean, w, kind)
+        return self._result(plan, stats, about, np.array([mean]), error, exact=exact)
+
+
+# --- rows of different weights --------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightedPFI(RowPFI):
+    """PFI of rows with different weights: the same means, and an error that depends on the kind of weights.
+
+    The variance of block sums weights rows by their squared weights, which is right for sampling weights. A row with
+    frequency weight w stands for w rows, which count by w instead; the error differs if heavy rows vary more, or less,
+    than light ones. The ratio is estimated from sums in which the recipient, or the donor, is weighted by the root of
+    its weight.
+    """
+
+    def _sums(
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Totals]:
+        """Return sums by recipients and by donors, with the rows' weights and with the roots of their weights."""
+        sums = super()._sums(evaluator, plan, increases, donors)
+        own, all_roots = evaluator.weights, np.sqrt(self._weights)
+        roots = np.ones(len(evaluator)) if own is None else np.sqrt(own)
+        # `increases` include the recipient's weight. Over the repeats, a donor's sum is proportional to its own weight,
+        # because it is drawn with this probability.
+        sums["donors"] = self._by_donor(plan, increases, donors)
+        sums["recipients by root"] = self._by_recipient(evaluator, plan, increases / roots)
+        sums["donors by root"] = self._by_donor(plan, increases / all_roots[donors], donors)
+        return sums
+
+    @property
+    def _weights(self) -> Floats:
+        w = self.dataset.weights
+        return np.ones(len(self.dataset)) if w is None else w
+
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> Importance:
+        """Average the increases, and compute the standard error for the kind of weights."""
+        sums = stats.totals["recipients"].sums
+        values = sums.sum(axis=1) / self.weight
+        norm = self._norm(kind)
+        if kind == "frequency":
+            norm = norm[0] / self._variance_ratio(plan, stats, float(values.mean())), norm[1]
+        error, df = permutation_error(self._parts(plan, sums), norm)
+        if kind == "sampling":  # few heavy rows have no more degrees of freedom than as few rows
+            df = min(df, max(norm[1] - 1, 1.0))
+        return self._result(plan, stats, about, values, (error, df), exact=exact)
+
+    def _variance_ratio(self, plan: FeaturePlan, local: BatchStats, mean: float) -> float:
+        """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
+        w = self._weights
+        size = float(w.sum()), float(w @ w)
+        by_root = self._block_variation(plan, local, " by root", mean, np.sqrt(w)) / size[0]
+        by_weight = self._block_variation(plan, local, "", mean, w) / size[1]
+        return by_root / by_weight if by_weight > 0 and by_root > 0 else 1.0
+
+    def _block_variation(
+        self, plan: FeaturePlan, local: BatchStats, kind: str, mean: float, weight: Floats
+    ) -> float:
+        """Return the sum of squared deviations of the blocks' sums from their mean, averaged over the cycles."""
+        recipients, donors = local.totals[f"recipients{kind}"], local.totals[f"donors{kind}"]
+        all_rows, variation = np.arange(len(weight)), []
+        for repeats, cycle in plan.permutations.by_repeats:
+            expected = (
+                2 * mean * np.bincount(cycle.block(all_rows), weight, recipients.sums.shape[1])
+            )
+            part = (recipients.sums[repeats] + donors.sums[repeats]).mean(axis=0) - expected
+            variation.append(float(((part - part.mean()) ** 2).sum()))
+        return float(np.mean(variation))
+
+
+# --- conditional ----------------------------------------------------------------------------------
+
+
+LEAST_ROWS = 7
+"""Minimum number of rows for a standard error."""
+
+
+def conditional_variant(
+    base: PFI, quantity: Quantity, dataset: Dataset, seed: int
+) -> ConditionalPFI:
+    """Return the variant for subgroups.
+
+    Raises
+    ------
+    UnsupportedError
+        For a quantity that does not depend on the label.
+    """
+    _check_conditional(quantity)
+    return ConditionalPFI(base, dataset, seed)
+
+
+def _check_conditional(quantity: Quantity) -> None:
+    if all(q.labelled for q in outputs_of(quantity)):
+        return
+    raise UnsupportedError(
+        f"PFI(conditional=True) of {quantity.describe()}",
+        "a quantity that does not depend on the label",
+        "a loss, or a negative log-likelihood",
+        "Leave conditional out: conditional permutation does not change the joint distribution of the features, "
+        "so that this importance is zero by construction (entropy_importance, Proposition 3)",
+    )
+
+
+@dataclass(frozen=True)
+class ConditionalPFI(RowPFI):
+    """PFI with donors from subgroups of rows that are similar in the other features (Molnar et al. 2023)."""
+
+    def plan(self, column: Feature, derivative_info: DerivativeInfo) -> FeaturePlan:
+        """Find the feature's subgroups, and draw donors within them."""
+        groups = subgroups(self.dataset, column, self.base.subgroup_rows, self.seed)
+        rows, w = self.dataset, self.dataset.weights
+        drawn = draw_donors(len(rows), rows.sorted, self.base.n_repeats, self.seed, w, groups)
+        return FeaturePlan(column, drawn, {"subgroups": {column.name: int(groups.max()) + 1}})
+
+    def _sums(
+        self, evaluator: Evaluator, plan: FeaturePlan, increases: Floats, donors: Ints
+    ) -> dict[str, Totals]:
+        """Return sums by blocks of recipients and of donors."""
+        sums = super()._sums(evaluator, plan, increases, donors)
+        return {**sums, "donors": self._by_donor(plan, increases, donors)}
+
+    def finalize(
+        self, plan: FeaturePlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
+    ) -> Importance:
+        """Average the increases; compute the error from blocks, as recipients and as donors."""
+        recipients, donors = (stats.totals[k].sums for k in ("recipients", "donors"))
+        values = recipients.sum(axis=1) / self.weight
+        all_rows, w = np.arange(len(self.dataset)), self.dataset.weights
+        errors: list[float] = []
+        for repeats, cycle in plan.permutations.by_repeats:  # each cycle has its own blocks
+            weight = np.bincount(cycle.block(all_rows), w, recipients.shape[1])
+            part = (recipients[repeats] + donors[repeats]).mean(axis=0)
+            errors.append(sum_error(part - 2 * values.mean() * weight, self.weight)[0])
+        # Blocks are independent parts of the rows; frequency weights stand for more rows.
+        norm = self._norm(kind)
+        error = float(np.sqrt(np.mean(np.square(errors)) * norm[1] / norm[0]))
+        df = float(min(recipients.shape[1], len(self.dataset)) - 1)
+        if len(self.dataset) < LEAST_ROWS:
+            error, df = np.nan, np.nan
+        return self._result(plan, stats, about, values, (error, df), exact=exact)
