@@ -233,7 +233,7 @@ class Edges(Binning):
             self._check_side()
             return
         try:
-            numbers = cast("Sequence[float]", self.edges)  # not times; checked here
+            numbers = cast("Sequence[float]", self.edges)  # what is no number is refused below
             edges = tuple(float(z) for z in numbers)
         except (TypeError, ValueError):
             edges = ()

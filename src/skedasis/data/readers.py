@@ -271,15 +271,14 @@ def read_table(path: str | Path) -> FileTable:
         raise DataError(str(path), got, "a readable file", "Check its permissions") from error
     check_names(table.names)
     if not table.names:
-        raise DataError(str(path), "no columns", "a table", "Check how the file was written")
+        raise _incomplete(path, "no columns", "a table")
     if len(table) == 0:
-        raise DataError(
-            str(path),
-            "no rows",
-            "a header and rows below it",
-            "Check how the file was written",
-        )
+        raise _incomplete(path, "no rows")
     return table
+
+
+def _incomplete(path: Path, got: str, expected: str = "a header and rows below it") -> DataError:
+    return DataError(str(path), got, expected, "Check how the file was written")
 
 
 def _read_file(path: Path) -> FileTable:
@@ -287,7 +286,7 @@ def _read_file(path: Path) -> FileTable:
     if kind == "text":
         return _read_csv(path)
     if not begins:
-        raise DataError(str(path), "an empty file", "a table", "Check how the file was written")
+        raise _incomplete(path, "an empty file", "a table")
     check_names(_column_names(path, is_parquet=kind == "Parquet"))
     read = _read_parquet if kind == "Parquet" else _read_arrow
     return _of_frame(read(path, _installed()))
@@ -361,12 +360,7 @@ def _installed() -> list[Library]:
 def _read_csv(path: Path) -> FileTable:
     text = _decoded(path)
     if not text.strip():
-        raise DataError(
-            str(path),
-            "an empty file",
-            "a header and rows below it",
-            "Check how the file was written",
-        )
+        raise _incomplete(path, "an empty file")
     delimiter = _delimiter(text)
     names = _check_header(path, text, delimiter)
     installed = _installed()

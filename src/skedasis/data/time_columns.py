@@ -271,7 +271,6 @@ def zone_name(tz: tzinfo | None) -> str | None:
     return tz.zone if isinstance(tz, _PytzZone) else None
 
 
-# ---------------------------------------------------------------------- columns of data frames
 # ------------------------------------------------------- columns of data frames as integer ticks
 def native_of(series: Series) -> Any:
     """Return a column in its library's own type. The libraries have no type in common."""
