@@ -5,6 +5,7 @@ It also runs, for what is only said to be a type may be another.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -132,7 +133,7 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(sd.explain(sd.prediction(curved, slope=None, unit="m"), X, 0), sd.Effect)
     assert_type(sd.explain(sd.loss(curved, "squared_error"), X, 0, y=y, method="pdp"), sd.Effect)
     each = sd.explain(sd.probability(clf, class_="all"), X)
-    assert_type(each, dict[Any, sd.Effects])
+    assert_type(each, dict[Hashable, sd.Effects])
     assert_type(each["yes"]["x0"], sd.Effect)
     assert_type(sd.prediction(curved).at(X), Numbers)
 

@@ -234,7 +234,10 @@ def _check_intervals(likelihood: Importance) -> None:
 
 
 def _diagnosis(
-    importances: Mapping[str, Importance], links: Dependence, confidence_level: float, more: Json
+    importances: Mapping[OutputLabel, Importance],
+    links: Dependence,
+    confidence_level: float,
+    more: Json,
 ) -> Diagnosis:
     """Combine the measures and derive the verdicts."""
     likelihood, uncertainty = importances["likelihood"], importances["entropy"]

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import csv
+import difflib
 import importlib.metadata
 import importlib.util
 import os
 import platform
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table as Lines
 
+from skedasis import __version__
+from skedasis._types import Values
 from skedasis.cli import completion, explain, options, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
-from skedasis.cli.output import Screen, check_out
+from skedasis.cli.output import Document, Screen, Terminal, check_out
+from skedasis.datasets import SYNTHETIC, real
 from skedasis.errors import DataError
-
-if TYPE_CHECKING:
-    from skedasis.cli.output import Terminal
-
 
 # ----------------------------------------------------------------------------- info and datasets
 INFO_EXAMPLES = """Examples
@@ -74,11 +76,8 @@ class InfoOptions(OutputOptions):
     """The options of `skedasis info`."""
 
 
-def info(_: InfoOptions, terminal: Terminal) -> dict[str, Any]:
+def info(_: InfoOptions, terminal: Terminal) -> Document:
     """Show the versions of all libraries that affect results, the installed extras, and the data folders."""
-    from skedasis import __version__
-    from skedasis.datasets.real import folders
-
     needed, extras = _requirements()
     system = f"{platform.python_version()} ({platform.system()}, {os.cpu_count()} cores)"
     lines = Lines(box=None, show_header=False, pad_edge=False)
@@ -97,7 +96,7 @@ def info(_: InfoOptions, terminal: Terminal) -> dict[str, Any]:
         lines.add_row(
             "", escape(f"Install the others: pip install 'skedasis[{','.join(missing)}]'")
         )
-    places = folders()
+    places = real.folders()
     there = [place for place in places if place.is_dir()]
     lines.add_row("data", escape(", ".join(map(str, there)) or "no folder"))
     lines.add_row("downloads", escape(str(places[-1])))
@@ -172,7 +171,7 @@ class DatasetsOptions(OutputOptions):
     ] = 0
 
 
-def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
+def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
     """List the available data sets and their locations, or write one to a file."""
     if opts.name is None:
         if opts.out is not None:
@@ -202,7 +201,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> dict[str, Any]:
     return {"dataset": about, "written": [opts.out]}
 
 
-def _loaded(name: str, sample: int | None, seed: int) -> Any:
+def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     """Return a data set by name, or a random sample of its rows.
 
     Raises
@@ -210,51 +209,37 @@ def _loaded(name: str, sample: int | None, seed: int) -> Any:
     DataError
         For an unknown name; the message suggests the most similar one.
     """
-    import difflib
-
-    import numpy as np
-
-    from skedasis import datasets
-    from skedasis.datasets import real
-
-    known = ("diabetes", *real.names(), *datasets.SYNTHETIC)
+    known = ("diabetes", *real.names(), *SYNTHETIC)
     if name not in known:
         near = difflib.get_close_matches(name, known, 1, 0.4)
         fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
         raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
-    if name in datasets.SYNTHETIC:
+    if name in SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
-    found: Any = real.load_diabetes() if name == "diabetes" else real.load(name)
+    found = real.load_diabetes() if name == "diabetes" else real.load(name)
     if sample is None or sample >= len(found.y):
         return found
     some = np.sort(np.random.default_rng(seed).choice(len(found.y), sample, replace=False))
-    from dataclasses import replace
-
     X = found.X.iloc[some] if hasattr(found.X, "iloc") else found.X[some]
     return replace(found, X=X, y=found.y[some])
 
 
-def _synthetic(name: str, n: int, seed: int) -> Any:
-    from skedasis import datasets
-    from skedasis.datasets import real
-
-    made = datasets.SYNTHETIC[name]
+def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
+    made = SYNTHETIC[name]
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     text = (type(made).__doc__ or "").strip().splitlines()[0]
     return real.Dataset(name, X, made.f(X), names, {}, "f", text)
 
 
-def _cells(found: Any) -> Any:
+def _cells(found: real.Dataset) -> Iterator[list[object]]:
     """Yield the rows as cells of a CSV file; missing values are empty."""
-    import numpy as np
-
-    columns: list[Any] = [*np.asarray(found.X, dtype=object).T, found.y]
+    columns: list[Values] = [*np.asarray(found.X, dtype=object).T, found.y]
     for row in zip(*(np.asarray(c, dtype=object) for c in columns), strict=True):
         yield ["" if v is None or v != v else v for v in row]  # noqa: PLR0124 - NaN
 
 
-def _describe(found: Any, terminal: Terminal) -> None:
+def _describe(found: real.Dataset, terminal: Terminal) -> None:
     lines = Lines("column", "unit", "", box=None, pad_edge=False)
     for name in (*found.feature_names, found.target):
         role = "target" if name == found.target else ""
@@ -263,12 +248,9 @@ def _describe(found: Any, terminal: Terminal) -> None:
     terminal.show(lines)
 
 
-def _listed(terminal: Terminal) -> dict[str, Any]:
-    from skedasis import datasets
-    from skedasis.datasets import real
-
+def _listed(terminal: Terminal) -> Document:
     table = Lines("name", "rows", "features", "target", "where", box=None, pad_edge=False)
-    entries: list[dict[str, Any]] = []
+    entries: list[Document] = []
     for name in ("diabetes", *real.names()):
         try:
             own = name == "diabetes"
@@ -282,19 +264,16 @@ def _listed(terminal: Terminal) -> dict[str, Any]:
         where = "scikit-learn" if own else _where(name)
         count = len(found.feature_names)
         table.add_row(name, f"{len(found.y):,}", str(count), found.target, escape(where))
-        entries.append(
-            {"name": name, "here": True, "rows": len(found.y), "features": count}
-            | {"target": found.target, "where": where, "description": found.description}
-        )
+        entry: Document = {"name": name, "here": True, "rows": len(found.y), "features": count}
+        entry |= {"target": found.target, "where": where, "description": found.description}
+        entries.append(entry)
     terminal.show(table)
-    terminal.lines(["synthetic, with known effects: " + ", ".join(datasets.SYNTHETIC)])
-    return {"datasets": entries, "synthetic": list(datasets.SYNTHETIC)}
+    terminal.lines(["synthetic, with known effects: " + ", ".join(SYNTHETIC)])
+    return {"datasets": entries, "synthetic": list(SYNTHETIC)}
 
 
 def _where(name: str) -> str:
-    from skedasis.datasets.real import folders
-
-    paths = (folder / f"{name}.csv" for folder in folders())
+    paths = (folder / f"{name}.csv" for folder in real.folders())
     return str(next((p for p in paths if p.is_file()), ""))
 
 
@@ -352,7 +331,7 @@ class DemoOptions(OutputOptions):
     ] = 0
 
 
-def demo(opts: DemoOptions, terminal: Terminal) -> dict[str, Any]:
+def demo(opts: DemoOptions, terminal: Terminal) -> Document:
     """Fit two models to real data, explain them, and write a report with figures."""
     from skedasis.demo.demo import demo as show
 
@@ -388,8 +367,6 @@ skedasis COMMAND --help    shows options and examples of a command""",
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from skedasis import __version__
-
         typer.echo(f"skedasis {__version__}")
         raise typer.Exit
 

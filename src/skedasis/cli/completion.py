@@ -6,10 +6,13 @@ Completion must be fast and silent: it reads only the header of the data file, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import typer
+
+from skedasis.data.readers import header
+from skedasis.datasets import SYNTHETIC, real
 
 METHODS = {
     "rhale": "average slopes in automatic bins, accumulated",
@@ -68,10 +71,7 @@ def losses(incomplete: str) -> list[str]:
 
 def datasets(incomplete: str) -> list[str]:
     """Complete data sets."""
-    from skedasis import datasets
-    from skedasis.datasets import real
-
-    return [n for n in ("diabetes", *real.names(), *datasets.SYNTHETIC) if n.startswith(incomplete)]
+    return [n for n in ("diabetes", *real.names(), *SYNTHETIC) if n.startswith(incomplete)]
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -100,10 +100,32 @@ def grouped_columns(ctx: typer.Context, incomplete: str) -> list[str]:
     return [f"{name}={more}" for more in listed_columns(ctx, rest)] if sign else []
 
 
-def _columns(ctx: typer.Context) -> list[str]:
-    from skedasis.cli.inputs import assign_arguments
-    from skedasis.data.readers import header
+def assign_arguments(
+    model: Sequence[str] | str | None,
+    data: str | None,
+    first: str | None,
+    second: str | None,
+    rest: Sequence[str] | None,
+) -> tuple[list[str], str | None, list[str]]:
+    """Return models, data file and features: from options if given, the others from arguments in this order.
 
+    Examples
+    --------
+    >>> assign_arguments(None, None, "m.txt", "d.csv", ["age"])
+    (['m.txt'], 'd.csv', ['age'])
+    >>> assign_arguments("m.txt", None, "d.csv", "age", [])
+    (['m.txt'], 'd.csv', ['age'])
+    """
+    specs = [model] if isinstance(model, str) else list(model or ())
+    waiting = [a for a in (first, second, *(rest or ())) if a is not None]
+    if not specs and waiting:
+        specs = [waiting.pop(0)]
+    if data is None and waiting:
+        data = waiting.pop(0)
+    return specs, data, waiting
+
+
+def _columns(ctx: typer.Context) -> list[str]:
     values: dict[str, Any] = ctx.params
     _, data, _ = assign_arguments(
         values.get("model"), values.get("data"), values.get("model_"), values.get("data_"), ()

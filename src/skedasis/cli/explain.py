@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, QUANTITIES, importances, losses
-from skedasis.cli.inputs import named
+from skedasis.cli.inputs import Columns, named
 from skedasis.cli.options import (
     DataArgument,
     DataOptions,
@@ -23,15 +24,17 @@ from skedasis.cli.options import (
     ModelArgument,
     ModelOptions,
     OutputOptions,
+    Rows,
     TrustOptions,
 )
-from skedasis.cli.output import Out
+from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.models.introspection import is_classifier, title
 
 if TYPE_CHECKING:
-    from skedasis.cli.inputs import Columns
-    from skedasis.cli.options import Rows
-    from skedasis.cli.output import Terminal
+    from skedasis.methods.permutation import PFI
+    from skedasis.quantities.base import Quantity
+    from skedasis.report.report import Report
 
 
 # ---------------------------------------------------------------------------------------- effect
@@ -111,11 +114,11 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
     n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
-def effect(opts: EffectOptions, terminal: Terminal) -> dict[str, Any]:
+def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     """Explain features, or the interaction of two: print the numbers, and write a figure or the numbers to a file."""
     if opts.method is not None:
         inputs.method_of(opts.method, opts.bins)
-    models, data, more = inputs.assign_arguments(
+    models, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
     path = options.needed(models, data, "effect")
@@ -130,15 +133,14 @@ def effect(opts: EffectOptions, terminal: Terminal) -> dict[str, Any]:
     if opts.with_ is not None:
         wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
-    results: list[tuple[dict[str, Any], Any]] = []
+    results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
         found = _explain(opts, quantity, columns, rows, labels, one)
         several = found.items() if isinstance(found, dict) else [(None, found)]
-        results += [
-            (keys if label is None else {**keys, "class": label}, part) for label, part in several
-        ]
+        for label, part in several:
+            results.append(({**keys} if label is None else {**keys, "class": label}, part))
     return {
         "rows": rows.counts,
         **output.output_results(results, opts.out, terminal, [path, *models]),
@@ -314,20 +316,20 @@ class ImportanceSettings:
         raise DataError(option, got, f"--quantity {expected}", fix)
 
     @property
-    def method(self) -> Any:
+    def method(self) -> PFI:
         """Return the permutation method."""
         from skedasis.methods.permutation import PFI
 
         return PFI(n_repeats=self.n_repeats, max_samples=self.rows, conditional=self.conditional)
 
 
-def importance(opts: ImportanceOptions, terminal: Terminal) -> dict[str, Any]:
+def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     """Measure how much a model relies on each feature: print the numbers, and write a figure or the numbers to a file.
 
     Use rows that the model was not trained on.
     On training rows of an overfitted model, even noise appears important.
     """
-    models, data, more = inputs.assign_arguments(
+    models, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
     named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
@@ -363,7 +365,11 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> dict[str, Any]:
 
 
 def _resolve(
-    settings: ImportanceSettings, model: Any, columns: Columns, labels: Any, terminal: Terminal
+    settings: ImportanceSettings,
+    model: Any,
+    columns: Columns,
+    labels: Values | None,
+    terminal: Terminal,
 ) -> ImportanceSettings:
     """Choose the quantity and the loss if the options leave them open, and print the choice.
 
@@ -372,8 +378,6 @@ def _resolve(
     DataError
         If labels are needed but not given.
     """
-    from skedasis.models.introspection import title
-
     if settings.quantity is None:
         predictive = settings.loss is None and _is_predictive(model, columns)
         usual = "likelihood" if settings.conditional or settings.features else "both"
@@ -417,9 +421,7 @@ def _is_predictive(model: Any, columns: Columns) -> bool:
     return True
 
 
-def _usual_loss(model: Any, labels: Any) -> str:
-    from skedasis.models.introspection import is_classifier
-
+def _usual_loss(model: object, labels: Values | None) -> str:
     text = labels is not None and labels.dtype.kind not in "fiub"
     return "zero_one" if is_classifier(model) or text else "squared_error"
 
@@ -454,7 +456,7 @@ def _compute(
     )
 
 
-def _quantity(settings: ImportanceSettings, model: Any) -> Any:
+def _quantity(settings: ImportanceSettings, model: Any) -> Quantity:
     from skedasis.quantities import uncertainty
     from skedasis.quantities.loss import LossName, loss
 
@@ -572,11 +574,11 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
     n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
 
 
-def report(opts: ReportOptions, terminal: Terminal) -> dict[str, Any]:
+def report(opts: ReportOptions, terminal: Terminal) -> Document:
     """Write a report about one or several models as an HTML page."""
     from skedasis.report.report import report as build
 
-    specs, data, more = inputs.assign_arguments(
+    specs, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
     )
     path = options.needed(specs, data, "report")
@@ -618,7 +620,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> dict[str, Any]:
     return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
 
 
-def _numbers(done: Any) -> dict[str, Any]:
+def _numbers(done: Report) -> Document:
     """Return importances and heterogeneity scores by model, method and feature."""
     return {
         model: {

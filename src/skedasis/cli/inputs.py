@@ -10,49 +10,31 @@ import csv
 import difflib
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
-from skedasis.data.readers import read_table
+from skedasis.cli.output import Terminal
+from skedasis.data.dataset import as_dataset
+from skedasis.data.factorize import missing_mask
+from skedasis.data.features import Feature, SchemaEntry
+from skedasis.data.readers import FileTable, read_table
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.models import files
+from skedasis.models.introspection import is_classifier
 
 if TYPE_CHECKING:
-    from skedasis.cli.output import Terminal
-    from skedasis.data.features import Feature
-    from skedasis.data.readers import FileTable
+    from skedasis.methods.base import MethodVariant, Parameters
+    from skedasis.quantities.base import Quantity
 
 
 # ------------------------------------------------------------------------------------------ data
-def assign_arguments(
-    model: Sequence[str] | str | None,
-    data: str | None,
-    first: str | None,
-    second: str | None,
-    rest: Sequence[str] | None,
-) -> tuple[list[str], str | None, list[str]]:
-    """Return models, data file and features: from options if given, the others from arguments in this order.
-
-    Examples
-    --------
-    >>> assign_arguments(None, None, "m.txt", "d.csv", ["age"])
-    (['m.txt'], 'd.csv', ['age'])
-    >>> assign_arguments("m.txt", None, "d.csv", "age", [])
-    (['m.txt'], 'd.csv', ['age'])
-    """
-    specs = [model] if isinstance(model, str) else list(model or ())
-    waiting = [a for a in (first, second, *(rest or ())) if a is not None]
-    if not specs and waiting:
-        specs = [waiting.pop(0)]
-    if data is None and waiting:
-        data = waiting.pop(0)
-    return specs, data, waiting
-
-
 def listed(names: str | None, option: str) -> list[str]:
     """Return the names in a comma-separated list; names that contain a comma are quoted, as in CSV.
 
@@ -101,8 +83,6 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
     labelled : bool
         Whether to leave out rows without a label.
     """
-    import numpy as np
-
     everything, left = len(table), 0
     if labelled and opts.target is not None:
         table, left = label_column(table, opts.target)
@@ -123,7 +103,7 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
     )
 
 
-def columns_of(opts: DataOptions, table: FileTable, model: Any) -> Columns:
+def columns_of(opts: DataOptions, table: FileTable, model: object) -> Columns:
     """Return the columns that a model takes, with the options about them."""
     excluded = [n for n in (opts.target, opts.sample_weight, *(opts.ignore or ())) if n is not None]
     return parse_columns(features_of(table, model, excluded), opts.categorical, opts.group)
@@ -158,19 +138,17 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
     DataError
         For a path of another form, a missing module or object, and files without a complete model.
     """
-    from skedasis.models.files import SUFFIXES, load_model
-
     path = Path(spec)
-    if path.suffix.lower() in SUFFIXES and (path.is_file() or ":" not in spec):
+    if path.suffix.lower() in files.SUFFIXES and (path.is_file() or ":" not in spec):
         if pickle:
             _add_working_directory()
-        return load_model(spec, trust, pickle=pickle)
+        return files.load_model(spec, trust, pickle=pickle)
     if ":" not in spec:
         rows = path.suffix.lower() in DATA
         raise DataError(
             "--model",
             f"{spec!r}, a data file" if rows else repr(spec),
-            f"MODULE:OBJECT, or a model file ({', '.join(SUFFIXES)})",
+            f"MODULE:OBJECT, or a model file ({', '.join(files.SUFFIXES)})",
             "Name the model first, then the data" if rows else "Write my_module:model",
         )
     return _import(spec)
@@ -189,11 +167,9 @@ def named(specs: Sequence[str]) -> list[str]:
     >>> named(["my:tree", "models/linear.skops"])
     ['tree', 'linear']
     """
-    from skedasis.models.files import SUFFIXES
-
     paths = [Path(spec) for spec in specs]
     names = [
-        path.stem if path.suffix.lower() in SUFFIXES else spec.partition(":")[2] or spec
+        path.stem if path.suffix.lower() in files.SUFFIXES else spec.partition(":")[2] or spec
         for path, spec in zip(paths, specs, strict=True)
     ]
     if len(set(names)) < len(names):
@@ -216,7 +192,8 @@ def _import(spec: str) -> Any:
         raise DataError("--model", repr(spec), "MODULE:OBJECT", "Write my_module:model")
     if module_name.startswith("."):  # importlib would look for a package
         raise _leading_dot(spec, module_name, path)
-    found, where = _import_module(spec, module_name), module_name
+    found: object = _import_module(spec, module_name)
+    where = module_name
     for name in path.split("."):
         if not hasattr(found, name):
             raise _missing_name(name, found, where)
@@ -234,7 +211,7 @@ def _leading_dot(spec: str, module_name: str, path: str) -> DataError:
     return DataError("--model", repr(spec), "MODULE:OBJECT", fix)
 
 
-def _import_module(spec: str, module_name: str) -> Any:
+def _import_module(spec: str, module_name: str) -> ModuleType:
     """Import the module of a model, which may be the user's own file.
 
     Raises
@@ -265,9 +242,9 @@ def _import_module(spec: str, module_name: str) -> Any:
         raise DataError(f"--model {spec}", got, "a module", fix) from error
 
 
-def _missing_name(name: str, holder: Any, where: str) -> DataError:
+def _missing_name(name: str, holder: object, where: str) -> DataError:
     """Return the error for an attribute that an object does not have."""
-    attributes: dict[str, Any] = getattr(holder, "__dict__", {})
+    attributes: dict[str, object] = getattr(holder, "__dict__", {})
     public = [
         n for n, v in attributes.items() if not (n.startswith("_") or isinstance(v, ModuleType))
     ]
@@ -277,7 +254,7 @@ def _missing_name(name: str, holder: Any, where: str) -> DataError:
     return DataError("--model", f"no {name!r} in {where}", expected, fix)
 
 
-def features_of(table: FileTable, model: Any, excluded: Sequence[str] = ()) -> FileTable:
+def features_of(table: FileTable, model: object, excluded: Sequence[str] = ()) -> FileTable:
     """Return the columns that a model was fitted on, in its order; if it does not know them, all except some.
 
     Parameters
@@ -354,10 +331,6 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
     DataError
         If the target is not a column, or has no values.
     """
-    import numpy as np
-
-    from skedasis.data.factorize import missing_mask
-
     table.place(target, "--target")
     missing = missing_mask(table.column(target))
     left = int(missing.sum())
@@ -368,10 +341,10 @@ def label_column(table: FileTable, target: str) -> tuple[FileTable, int]:
     return (table.take(np.flatnonzero(~missing)) if left else table), left
 
 
-def class_of(model: Any, class_: str) -> Any:
+def class_of(model: object, class_: str) -> Hashable:
     """Return the class label of a model for a text: labels may be numbers or booleans."""
-    labels = [label for label in getattr(model, "classes_", ()) if str(label) == class_]
-    return labels[0].item() if labels and hasattr(labels[0], "item") else class_
+    labels: list[Hashable] = [c for c in getattr(model, "classes_", ()) if str(c) == class_]
+    return labels[0].item() if labels and isinstance(labels[0], np.generic) else class_
 
 
 def output_of(class_: str) -> int | str:
@@ -392,7 +365,7 @@ def output_of(class_: str) -> int | str:
 
 def quantity_of(
     model: Any, class_: str | None, kind: str | None = None, loss: str | None = None
-) -> Any:
+) -> Quantity:
     """Return the quantity of a model that the options select.
 
     Parameters
@@ -423,7 +396,7 @@ def quantity_of(
         if class_ is not None and requested is None and not hasattr(model, "predict_proba"):
             return outputs.prediction(model, output=output_of(class_))
         label = None if class_ is None else class_of(model, class_)
-        make: Any = getattr(outputs, kind)
+        make = outputs.probability if kind == "probability" else outputs.logit
         return make(model, class_=label)
     kinds = {
         "prediction": outputs.prediction,
@@ -459,8 +432,7 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
     return kind
 
 
-def _loss(model: Any, kind: str | None) -> Any:
-    from skedasis.models.introspection import is_classifier
+def _loss(model: Any, kind: str | None) -> Quantity:
     from skedasis.quantities.loss import LossName, loss
 
     default: LossName = "zero_one" if is_classifier(model) else "squared_error"
@@ -500,7 +472,7 @@ class Columns:
     """
 
     table: FileTable
-    schema: dict[Any, Any] | None
+    schema: dict[str | int, SchemaEntry] | None
     groups: dict[str, list[int]] | None
 
     def find(self, name: str, option: str) -> str | int:
@@ -519,7 +491,6 @@ class Columns:
 
     def features(self, wanted: str | int | tuple[str | int, ...]) -> tuple[Feature, ...]:
         """Return the one or two features to explain."""
-        from skedasis.data.dataset import as_dataset
         from skedasis.engine.select import FeatureSelection
 
         dataset = as_dataset(self.table.data, None, None, self.schema)
@@ -536,10 +507,13 @@ def parse_columns(
     DataError
         For missing columns and invalid groups.
     """
-    schema: dict[Any, Any] = dict(table.schema or {})
+    schema: dict[str | int, SchemaEntry] = dict((table.schema or {}).items())
     for name in categorical or ():
         place = table.place(name, "--categorical")
-        schema |= {name: "nominal"} if table.is_frame else {place: _nominal(name, place)}
+        if table.is_frame:
+            schema[name] = "nominal"
+        else:
+            schema[place] = Feature(name, "nominal", position=place)
     groups: dict[str, list[int]] = {}
     for text in group or ():
         name, columns = _group(text)
@@ -548,12 +522,6 @@ def parse_columns(
             raise DataError("--group", f"{name!r} twice", "different names", fix)
         groups[name] = [table.place(column, "--group") for column in columns]
     return Columns(table, schema or None, groups or None)
-
-
-def _nominal(name: str, place: int) -> Feature:
-    from skedasis.data.features import Feature
-
-    return Feature(name, "nominal", position=place)
 
 
 def _group(text: str) -> tuple[str, list[str]]:
@@ -566,7 +534,7 @@ def _group(text: str) -> tuple[str, list[str]]:
     return name.strip(), columns
 
 
-def method_of(name: str, bins: int | None) -> Any:
+def method_of(name: str, bins: int | None) -> Parameters | MethodVariant:
     """Return a method by name, with a number of bins or grid points if given.
 
     Raises

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_type_hin
 
 import typer
 
+from skedasis import __version__
+from skedasis._types import Values
 from skedasis.cli import completion
-from skedasis.cli.output import Terminal
+from skedasis.cli.output import Document, Terminal, jsonable
 from skedasis.cli.runtime import Command
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from skedasis.data.readers import FileTable
 
 
@@ -80,13 +80,13 @@ class CommandSpec(Generic[Options]):
     """
 
     kind: type[Options]
-    do: Callable[[Options, Terminal], dict[str, Any]]
+    do: Callable[[Options, Terminal], Document]
 
 
-def add(app: typer.Typer, name: str, spec: CommandSpec[Any], examples: str = "") -> None:
+def add(app: typer.Typer, name: str, spec: CommandSpec[Options], examples: str = "") -> None:
     """Add a command to an application."""
 
-    def command(**given: Any) -> None:
+    def command(**given: Any) -> None:  # typer has checked the types
         opts = spec.kind(**given)
         terminal = Terminal(json=opts.json, quiet=opts.quiet)
         began = time.perf_counter()
@@ -102,7 +102,7 @@ def add(app: typer.Typer, name: str, spec: CommandSpec[Any], examples: str = "")
     app.command(name, cls=Command, epilog=examples or None)(command)
 
 
-def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
+def _parameters(kind: type[OutputOptions]) -> list[inspect.Parameter]:
     """Return the fields of a dataclass as parameters: its own first, then those of its bases in order."""
     hints = get_type_hints(kind, include_extras=True)
     fields = {f.name: f for f in dataclasses.fields(kind)}
@@ -122,10 +122,7 @@ def _parameters(kind: type[Any]) -> list[inspect.Parameter]:
     return found
 
 
-def _document(name: str, found: dict[str, Any], terminal: Terminal, seconds: float) -> str:
-    from skedasis import __version__
-    from skedasis.cli.output import jsonable
-
+def _document(name: str, found: Document, terminal: Terminal, seconds: float) -> str:
     document = {"skedasis": __version__, "command": name, **found}
     document |= {"notes": terminal.notes, "seconds": round(seconds, 3)}
     return json.dumps(jsonable(document), indent=1, allow_nan=False)
@@ -350,8 +347,8 @@ class Rows:
     """
 
     table: FileTable
-    labels: NDArray[Any] | None
-    weights: NDArray[Any] | None
+    labels: Values | None
+    weights: Values | None
     read: int
     unlabelled: int
 

@@ -16,9 +16,11 @@ import re
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, time
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
+import numpy as np
 import typer
 from rich.box import HEAVY_HEAD, SIMPLE_HEAD, Box
 from rich.console import Console
@@ -27,15 +29,14 @@ from rich.measure import Measurement
 from rich.table import Table as Lines
 from rich.text import Text
 
+from skedasis._types import JsonValue
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.effect import Effect
+from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance, ImportanceRank
-
-if TYPE_CHECKING:
-    from skedasis.results.effect import Effect
-    from skedasis.results.surface import Surface
-
+from skedasis.results.surface import Surface
 
 # -------------------------------------------------------------------------------- untrusted text
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -83,7 +84,7 @@ class Screen(Console):
         """Raise the error: rich would end the program with another exit code."""
         raise BrokenPipeError
 
-    def fits(self, renderable: Any) -> bool:
+    def fits(self, renderable: Lines) -> bool:
         """Return whether the terminal is wide enough for a table without wrapped lines."""
         options = self.options.update(max_width=_WIDEST)
         return Measurement.get(self, options, renderable).maximum <= self.width
@@ -127,19 +128,19 @@ class Terminal:
         if not (self.json or self.quiet):
             say(text)
 
-    def written(self, path: Any) -> None:
+    def written(self, path: Path) -> None:
         """Print the path of a file that was written."""
         if not (self.json or self.quiet):
             say(f"written  {path}")
 
-    def show(self, *forms: Any) -> None:
+    def show(self, *forms: Lines) -> None:
         """Print a result in the first form that fits into the terminal, else in the last one."""
         if self.json:
             return
         screen = Screen()
         screen.print(next((f for f in forms if screen.fits(f)), forms[-1]))
 
-    def lines(self, texts: Any) -> None:
+    def lines(self, texts: Iterable[str]) -> None:
         """Print lines of a result."""
         if not self.json:
             for text in texts:
@@ -152,8 +153,6 @@ class Terminal:
         if bars is False or not screen.is_terminal:
             yield
             return
-        from rich.markup import escape
-
         with screen.status(escape(visible(what))):
             yield
 
@@ -161,7 +160,7 @@ class Terminal:
     def print_warnings(self) -> Generator[None]:
         """Print each warning in one line, once, without its location in the code."""
 
-        def print_warning(message: Warning | str, *_: Any) -> None:
+        def print_warning(message: Warning | str, *_: object) -> None:
             text = " ".join(str(message).split())
             if text in self.notes:
                 return
@@ -274,7 +273,11 @@ def _table(
 
 
 # ------------------------------------------------------------------------------------------ JSON
-def jsonable(value: Any) -> Any:
+Document: TypeAlias = dict[str, object]
+"""The content of a JSON document; `jsonable` converts the values."""
+
+
+def jsonable(value: object) -> JsonValue:
     """Return a value that JSON can represent: NaN and infinity become null, unknown types become text.
 
     Parameters
@@ -287,7 +290,7 @@ def jsonable(value: Any) -> Any:
     >>> jsonable({"x": (1.5, float("nan")), 2: float("inf"), "p": PurePath("a")})
     {'x': [1.5, None], '2': None, 'p': 'a'}
     """
-    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+    if isinstance(value, (np.ndarray, np.generic)):
         value = value.tolist()
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -299,10 +302,10 @@ def jsonable(value: Any) -> Any:
         return [jsonable(v) for v in value]
     if isinstance(value, PurePath):
         return str(value)
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+    return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
-def json_result(found: Any, **labels: Any) -> dict[str, Any]:
+def json_result(found: Result, **labels: object) -> Document:
     """Return the numbers of a result and its provenance, for a JSON document.
 
     Parameters
@@ -311,10 +314,8 @@ def json_result(found: Any, **labels: Any) -> dict[str, Any]:
     **labels
         Further entries, such as the class.
     """
-    from skedasis.results.surface import Surface
-
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
-    document: dict[str, Any] = {
+    document: Document = {
         "kind": type(found).__name__.lower(),
         "features": list(map(str, names)),
         **labels,
@@ -330,7 +331,7 @@ def json_result(found: Any, **labels: Any) -> dict[str, Any]:
 
 
 # ----------------------------------------------------------------- results to terminal and files
-Result: TypeAlias = "Effect | Surface | Importance | Diagnosis"
+Result: TypeAlias = Effect | Surface | Importance | Diagnosis
 
 
 Out = Annotated[
@@ -355,10 +356,7 @@ PAGES = (".html",)
 
 def show(result: Result, terminal: Terminal) -> None:
     """Print a result as a table; for a diagnosis, also the verdicts."""
-    from skedasis.report.terminal import numbers, surface
-    from skedasis.results.diagnosis import Diagnosis
-    from skedasis.results.importance import Importance
-    from skedasis.results.surface import Surface
+    from skedasis.report.terminal import numbers, surface  # heavy
 
     if isinstance(result, Importance):
         terminal.show(importance(result))
@@ -371,11 +369,11 @@ def show(result: Result, terminal: Terminal) -> None:
 
 
 def output_results(
-    found: Sequence[tuple[dict[str, Any], Result]],
+    found: Sequence[tuple[Document, Result]],
     out: Path | None,
     terminal: Terminal,
     inputs: Sequence[str] = (),
-) -> dict[str, Any]:
+) -> Document:
     """Print results, and write them to files if an output path is given.
 
     Parameters
@@ -457,7 +455,7 @@ def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
             raise DataError("--out", got, "another file", "Choose another name")
 
 
-def paths_of(out: Path, labels: list[Any]) -> list[Path]:
+def paths_of(out: Path, labels: Sequence[object]) -> list[Path]:
     """Return a path for each label, with names that are valid and distinct on every file system.
 
     Examples
@@ -470,7 +468,7 @@ def paths_of(out: Path, labels: list[Any]) -> list[Path]:
     seen: dict[str, int] = {}
     paths: list[Path] = []
     for label in labels:
-        parts = label if isinstance(label, tuple) else (label,)
+        parts: tuple[object, ...] = label if isinstance(label, tuple) else (label,)
         name = "-".join(file_name(str(part)) for part in parts)
         key, more = name.casefold(), ""
         # A numbered name may be the same as another name.
@@ -503,20 +501,20 @@ def write(result: Result, out: Path) -> None:
             writer.writerows(zip(*columns.values(), strict=True))
 
 
-def tables_of(result: Result) -> dict[str, dict[str, list[Any]]]:
+def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
     """Return all tables of a result by name, the most important one first."""
-    from skedasis.results.diagnosis import Diagnosis
-    from skedasis.results.frames import effect_table, surface_table
-    from skedasis.results.importance import Importance
-    from skedasis.results.surface import Surface
-
     if isinstance(result, Diagnosis):
-        return {"diagnosis": jsonable(result.table())}
+        return {"diagnosis": _columns(result.table())}
     if isinstance(result, Importance):
-        return {what: jsonable(result.table(what)) for what in ("importance", "values")}
+        return {what: _columns(result.table(what)) for what in ("importance", "values")}
     if isinstance(result, Surface):
         of = ["effect"] + ["cells"] * (result.cells is not None)
-        return {what: jsonable(surface_table(result, what)) for what in of}
+        return {what: _columns(surface_table(result, what)) for what in of}
     of = ["effect"] + ["bins"] * (result.bins is not None)
     of += ["missing"] * (result.missing_point is not None)
-    return {what: jsonable(effect_table(result, what)) for what in of}
+    return {what: _columns(effect_table(result, what)) for what in of}
+
+
+def _columns(table: Mapping[str, Iterable[object]]) -> dict[str, list[JsonValue]]:
+    """Return the columns of a table as lists of values that JSON can represent."""
+    return {name: [jsonable(value) for value in column] for name, column in table.items()}

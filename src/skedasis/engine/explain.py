@@ -18,9 +18,10 @@ Several models go through the same steps on shared cells: `multi_model`, with th
 from __future__ import annotations
 
 import time
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, Unpack, overload
 
-from skedasis._types import TableLike
+from skedasis._types import OutputLabel, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import (
     collect_results,
@@ -62,30 +63,21 @@ if TYPE_CHECKING:
 
 
 FeatureLike: TypeAlias = str | SupportsIndex
-
-
 PairLike: TypeAlias = tuple[FeatureLike, FeatureLike]
-
-
 PairList: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[PairLike]
-
-
-FeatureList: TypeAlias = list[str] | list[int] | list[FeatureLike] | None
-
-
-Models: TypeAlias = list[Any] | tuple[Any, ...]
-
-
-MultiOutputModels: TypeAlias = list[MultiOutput] | tuple[MultiOutput, ...]
-
+FeatureList: TypeAlias = (
+    list[str] | list[int] | list[str | int] | list[FeatureLike] | list[Hashable] | None
+)
+Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
 
 ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
-
-
 EffectMethod: TypeAlias = (
     Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
 )
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
+
+Models: TypeAlias = list[Any] | tuple[Any, ...]
+MultiOutputModels: TypeAlias = list[MultiOutput] | tuple[MultiOutput, ...]
 
 
 # ------------------------------------------------------------------------------------------
@@ -95,176 +87,220 @@ EffectMethod: TypeAlias = (
 @overload
 def explain(
     model: MultiOutputModels,
-    X: Any,
-    features: Any = None,
+    X: TableLike,
+    features: Features = None,
     *,
-    method: Any = None,
-    **more: Unpack[MultiModelKeywords],
-) -> dict[Any, Any]: ...
+    method: ImportanceMethod,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, MultiModelImportance]: ...
+
+
+@overload
+def explain(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, MultiModelEffect]: ...
+
+
+@overload
+def explain(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: PairLike,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, MultiModelSurface]: ...
+
+
+@overload
+def explain(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: PairList,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, dict[tuple[str, str], MultiModelSurface]]: ...
+
+
+@overload
+def explain(
+    model: MultiOutputModels,
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, MultiModelEffects]: ...
 
 
 @overload
 def explain(
     model: Models,
-    X: Any,
-    features: Any = None,
+    X: TableLike,
+    features: Features = None,
     *,
     method: ImportanceMethod,
-    **more: Unpack[MultiModelKeywords],
+    **keywords: Unpack[MultiModelKeywords],
 ) -> MultiModelImportance: ...
 
 
 @overload
 def explain(
     model: Models,
-    X: Any,
+    X: TableLike,
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[MultiModelKeywords],
+    **keywords: Unpack[MultiModelKeywords],
 ) -> MultiModelEffect: ...
 
 
 @overload
 def explain(
     model: Models,
-    X: Any,
+    X: TableLike,
     features: PairLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[MultiModelKeywords],
+    **keywords: Unpack[MultiModelKeywords],
 ) -> MultiModelSurface: ...
 
 
 @overload
 def explain(
     model: Models,
-    X: Any,
+    X: TableLike,
     features: PairList,
     *,
     method: EffectMethod = None,
-    **more: Unpack[MultiModelKeywords],
+    **keywords: Unpack[MultiModelKeywords],
 ) -> dict[tuple[str, str], MultiModelSurface]: ...
 
 
 @overload
 def explain(
     model: Models,
-    X: Any,
+    X: TableLike,
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    **more: Unpack[MultiModelKeywords],
+    **keywords: Unpack[MultiModelKeywords],
 ) -> MultiModelEffects: ...
 
 
 @overload
 def explain(
     model: MultiOutput,
-    X: Any,
-    features: Any = None,
+    X: TableLike,
+    features: Features = None,
     *,
     method: ImportanceMethod,
-    **more: Unpack[ExplainKeywords],
-) -> dict[Any, Importance]: ...
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Importance]: ...
 
 
 @overload
 def explain(
     model: MultiOutput,
-    X: Any,
+    X: TableLike,
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
-) -> dict[Any, Effect]: ...
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Effect]: ...
 
 
 @overload
 def explain(
     model: MultiOutput,
-    X: Any,
+    X: TableLike,
     features: PairLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
-) -> dict[Any, Surface]: ...
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Surface]: ...
 
 
 @overload
 def explain(
     model: MultiOutput,
-    X: Any,
+    X: TableLike,
     features: PairList,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
-) -> dict[Any, dict[tuple[str, str], Surface]]: ...
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, dict[tuple[str, str], Surface]]: ...
 
 
 @overload
 def explain(
     model: MultiOutput,
-    X: Any,
+    X: TableLike,
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
-) -> dict[Any, Effects]: ...
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Effects]: ...
 
 
 @overload
 def explain(
     model: Any,
-    X: Any,
-    features: Any = None,
+    X: TableLike,
+    features: Features = None,
     *,
     method: ImportanceMethod,
-    **more: Unpack[ExplainKeywords],
+    **keywords: Unpack[ExplainKeywords],
 ) -> Importance: ...
 
 
 @overload
 def explain(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: FeatureLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
+    **keywords: Unpack[ExplainKeywords],
 ) -> Effect: ...
 
 
 @overload
 def explain(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: PairLike,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
+    **keywords: Unpack[ExplainKeywords],
 ) -> Surface: ...
 
 
 @overload
 def explain(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: PairList,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
+    **keywords: Unpack[ExplainKeywords],
 ) -> dict[tuple[str, str], Surface]: ...
 
 
 @overload
 def explain(
     model: Any,
-    X: Any,
+    X: TableLike,
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
-    **more: Unpack[ExplainKeywords],
+    **keywords: Unpack[ExplainKeywords],
 ) -> Effects: ...
 
 
