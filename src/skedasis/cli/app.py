@@ -220,7 +220,7 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     if sample is None or sample >= len(found.y):
         return found
     some = np.sort(np.random.default_rng(seed).choice(len(found.y), sample, replace=False))
-    X = found.X.iloc[some] if hasattr(found.X, "iloc") else found.X[some]
+    X = found.X[some] if isinstance(found.X, np.ndarray) else found.X.iloc[some]
     return replace(found, X=X, y=found.y[some])
 
 
