@@ -21,6 +21,7 @@ from skedasis._types import Bools, Floats, Json
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.ale_statistics_bootstrap import (
+    Accumulated,
     Percentiles,
     Replicates,
     centred_by_mean,
@@ -31,7 +32,7 @@ from skedasis.results.ale_statistics_bootstrap import (
     replicated_statistics,
 )
 from skedasis.results.display import DisplayMixin, count
-from skedasis.results.effect import Effect
+from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap
 
@@ -368,9 +369,8 @@ def statistics(
     replicates = check_int("statistics(replicates)", replicates, 2, "Use 1000")
     seed = as_seed("statistics(random_state)", random_state)
     n_jobs = check_int("statistics(n_jobs)", n_jobs, 1, "Use 1")
-    by_name = {effects.feature: effects} if isinstance(effects, Effect) else dict(effects)
-    for effect in by_name.values():
-        _check_accumulated(effect)
+    given = {effects.feature: effects} if isinstance(effects, Effect) else effects
+    by_name = {name: _as_accumulated(e) for name, e in given.items()}
     percentiles = None if y is None else _outcomes(y, sample_weight, by_name)
     null_draws = _null_draws(null, by_name)
     centred = {name: centred_by_mean(e) for name, e in by_name.items()}
@@ -399,13 +399,16 @@ def statistics(
     )
 
 
-def _check_accumulated(effect: Effect) -> None:
-    what = f"statistics of {effect.spec.method}"
-    if effect.spec.local_effects in ("none", "values"):
-        got = "an effect that is not accumulated"
-        raise UnsupportedError(
-            what, got, "ALE, DALE, RHALE or UALE", "Explain with method=sd.ALE()"
-        )
+def _as_accumulated(effect: Effect) -> Accumulated:
+    """Return the effect; raise if it is not accumulated."""
+    if isinstance(effect, (AccumulatedEffect, LevelStepsEffect)):
+        return effect
+    raise UnsupportedError(
+        f"statistics of {effect.spec.method}",
+        "an effect that is not accumulated",
+        "ALE, DALE, RHALE or UALE",
+        "Explain with method=sd.ALE()",
+    )
 
 
 def _outcomes(
@@ -422,7 +425,7 @@ def _outcomes(
 
 
 def _statistic(
-    effect: Effect, percentiles: Percentiles | None, drawn: Replicates, confidence_level: float
+    effect: Accumulated, percentiles: Percentiles | None, drawn: Replicates, confidence_level: float
 ) -> Statistic:
     """Return the statistics of one centred effect."""
     where = positions(effect)
@@ -549,7 +552,7 @@ def _mismatch_error(name: str, own: tuple[str, ...], ways: set[tuple[str, ...]])
 def null_key(effect: Effect) -> tuple[str, ...]:
     """Return what a null must share with an effect: method, quantity, and the method's settings except the centre."""
     given = {k: v for k, v in effect.spec.parameters.items() if k != "center"}
-    if effect.levels is not None and effect.spec.method == "ALE":
+    if isinstance(effect, LevelStepsEffect) and effect.spec.method == "ALE":
         given = {"order": given.get("order")}
     settings = json.dumps(given, sort_keys=True, default=str)
     return effect.spec.method, effect.about.quantity, settings
@@ -563,8 +566,7 @@ def point_statistics(effect: Effect) -> Floats:
     UnsupportedError
         As `statistics`.
     """
-    _check_accumulated(effect)
-    centred = centred_by_mean(effect)
+    centred = centred_by_mean(_as_accumulated(effect))
     where = positions(centred)
     return compute_statistics(
         curve_at_positions(centred, where.x)[:, None], where.weight[:, None], None

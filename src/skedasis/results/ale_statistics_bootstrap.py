@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +17,7 @@ from skedasis._types import Floats, Ints
 from skedasis.errors import DataError
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import UP
-from skedasis.results.effect import Effect
+from skedasis.results.effect import AccumulatedEffect, LevelStepsEffect, ValueStepsEffect
 from skedasis.results.intervals.bootstrap import (
     ConstantEffect,
     FromMoments,
@@ -36,7 +37,6 @@ from skedasis.results.intervals.statistics import (
     MomentStatistic,
     StepStatistic,
 )
-from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
 from skedasis.stats.resampling import Drawn, Reweighted, bootstrap_rng, draw_in_parts
 
@@ -221,7 +221,11 @@ class Positions:
     exact: bool
 
 
-def centred_by_mean(effect: Effect) -> Effect:
+Accumulated: TypeAlias = AccumulatedEffect | LevelStepsEffect
+"""The kinds of effects that have ALE statistics."""
+
+
+def centred_by_mean(effect: Accumulated) -> Accumulated:
     """Return the effect with ``center="mean"``, so that its replicates are known wherever they have rows.
 
     The values of the effect are not shifted, because `compute_statistics` centres them.
@@ -231,36 +235,37 @@ def centred_by_mean(effect: Effect) -> Effect:
     return replace(effect, spec=replace(effect.spec, center="mean"))
 
 
-def positions(effect: Effect) -> Positions:
+def positions(effect: Accumulated) -> Positions:
     """Return the positions of an effect's rows if all are kept; else of levels, or of points in fine cells."""
-    if effect.levels is not None:
-        levels = effect.levels
-        at = np.arange(len(levels), dtype=float)
-        return Positions(at, levels.weight, int(levels.count.sum()), exact=True)
-    rows, cells = effect.rows, effect.cells
-    if len(effect.points) < 2 or cells is None or len(cells) == 0:
+    if isinstance(effect, LevelStepsEffect):
+        levels = effect.axis.levels
+        return Positions(
+            effect.axis.coordinates, levels.weight, int(levels.count.sum()), exact=True
+        )
+    rows = effect.rows
+    if len(effect.points) < 2 or len(effect.cells) == 0:
         count = int(effect.provenance.get("rows", effect.missing)) - effect.missing
         return Positions(np.zeros(1), np.ones(1), count, exact=True)
     if rows is not None and rows.exact:
         inside = (rows.x >= effect.points[0]) & (rows.x <= effect.points[-1])
         weight = np.ones(len(rows)) if rows.weight is None else rows.weight
         return Positions(rows.x[inside], weight[inside], int(inside.sum()), exact=True)
-    if effect.values is not None:
+    if isinstance(effect, ValueStepsEffect):
         own = effect.moments[UP]
         return Positions(effect.values, own.weight, int(own.count.sum()), exact=True)
-    x, cell, fraction = _points(effect, cells)
+    x, cell, fraction = _points(effect)
     axis = effect.moments[AXIS]
     count = int(axis.count[np.unique(cell)].sum())
     return Positions(x, fraction * axis.weight[cell], count, exact=False)
 
 
-def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
+def _points(effect: AccumulatedEffect) -> tuple[Floats, Ints, Floats]:
     """Return points that represent the rows of fine cells: values, cells, and fractions of the cells' weight.
 
     Two points within the cell have the mean and the variance of its rows. The edges represent the extremes, with a
     negligible weight.
     """
-    axis = effect.moments[AXIS]
+    axis, cells = effect.moments[AXIS], effect.cells
     own = np.clip(axis.mean, cells.edges[:-1], cells.edges[1:])
     inside = (axis.weight > 0) & (own >= effect.points[0]) & (own <= effect.points[-1])
     cell = np.flatnonzero(inside)
@@ -281,9 +286,9 @@ def _points(effect: Effect, cells: Cells) -> tuple[Floats, Ints, Floats]:
     return where, np.tile(cell, 4), np.concatenate(fraction)
 
 
-def curve_at_positions(effect: Effect, where: Floats) -> Floats:
+def curve_at_positions(effect: Accumulated, where: Floats) -> Floats:
     """Return the curve at values of the feature; for a categorical feature, at codes of levels."""
-    if effect.levels is not None:
+    if isinstance(effect, LevelStepsEffect):
         return effect.value[where.astype(np.int64)]
     if len(effect.points) < 2:
         return np.zeros(len(where))
@@ -442,7 +447,9 @@ def curve_at(
     return at + parabola @ statistic.trend(moments)
 
 
-def replicated_statistics(effect: Effect, percentiles: Percentiles | None) -> ReplicatedStatistics:
+def replicated_statistics(
+    effect: Accumulated, percentiles: Percentiles | None
+) -> ReplicatedStatistics:
     """Return the statistics of a centred effect as a function of the counts of its rows."""
     source = replicate_source(effect)
     if isinstance(source, ConstantEffect):
@@ -455,7 +462,7 @@ def replicated_statistics(effect: Effect, percentiles: Percentiles | None) -> Re
         x, gather, observed = _of_rows(effect, source)
         own: Mapping[str, Moments] = sums(source.own_counts[:, None])
     elif isinstance(source, FromMoments):
-        x, gather, observed = _of_cells(effect, source)
+        x, gather, observed = _of_cells(source)
         own = {k: _column(m) for k, m in source.moments.items()}
     else:
         raise TypeError(f"no statistics of {type(source).__name__}")
@@ -471,12 +478,12 @@ def _column(moments: Moments) -> Moments:
     return Moments(**{k: a[:, None] for k, a in moments.arrays().items()})
 
 
-def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, SparseMatrix, Floats]:
+def _of_rows(effect: Accumulated, source: FromRows) -> tuple[Floats, SparseMatrix, Floats]:
     """Return groups of neighbouring rows: their positions, the matrix that sums counts by group, and their weights."""
     rows = effect.rows
     x = np.zeros(0) if rows is None else rows.x
     inside = np.flatnonzero((source.columns.place >= 0) & ~np.isnan(x))
-    if effect.levels is None:
+    if isinstance(effect, AccumulatedEffect):
         inside = inside[(x[inside] >= effect.points[0]) & (x[inside] <= effect.points[-1])]
     group, size = _group_rows(effect, x[inside])
     w = source.draws.sampling_weight
@@ -486,26 +493,27 @@ def _of_rows(effect: Effect, source: FromRows) -> tuple[Floats, SparseMatrix, Fl
     return np.bincount(group, x[inside], size) / fraction, gather, gather @ source.own_counts
 
 
-def _group_rows(effect: Effect, x: Floats) -> tuple[Ints, int]:
+def _group_rows(effect: Accumulated, x: Floats) -> tuple[Ints, int]:
     """Return the group of each row, and the number of groups: one per value, or neighbouring values within a bin."""
     values, group = np.unique(x, return_inverse=True)
     if len(values) > GROUPS:
         block = np.arange(len(values)) * GROUPS // len(values)
-        edges = effect.points.astype(float)
+        edges = effect.axis.coordinates
         block = block + len(values) * np.searchsorted(edges, values, side="right")
         group = np.unique(block, return_inverse=True)[1][group]
     return group.astype(np.int64), int(group.max(initial=-1)) + 1
 
 
-def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, SparseMatrix, Floats]:
+def _of_cells(source: FromMoments) -> tuple[Floats, SparseMatrix, Floats]:
     """Return points in the fine cells as groups, each with its fraction of the weight of the statistic's cell."""
     if isinstance(source.statistic, StepStatistic):
         x = source.statistic.positions
         return x, sparse_diagonal(np.ones(len(x))), source.moments[UP].weight
-    fine, statistic, cells = effect.moments[AXIS], source.statistic, effect.cells
-    if not isinstance(statistic, AccumulatedStatistic) or cells is None:
+    statistic = source.statistic
+    if not isinstance(statistic, AccumulatedStatistic):
         raise TypeError("statistics are of accumulated effects")
-    x, cell, fraction = _points(effect, cells)
+    fine = statistic.effect.moments[AXIS]
+    x, cell, fraction = _points(statistic.effect)
     own = statistic.cells.locate(fine.mean)[cell]
     there = np.flatnonzero(own >= 0)
     x, own, weight = x[there], own[there], (fraction * fine.weight[cell])[there]
@@ -515,18 +523,18 @@ def _of_cells(effect: Effect, source: FromMoments) -> tuple[Floats, SparseMatrix
     return x, gather, gather @ source.moments[LOCAL].weight
 
 
-def _interpolation(effect: Effect, x: Floats) -> SparseMatrix:
+def _interpolation(effect: Accumulated, x: Floats) -> SparseMatrix:
     """Return the matrix that interpolates a curve from the effect's points to x."""
-    if effect.levels is None:
-        return interpolation_matrix(effect.points.astype(float), x)
-    shape = len(x), len(effect.points)
+    if isinstance(effect, AccumulatedEffect):
+        return interpolation_matrix(effect.points, x)
+    shape = len(x), len(effect.axis)
     return sparse_matrix(np.ones(len(x)), np.arange(len(x)), x.astype(np.int64), shape)
 
 
-def _bending(effect: Effect, x: Floats) -> SparseMatrix | None:
+def _bending(effect: Accumulated, x: Floats) -> SparseMatrix | None:
     """Return the matrix from changes of slopes in bins to the parabola minus its chord at x, or None without any."""
     bins = effect.bins
-    if effect.levels is not None or bins is None or not np.any(bins.slope_change):
+    if isinstance(effect, LevelStepsEffect) or not np.any(bins.slope_change):
         return None
     place = np.clip(np.searchsorted(bins.low, x, side="right") - 1, 0, len(bins) - 1)
     worth = (x - bins.low[place]) * (x - bins.high[place]) / 2

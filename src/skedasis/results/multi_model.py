@@ -22,9 +22,16 @@ from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
-from skedasis.results.axis import LevelStats, make_read_only
+from skedasis.results.axis import (
+    Axis,
+    LevelAxis,
+    LevelStats,
+    NumericAxis,
+    TimedAxis,
+    make_read_only,
+)
 from skedasis.results.display import DisplayMixin, Ranking, save_if
-from skedasis.results.effect import About, Effect, Spec
+from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
 from skedasis.results.surface import AccumulatedSurface, Surface
@@ -282,6 +289,8 @@ class MultiModelEffect(MultiModelResult[Effect]):
         As in `Effect`; the same for all models. For an M-plot: the mean over the models of their points in each bin.
     points : ndarray, shape (k,)
         `x` as floats, as in `Effect`.
+    axis : NumericAxis, TimedAxis or LevelAxis
+        The points, as an object that knows the kind of the feature.
     values : ndarray of float, shape (m, k)
         The effect of each model.
     within : ndarray of float, shape (m, k)
@@ -309,12 +318,12 @@ class MultiModelEffect(MultiModelResult[Effect]):
     [2.0, 1.0]
     """
 
-    points: Values
+    axis: Axis
     within: Floats
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        make_read_only(self.points, self.within)
+        make_read_only(self.within)
 
     @classmethod
     def of(
@@ -329,25 +338,29 @@ class MultiModelEffect(MultiModelResult[Effect]):
             np.stack([on_bins(e, numbers) for e, numbers in zip(found, each, strict=True)])
             for each in ([e.value for e in found], [e.heterogeneity for e in found])
         )
-        if not _is_numeric_m_plot(found[0]):
-            points = found[0].points.copy()
-            return cls(values, correction, overlap, record, found, points, within)
-        # The points of an M-plot are the means of the feature in the bins: they differ between models.
-        x = mean_of(np.stack([on_bins(e, e.points) for e in found]))
-        known = ~np.isnan(x)
-        return cls(values[:, known], correction, overlap, record, found, x[known], within[:, known])
-
-    @property
-    def time(self) -> TimeAxis | None:
-        """Return the axis that converts days to times; None for numbers and levels."""
-        return self.models[0].time
+        first, axis = found[0], found[0].axis
+        if isinstance(first, MPlotEffect):
+            # The points of an M-plot are the means of the feature in the bins: they differ between models.
+            x = mean_of(np.stack([on_bins(e, e.axis.coordinates) for e in found]))
+            known = ~np.isnan(x)
+            axis = NumericAxis.of(first.about.feature, x[known])
+            values, within = values[:, known], within[:, known]
+        return cls(values, correction, overlap, record, found, axis, within)
 
     @property
     def x(self) -> Values:
         """Return the points at which `value` is given, in the feature's own type."""
-        if self.time is None:
-            return self.points
-        return self.time.times(np.asarray(self.points, dtype=float))
+        return self.axis.x
+
+    @property
+    def points(self) -> Values:
+        """Return the points as floats, for times as days; for a categorical feature, the levels."""
+        return self.axis.x if isinstance(self.axis, LevelAxis) else self.axis.coordinates
+
+    @property
+    def time(self) -> TimeAxis | None:
+        """Return the axis that converts days to times; None for numbers and levels."""
+        return self.axis.time if isinstance(self.axis, TimedAxis) else None
 
     @property
     def heterogeneity(self) -> Floats:
@@ -387,7 +400,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
     @property
     def levels(self) -> LevelStats | None:
         """Return the levels of a categorical feature."""
-        return self.models[0].levels
+        return self.axis.levels if isinstance(self.axis, LevelAxis) else None
 
     @property
     def feature(self) -> str:
@@ -395,10 +408,9 @@ class MultiModelEffect(MultiModelResult[Effect]):
         return self.about.feature.name
 
     def __repr__(self) -> str:
-        noun = "points" if self.levels is None else "levels"
         return (
             f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
-            f"{self.spec.method}, {len(self.points)} {noun}, importance {self.importance:.4g}>"
+            f"{self.spec.method}, {len(self.axis)} {self.axis.nouns}, importance {self.importance:.4g}>"
         )
 
     def __call__(self, x_new: ArrayLike) -> Floats:
@@ -422,8 +434,8 @@ class MultiModelEffect(MultiModelResult[Effect]):
     def table(self, of: str = "effect") -> Table:
         """Return the columns of `to_frame`."""
         points: Table = {"x": operations.point_column(self.points, self.time)}
-        if self.levels is not None:
-            points = {"level": np.array(self.levels.labels, dtype=object)}
+        if isinstance(self.axis, LevelAxis):
+            points = {"level": np.array(self.axis.levels.labels, dtype=object)}
         columns = self._columns(points, of, "effect")
         if of == "models":
             columns["heterogeneity"] = self.within.ravel()
@@ -657,14 +669,9 @@ class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
         operations.save(self, path)
 
 
-def _is_numeric_m_plot(effect: Effect) -> bool:
-    """Return whether the effect is an M-plot with bins; its points are those of the bins that contain rows."""
-    return effect.spec.local_effects == "values" and effect.levels is None
-
-
 def on_bins(effect: Effect, numbers: Floats) -> Floats:
     """Return numbers at an effect's points unchanged; for an M-plot one per bin, NaN for bins without rows."""
-    if effect.bins is None or not _is_numeric_m_plot(effect):
+    if not isinstance(effect, MPlotEffect):
         return numbers
     by_bin = np.full(len(effect.bins), np.nan)
     by_bin[~effect.bins.empty] = numbers

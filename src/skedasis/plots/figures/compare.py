@@ -55,7 +55,7 @@ from skedasis.plots.spec import (
     Rug,
     most_levels,
 )
-from skedasis.results.axis import LevelAxis
+from skedasis.results.axis import LevelAxis, NumericAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import (
     AnyMPlot,
@@ -436,9 +436,8 @@ def models_panel(
     label = interval_label(found, confidence_level, of)
     notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
     y, zero = _models_axis(found, ends)
-    axis = first.axis
-    if isinstance(axis, LevelAxis):
-        places = Places.of(found.about.feature, axis.levels, MOST_LEVELS)
+    if isinstance(found.axis, LevelAxis):
+        places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
         at, x = places.x, places.axis(found.about.feature, ACROSS, MOST_LEVELS)
         lower, upper, value = (v[places.shown] for v in (*ends, found.value))
         band = Band(at, lower, upper, "error", label, reach=ERROR_HALF_WIDTH)
@@ -450,10 +449,10 @@ def models_panel(
         panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
         return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
     x = effect_parts.horizontal(replace(first, missing_point=None))
-    points = np.asarray(found.points, dtype=float)
+    points = found.axis.coordinates
     x = replace(x, least=min(x.least, _end(points, np.min)), most=max(x.most, _end(points, np.max)))
     bent = _bent(found)
-    at = np.asarray(bent.points, dtype=float)
+    at = bent.axis.coordinates
     ends = bent.interval(confidence_level, of)
     y, zero = _models_axis(bent, ends)
     marked = np.searchsorted(at, points) if len(at) > len(points) else None
@@ -469,9 +468,10 @@ def _bent(found: MultiModelEffect) -> MultiModelEffect:
     """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
     each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
     x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.points) or isinstance(found.models[0], AnyMPlot):
+    if len(x) == len(found.axis) or isinstance(found.models[0], AnyMPlot):
         return found
-    return replace(found, points=x, values=np.stack([e.at(x) for e in found.models]))
+    axis = NumericAxis.of(found.about.feature, x)
+    return replace(found, axis=axis, values=np.stack([e.at(x) for e in found.models]))
 
 
 def interval_label(

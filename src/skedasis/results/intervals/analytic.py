@@ -58,7 +58,16 @@ from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
 from skedasis.results.build.step_functions import step_forms
 from skedasis.results.build.steps import Steps, StepScatter, coefficients
 from skedasis.results.display import no_score_error
-from skedasis.results.effect import Effect
+from skedasis.results.effect import (
+    AccumulatedEffect,
+    AnyMPlot,
+    BinnedEffect,
+    Effect,
+    LevelStepsEffect,
+    MPlotEffect,
+    PartialDependence,
+    ValueStepsEffect,
+)
 from skedasis.results.intervals.bootstrap import (
     FromCurves,
     SourceName,
@@ -120,12 +129,21 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     is the rows of one level: its two steps, their covariance, and its weight in the mean. The curves of a PDP form a
     single part.
     """
-    if effect.spec.local_effects in ("none", "values"):
-        return _of_curves(effect) if effect.spec.local_effects == "none" else _marginal(effect, of)
-    if effect.levels is not None:
+    if isinstance(effect, PartialDependence):
+        return _of_curves(effect)
+    if isinstance(effect, AnyMPlot):
+        return _marginal(effect, of)
+    if isinstance(effect, LevelStepsEffect):
         return _categorical(effect, of)
-    if effect.values is not None:
-        return _between_values(effect, effect.values, of)
+    if isinstance(effect, ValueStepsEffect):
+        return _between_values(effect, of)
+    if isinstance(effect, AccumulatedEffect):
+        return _of_slopes(effect, of)
+    raise TypeError(f"no covariance of {type(effect).__name__}")
+
+
+def _of_slopes(effect: AccumulatedEffect, of: str) -> ErrorBlocks | None:
+    """Return the errors of an effect that is accumulated from slopes of bins or cells, or of its bins."""
     cells, kept = cells_and_edges(effect)
     if len(cells) == 0:
         return None
@@ -137,16 +155,18 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     return _of_bins(form) if of == "bins" else _accumulated(effect, form)
 
 
-def bin_df(effect: Effect) -> Floats:
+def bin_df(effect: BinnedEffect | LevelStepsEffect) -> Floats:
     """Return the degrees of freedom of the bins' standard errors, shape (K,)."""
     kind = effect.spec.weight_kind
-    if effect.spec.local_effects == "values":
+    if isinstance(effect, MPlotEffect):
         bins = moments_of_bins(effect)[LOCAL]
         return bins.effective_size(kind) - 1.0
-    if effect.levels is not None:
+    if isinstance(effect, LevelStepsEffect):
         return satterthwaite(_categorical(effect, "bins"))
-    if effect.values is not None:
-        return satterthwaite(_between_values(effect, effect.values, "bins"))
+    if isinstance(effect, ValueStepsEffect):
+        return satterthwaite(_between_values(effect, "bins"))
+    if not isinstance(effect, AccumulatedEffect):
+        raise TypeError(f"no bins of {type(effect).__name__}")
     cells, kept = cells_and_edges(effect)
     if len(cells) == 0:
         return np.zeros(0)
@@ -186,10 +206,10 @@ def _of_bins(form: LinearForm) -> ErrorBlocks:
     return ErrorBlocks(factor, block, pieces.degrees[pieces.starts])
 
 
-def _categorical(effect: Effect, of: str) -> ErrorBlocks:
+def _categorical(effect: LevelStepsEffect, of: str) -> ErrorBlocks:
     """Return the errors of a categorical effect, one part per level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), bin_codes(effect)
-    size = len(effect.points)
+    size = len(effect.axis)
     known = steps.pooled.weight > 0
     start = ale_math.accumulation_matrix(np.ones(len(known)), known, np.arange(size))
     own = np.zeros((size, size))
@@ -210,11 +230,11 @@ def _categorical(effect: Effect, of: str) -> ErrorBlocks:
     return ErrorBlocks(factor, np.repeat(np.arange(size), 3), df)
 
 
-def _between_values(effect: Effect, values: Floats, of: str) -> ErrorBlocks:
+def _between_values(effect: ValueStepsEffect, of: str) -> ErrorBlocks:
     """Return the errors of a curve of steps between values, or of its bins' slopes, one part per value."""
-    spec, steps, stats = effect.spec, Steps.of(effect.moments, values), effect.bins
-    edges = np.asarray(effect.points, dtype=float)
-    if of == "bins" and stats is not None:
+    spec, values, stats, edges = effect.spec, effect.values, effect.bins, effect.points
+    steps = Steps.of(effect.moments, values)
+    if of == "bins":
         form = np.diff(step_forms(values, stats.edges, steps.known), axis=0) / stats.widths[:, None]
         own = np.zeros((len(form), len(values)))
     else:
@@ -225,9 +245,7 @@ def _between_values(effect: Effect, values: Floats, of: str) -> ErrorBlocks:
                 form @ steps.mean,
                 max(float(steps.up.weight.sum()), np.finfo(float).tiny),
             )
-            at = np.interp(values, edges, start) + (
-                0.0 if stats is None else stats.quadratic_term(values)
-            )
+            at = np.interp(values, edges, start) + stats.quadratic_term(values)
             fraction = steps.up.weight / total
             own = np.broadcast_to(-(at - fraction @ at) / total, own.shape)
             form = form - fraction @ interpolation_matrix(edges, values) @ form
@@ -256,7 +274,7 @@ def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     return np.einsum("mli,lij->mlj", form, root).reshape(len(form), 3 * len(moment))
 
 
-def _marginal(effect: Effect, of: str) -> ErrorBlocks:
+def _marginal(effect: AnyMPlot, of: str) -> ErrorBlocks:
     """Return the errors of an M-plot's means, which are independent except for the mean that centres them."""
     spec, kind = effect.spec, effect.spec.weight_kind
     bins = moments_of_bins(effect)[LOCAL]
@@ -266,7 +284,7 @@ def _marginal(effect: Effect, of: str) -> ErrorBlocks:
         return ErrorBlocks(
             np.diag(np.nan_to_num(error)), np.arange(len(error)), bins.effective_size(kind) - 1.0
         )
-    if effect.levels is None:
+    if isinstance(effect, MPlotEffect):
         bins = bins.take(np.flatnonzero(bins.weight > 0))
         variance = bins.variance(spec.ddof, kind)
     return _means(effect, bins, variance)
@@ -287,9 +305,9 @@ def _means(effect: Effect, bins: Moments, variance: Floats) -> ErrorBlocks:
     return ErrorBlocks(factor, np.append(block, count), np.append(df, n - 1.0))
 
 
-def _of_curves(effect: Effect) -> ErrorBlocks | None:
+def _of_curves(effect: PartialDependence) -> ErrorBlocks | None:
     kept = effect.curves
-    if kept is None or len(kept) < FromCurves.least or len(effect.points) > MOST_POINTS:
+    if kept is None or len(kept) < FromCurves.least or len(effect.axis) > MOST_POINTS:
         return None
     factor = correlation_factor(kept) * np.nan_to_num(effect.std_error)[:, None]
     least = np.nanmin(effect.df, initial=np.inf)
@@ -422,7 +440,7 @@ def _score_interval(effect: Effect, confidence_level: float) -> Ends:
 
 def _check_statistic(effect: Effect, of: str, what: str) -> None:
     """Raise if the effect does not have the statistic."""
-    if of == "bins" and effect.bins is None:
+    if of == "bins" and not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
         raise UnsupportedError(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
 
 
@@ -439,7 +457,7 @@ def _analytic(effect: Effect, options: IntervalOptions) -> Ends:
 
 def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
     """Return estimates, standard errors, and degrees of freedom."""
-    if of != "bins" or effect.bins is None:
+    if of != "bins" or not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
         return effect.value, effect.std_error, effect.df
     return effect.bins.effect, effect.bins.std_error, bin_df(effect)
 
@@ -459,7 +477,7 @@ def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats |
         return at_most
     # Student's quantile is a lower bound (for perfectly correlated points), which simulation noise must not undercut.
     critical = np.maximum(sup_t(blocks, confidence_level), quantile_t(df, confidence_level))
-    return np.minimum(critical, at_most) if effect.spec.local_effects == "none" else critical
+    return np.minimum(critical, at_most) if isinstance(effect, PartialDependence) else critical
 
 
 # ------------------------------------------------------------------------------------------
@@ -493,7 +511,7 @@ def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
     """Return estimates, where their variance is known (elsewhere intervals are NaN), and degrees of freedom."""
     value, error, df = _estimates(effect, of)
     known = ~np.isnan(error)
-    if of == "value" and effect.spec.local_effects == "values":
+    if of == "value" and isinstance(effect, AnyMPlot):
         alone = np.isnan(effect.heterogeneity)  # a bin or level with one row
         known = known & ~alone
     return value, known, df

@@ -24,13 +24,22 @@ from skedasis._arguments import check_flag, check_int, check_option, check_proba
 from skedasis._types import Floats, Ints
 from skedasis.binning import AutoUniform, Binning, Greedy, Optimal
 from skedasis.errors import BinningWarning, UnsupportedError
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.accumulated import accumulated_effect, select_bins, variance_options
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.rebin import fine_cells
-from skedasis.results.effect import Curves, Effect, Rows
+from skedasis.results.effect import (
+    AnyMPlot,
+    BinnedEffect,
+    Curves,
+    Effect,
+    MPlotEffect,
+    PartialDependence,
+    Rows,
+    ValueStepsEffect,
+)
 from skedasis.results.intervals.moments import CellRows, MomentDraws, counts_by_cell
 from skedasis.results.intervals.statistics import (
-    AccumulatedStatistic,
     MomentStatistic,
     StatisticName,
     curve_std,
@@ -193,13 +202,13 @@ class MeanOfCurves(RowSource):
     def _importance(self, mean: Floats, counts: Floats) -> Floats:
         e, x = self.effect, self.curves.x
         known = ~np.isnan(x)
-        if e.levels is not None:
-            axis = counts_by_cell(x[known].astype(np.int64), len(e.levels), counts[known])
+        if isinstance(e.axis, LevelAxis):
+            axis = counts_by_cell(x[known].astype(np.int64), len(e.axis), counts[known])
             fraction = axis / axis.sum(axis=0)
             return np.sqrt((fraction * (mean - (fraction * mean).sum(axis=0)) ** 2).sum(axis=0))[
                 None
             ]
-        grid = np.asarray(e.points, dtype=float)
+        grid = e.axis.coordinates
         # Beyond the grid the curve is constant: two more pieces with slope zero.
         place = np.searchsorted(grid, x[known], side="right")
         columns = CellRows(
@@ -343,7 +352,7 @@ def replicate_source(effect: Effect, wanted: SourceName | None = None) -> Replic
     UnsupportedError
         If rows are requested but not all are kept; for moments of PDP and ICE with fewer than 30 curves.
     """
-    if effect.spec.local_effects == "none":
+    if isinstance(effect, PartialDependence):
         return _curve_source(effect, wanted)
     if _is_fixed(effect):
         rows = 1 if effect.rows is None else max(len(effect.rows), 1)
@@ -379,7 +388,7 @@ def resampler(effect: Effect) -> RowSource:
     With few rows, bootstrap intervals are too narrow, and a bin with a single row has no variance in it. See
     `BinStats.trusted` and `LevelStats.count`.
     """
-    found = replicate_source(effect, None if effect.spec.local_effects != "none" else "rows")
+    found = replicate_source(effect, "rows" if isinstance(effect, PartialDependence) else None)
     if not isinstance(found, RowSource):
         raise _not_kept(effect, "use interval(method='bootstrap'), which can draw from moments")
     return found
@@ -396,17 +405,18 @@ def _not_kept(effect: Effect, otherwise: str) -> UnsupportedError:
 
 def _is_fixed(effect: Effect) -> bool:
     """Return whether the effect is zero for any rows: for a constant feature, or a single level."""
-    if effect.spec.local_effects == "values":
+    if isinstance(effect, AnyMPlot):
         return False
-    constant = effect.cells is not None and len(effect.cells) == 0
-    return constant or len(effect.points) < 2
+    return len(effect.axis) < 2 or (isinstance(effect, BinnedEffect) and len(effect.cells) == 0)
 
 
 def _draws(effect: Effect, kept: Rows | Curves) -> BootstrapDraws:
     return BootstrapDraws(kept.weight, effect.spec.weight_kind, len(kept))
 
 
-def _curve_source(effect: Effect, wanted: SourceName | None) -> MeanOfCurves | FromCurves:
+def _curve_source(
+    effect: PartialDependence, wanted: SourceName | None
+) -> MeanOfCurves | FromCurves:
     curves = effect.curves
     if curves is not None and curves.exact and wanted != "moments":
         return MeanOfCurves(effect, curves, _draws(effect, curves))
@@ -425,8 +435,8 @@ _CHOOSING: dict[str, type[AutoUniform | Greedy | Optimal]] = {
 """The schemes that choose bins by the local effects, by their names in `Spec.parameters`."""
 
 
-def scheme_of(effect: Effect) -> Binning:
-    """Return the binning scheme that chose an effect's bins.
+def binned_by(effect: Effect) -> tuple[BinnedEffect, Binning]:
+    """Return the effect, and the binning scheme that chose its bins.
 
     Raises
     ------
@@ -434,20 +444,20 @@ def scheme_of(effect: Effect) -> Binning:
         If the bins were not chosen from local effects.
     """
     described = effect.spec.parameters.get("bins")
-    cells = effect.cells
-    if effect.spec.on_cells or effect.values is not None:
+    if effect.spec.on_cells or isinstance(effect, ValueStepsEffect):
         raise UnsupportedError(
             f"interval(bins='chosen') of {effect.spec.method}",
             "a curve of differences, which does not depend on the bins",
             "an effect computed from slopes",
             "Use bins='fixed'",
         )
-    if isinstance(described, dict) and cells is not None and len(cells) and effect.levels is None:
+    if isinstance(described, dict) and isinstance(effect, BinnedEffect) and len(effect.cells):
         kind = _CHOOSING.get(str(described.get("scheme")))
         settings = {k: v for k, v in described.items() if k != "scheme"}
         if kind is not None:
-            return kind(**settings)
-    got = "levels" if effect.levels is not None else "bins that are not chosen by local effects"
+            return effect, kind(**settings)
+    levels = isinstance(effect.axis, LevelAxis)
+    got = "levels" if levels else "bins that are not chosen by local effects"
     raise UnsupportedError(
         f"interval(bins='chosen') of {effect.spec.method}",
         got,
@@ -465,10 +475,8 @@ def bootstrap_with_rebinning(effect: Effect, replicates: int, seed: int) -> Floa
     of a replicate, its curve is interpolated as for any effect with these bins. Cost: one selection of bins per
     replicate.
     """
-    scheme, cells = scheme_of(effect), effect.cells
-    if cells is None:
-        return np.zeros((replicates, 0))
-    cells, places = fine_cells(effect, cells, scheme)
+    effect, scheme = binned_by(effect)
+    cells, places = fine_cells(effect, effect.cells, scheme)
     parts = slice(int(places[0]), int(places[-1]))
     own = {k: m.take(parts) for k, m in effect.moments.items()}
     cells, places = Cells(cells.edges[places[0] : places[-1] + 1], cells.closed), places - places[0]
@@ -485,19 +493,20 @@ def bootstrap_with_rebinning(effect: Effect, replicates: int, seed: int) -> Floa
             columns = CellRows(cells.locate(rows.x), len(cells), values, draws)
             summed = columns.summed(names, squares=True)
             return replicate(draws, [lambda counts: read(summed(counts))], replicates, seed)[0]
-        statistic = AccumulatedStatistic(effect, cells, places)
-        source = FromMoments(statistic, own, effect.spec.weight_kind)
-        rng = bootstrap_rng(seed)
-        return draw_in_parts(
-            replicates, 100, lambda size: read(source.drawn(rng, size, names, squares=True)).T
-        )
+        rng, kind = bootstrap_rng(seed), effect.spec.weight_kind
+
+        def draw(size: int) -> Floats:
+            draws = MomentDraws.of(own[LOCAL], rng, size, kind, squares=True)
+            return read({name: draws.cells(own[name]) for name in names}).T
+
+        return draw_in_parts(replicates, 100, draw)
 
 
 @dataclass(frozen=True, eq=False)
 class _RebinnedEffect:
     """Function from moments of fine cells, (P, R), to the effect at its points, (m, R), with newly chosen bins."""
 
-    effect: Effect
+    effect: BinnedEffect
     scheme: Binning
     cells: Cells
     places: Ints
@@ -511,7 +520,7 @@ class _RebinnedEffect:
     def _one(self, moments: dict[str, Moments]) -> Floats:
         e, options = self.effect, variance_options(self.effect.spec, self.largest)
         found = select_bins(self.scheme, self.cells, moments, e.spec, options, planned=self.places)
-        if e.spec.local_effects == "values":
+        if isinstance(e, MPlotEffect):
             bins = moments[LOCAL].pool(found.kept[:-1])
             return self._means(bins, self.cells.merge(found.kept))
         curve = accumulated_effect(
@@ -524,7 +533,7 @@ class _RebinnedEffect:
         value = np.where(bins.weight > 0, bins.mean, np.nan)
         if self.effect.spec.center == "mean":
             value = value - np.average(bins.mean, weights=bins.weight)
-        place = cells.locate(np.asarray(self.effect.points, dtype=float))
+        place = cells.locate(self.effect.points)
         return np.where(place >= 0, value[place], np.nan)
 
 

@@ -1,7 +1,8 @@
 """Statistics of moments: effects computed from the moments of their cells, for many replicates at once.
 
 There is one class for each kind of effect: `CategoricalStatistic` for categorical features; `AccumulatedStatistic` and
-`LinearSlopeStatistic` for numeric ones, `ValueStepStatistic` for curves of steps between values; `MPlotStatistic`.
+`LinearSlopeStatistic` for numeric ones, `ValueStepStatistic` for curves of steps between values; `BinMeansStatistic`
+and `LevelMeansStatistic` for M-plots.
 Each knows its cells, which moments it needs, how to compute the effect from them, and how they are drawn.
 """
 
@@ -17,7 +18,16 @@ import numpy as np
 from skedasis._types import Bools, Floats, Ints
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.steps import DOWN, UP, Steps
-from skedasis.results.effect import Effect
+from skedasis.results.effect import (
+    AccumulatedEffect,
+    AnyMPlot,
+    BinnedEffect,
+    Effect,
+    LevelMeansEffect,
+    LevelStepsEffect,
+    MPlotEffect,
+    ValueStepsEffect,
+)
 from skedasis.results.intervals.moments import MomentDraws, SparseMatrix, interpolation_matrix
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments
@@ -113,11 +123,12 @@ class CategoricalStatistic(StepStatistic):
 
     Parameters
     ----------
-    effect : Effect
+    effect : LevelStepsEffect
     codes : ndarray of int, shape (K + 1,)
         Codes of the levels at which bins (groups of steps) begin and end.
     """
 
+    effect: LevelStepsEffect
     codes: Ints
 
     @property
@@ -128,7 +139,7 @@ class CategoricalStatistic(StepStatistic):
     @property
     def size(self) -> int:
         """Number of levels."""
-        return len(self.effect.points)
+        return len(self.effect.axis)
 
     def place(self, x: Floats) -> Ints:
         """Return the code of each row's level."""
@@ -162,11 +173,15 @@ class ValueStepStatistic(StepStatistic):
 
     Parameters
     ----------
-    effect : Effect
-    values : ndarray of float, shape (L,)
+    effect : ValueStepsEffect
     """
 
-    values: Floats
+    effect: ValueStepsEffect
+
+    @property
+    def values(self) -> Floats:
+        """The observed values, (L,)."""
+        return self.effect.values
 
     @property
     def positions(self) -> Floats:
@@ -189,11 +204,9 @@ class ValueStepStatistic(StepStatistic):
         start = cumulated(differences)
         if of == "bins":
             bins = self.effect.bins
-            if bins is None:
-                return start[:0]
             ends = self._at(bins.edges) @ start
             return np.diff(ends, axis=0) / bins.widths[:, None]
-        edges = np.asarray(self.effect.points, dtype=float)
+        edges = self.effect.points
         curve = self._at(edges) @ start
         fraction = steps.up.weight / total_of(steps.up.weight)
         at_values = interpolation_matrix(edges, self.values) @ curve + self._bulge()
@@ -215,7 +228,7 @@ class ValueStepStatistic(StepStatistic):
     def _bulge(self) -> Floats:
         """Return the curve minus its chords between the bins' edges, (L, 1), which is the same in all replicates."""
         bins = self.effect.bins
-        if bins is None or len(bins) == 0:
+        if len(bins) == 0:
             return np.zeros((len(self.values), 1))
         return bins.quadratic_term(self.values)[:, None]
 
@@ -225,51 +238,21 @@ class ValueStepStatistic(StepStatistic):
 
 
 @dataclass(frozen=True, eq=False)
-class MPlotStatistic(MomentStatistic):
-    """An M-plot: means of the quantity in bins or at levels.
+class MeansStatistic(MomentStatistic):
+    """An M-plot: means of the quantity in bins or at levels."""
 
-    Parameters
-    ----------
-    effect : Effect
-    bins : Cells, optional
-        None for levels, and for a feature with one value.
-    """
-
-    bins: Cells | None
+    effect: AnyMPlot
 
     value_moments = importance_moments = (LOCAL,)
 
-    @classmethod
-    def of(cls, effect: Effect) -> MPlotStatistic:
-        """Return the statistic of an effect."""
-        cells, stats = effect.cells, effect.bins
-        if cells is None or stats is None or len(cells) == 0:
-            return cls(effect, None)
-        return cls(effect, Cells(stats.edges, cells.closed))
-
     @property
-    def size(self) -> int:
-        """Number of bins or levels."""
-        return len(self.effect.points) if self.bins is None else len(self.bins)
-
-    def place(self, x: Floats) -> Ints:
-        """Return the bin of each row, or the code of its level."""
-        if self.bins is not None:
-            return self.bins.locate(x)
-        levels = self.effect.levels is not None
-        return x.astype(np.int64) if levels else np.zeros(len(x), dtype=np.int64)
+    @abstractmethod
+    def shown(self) -> Ints:
+        """Indices of the cells that have a value, (m,)."""
 
     def own_moments(self) -> Mapping[str, Moments]:
         """Return the moments of the bins or levels."""
         return moments_of_bins(self.effect)
-
-    @property
-    def shown(self) -> Ints:
-        """Indices of the cells that have a value."""
-        stats = self.effect.bins
-        if self.bins is None or stats is None:
-            return np.arange(len(self.effect.points))
-        return np.flatnonzero(~stats.empty)
 
     def evaluate(self, moments: Mapping[str, Moments], of: StatisticName) -> Floats:
         """Return the statistic, (m, R)."""
@@ -285,15 +268,76 @@ class MPlotStatistic(MomentStatistic):
         return np.sqrt((fraction * (local.mean - level) ** 2).sum(axis=0))[None]
 
 
+@dataclass(frozen=True, eq=False)
+class BinMeansStatistic(MeansStatistic):
+    """The M-plot of a numeric feature. A feature of one value has no bins, and its rows are in one cell.
+
+    Parameters
+    ----------
+    effect : MPlotEffect
+    """
+
+    effect: MPlotEffect
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the feature has one value."""
+        return len(self.effect.cells) == 0
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return 1 if self.is_constant else len(self.effect.bins)
+
+    def place(self, x: Floats) -> Ints:
+        """Return the bin of each row."""
+        if self.is_constant:
+            return np.zeros(len(x), dtype=np.int64)
+        return Cells(self.effect.bins.edges, self.effect.cells.closed).locate(x)
+
+    @property
+    def shown(self) -> Ints:
+        """Indices of the bins that have rows."""
+        if self.is_constant:
+            return np.zeros(1, dtype=np.int64)
+        return np.flatnonzero(~self.effect.bins.empty)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelMeansStatistic(MeansStatistic):
+    """The M-plot of a categorical feature.
+
+    Parameters
+    ----------
+    effect : LevelMeansEffect
+    """
+
+    effect: LevelMeansEffect
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.effect.axis)
+
+    def place(self, x: Floats) -> Ints:
+        """Return the code of each row's level."""
+        return x.astype(np.int64)
+
+    @property
+    def shown(self) -> Ints:
+        """All levels."""
+        return np.arange(self.size)
+
+
 def cumulated(differences: Floats) -> Floats:
     """Return the curves, (P + 1, R), that start at 0 and have these differences, (P, R)."""
     return np.concatenate([np.zeros((1, differences.shape[1])), np.cumsum(differences, axis=0)])
 
 
-def bin_codes(effect: Effect) -> Ints:
+def bin_codes(effect: LevelStepsEffect) -> Ints:
     """Return the codes of the levels at which bins (groups of steps) begin and end, (K + 1,)."""
-    levels, stats = effect.levels, effect.bins
-    if levels is None or stats is None or len(stats) == 0:
+    levels, stats = effect.axis.levels, effect.bins
+    if len(stats) == 0:
         return np.zeros(1, dtype=np.int64)
     return np.append(levels.codes(stats.low), len(levels) - 1)
 
@@ -358,7 +402,7 @@ class AccumulatedStatistic(MomentStatistic):
 
     Parameters
     ----------
-    effect : Effect
+    effect : AccumulatedEffect
     cells : Cells
         The bins if local effects are slopes, else the cells across which differences were computed.
     edge_index : ndarray of int, shape (m,)
@@ -368,6 +412,7 @@ class AccumulatedStatistic(MomentStatistic):
         Indices of the bins' edges, if these differ from `edge_index`.
     """
 
+    effect: AccumulatedEffect
     cells: Cells
     edge_index: Ints
     ends: Ints | None = None
@@ -451,7 +496,7 @@ class AccumulatedStatistic(MomentStatistic):
         present = weight > 0
         value = np.where(between_known(present), value, np.nan)
         bins = self.effect.bins
-        if self.effect.spec.center == "mean" or bins is None:
+        if centred:
             return value
         # Values relative to the left end are unknown in a replicate without rows in the first bin.
         own = self.effect.moments[LOCAL].weight
@@ -534,8 +579,7 @@ class LinearSlopeStatistic(AccumulatedStatistic):
     @property
     def tilt(self) -> Floats:
         """The change of the slope per unit of the feature, in the bin of each fine cell."""
-        bins = self.effect.bins
-        return np.zeros(0) if bins is None else bins.slope_change[self._group]
+        return self.effect.bins.slope_change[self._group]
 
     @property
     def _group(self) -> Ints:
@@ -555,7 +599,7 @@ class LinearSlopeStatistic(AccumulatedStatistic):
         return np.where(present, product / np.where(present, axis_square, 1.0), 0.0)
 
 
-def accumulated_statistic(effect: Effect) -> AccumulatedStatistic:
+def accumulated_statistic(effect: AccumulatedEffect) -> AccumulatedStatistic:
     """Return the statistic of a numeric feature's accumulated effect."""
     cells, kept = cells_and_edges(effect)
     if effect.spec.on_cells:
@@ -570,36 +614,38 @@ def accumulated_statistic(effect: Effect) -> AccumulatedStatistic:
     return LinearSlopeStatistic(effect, cells, kept, bent=bent)
 
 
-def linear_slope_bins(effect: Effect) -> Bools | None:
+def linear_slope_bins(effect: AccumulatedEffect) -> Bools | None:
     """Return a mask of the bins in which the slope changes linearly, or None if there are none."""
-    if effect.bins is None or not np.any(effect.bins.slope_change):
-        return None
-    return effect.bins.slope_change != 0
+    change = effect.bins.slope_change
+    return change != 0 if np.any(change) else None
 
 
-def cells_and_edges(effect: Effect) -> tuple[Cells, Ints]:
+def cells_and_edges(effect: BinnedEffect) -> tuple[Cells, Ints]:
     """Return an effect's cells, and the indices of the bins' edges among the cells' edges."""
-    cells, stats = effect.cells, effect.bins
-    if cells is None or stats is None or len(cells) == 0:
+    cells = effect.cells
+    if len(cells) == 0:
         return Cells(np.zeros(1)), np.zeros(1, dtype=np.int64)
-    return cells, np.searchsorted(cells.edges, stats.edges)
+    return cells, np.searchsorted(cells.edges, effect.bins.edges)
 
 
-def moments_of_bins(effect: Effect) -> Mapping[str, Moments]:
-    """Return the moments of an M-plot's bins."""
-    cells, stats = effect.cells, effect.bins
-    if cells is None or stats is None or len(cells) == 0:
+def moments_of_bins(effect: AnyMPlot) -> Mapping[str, Moments]:
+    """Return the moments of an M-plot's bins or levels."""
+    if isinstance(effect, LevelMeansEffect) or len(effect.cells) == 0:
         return effect.moments
-    kept = np.searchsorted(cells.edges, stats.edges)
+    kept = np.searchsorted(effect.cells.edges, effect.bins.edges)
     return {k: m.pool(kept[:-1]) for k, m in effect.moments.items()}
 
 
 def statistic_of(effect: Effect) -> MomentStatistic:
     """Return the statistic that computes an effect from its moments."""
-    if effect.spec.local_effects == "values":
-        return MPlotStatistic.of(effect)
-    if effect.levels is not None:
+    if isinstance(effect, MPlotEffect):
+        return BinMeansStatistic(effect)
+    if isinstance(effect, LevelMeansEffect):
+        return LevelMeansStatistic(effect)
+    if isinstance(effect, LevelStepsEffect):
         return CategoricalStatistic(effect, bin_codes(effect))
-    if effect.values is not None:
-        return ValueStepStatistic(effect, effect.values)
-    return accumulated_statistic(effect)
+    if isinstance(effect, ValueStepsEffect):
+        return ValueStepStatistic(effect)
+    if isinstance(effect, AccumulatedEffect):
+        return accumulated_statistic(effect)
+    raise TypeError(f"{type(effect).__name__} is not computed from moments")
