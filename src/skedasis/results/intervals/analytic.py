@@ -109,7 +109,7 @@ MOST_POINTS = 2000
 """Largest number of grid points, or pieces of a curve, for which the covariance is computed."""
 
 
-def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
+def blocks_of(effect: Effect, of: StatisticName) -> ErrorBlocks | None:
     """Return the independent parts of the errors of an effect's values or bins.
 
     Parameters
@@ -142,7 +142,7 @@ def blocks_of(effect: Effect, of: str) -> ErrorBlocks | None:
     raise TypeError(f"no covariance of {type(effect).__name__}")
 
 
-def _of_slopes(effect: AccumulatedEffect, of: str) -> ErrorBlocks | None:
+def _of_slopes(effect: AccumulatedEffect, of: StatisticName) -> ErrorBlocks | None:
     """Return the errors of an effect that is accumulated from slopes of bins or cells, or of its bins."""
     cells, kept = cells_and_edges(effect)
     if len(cells) == 0:
@@ -206,7 +206,7 @@ def _of_bins(form: LinearForm) -> ErrorBlocks:
     return ErrorBlocks(factor, block, pieces.degrees[pieces.starts])
 
 
-def _categorical(effect: LevelStepsEffect, of: str) -> ErrorBlocks:
+def _categorical(effect: LevelStepsEffect, of: StatisticName) -> ErrorBlocks:
     """Return the errors of a categorical effect, one part per level (docs/explanation/levels-and-pairs.md)."""
     spec, steps, places = effect.spec, Steps.of(effect.moments), bin_codes(effect)
     size = len(effect.axis)
@@ -230,7 +230,7 @@ def _categorical(effect: LevelStepsEffect, of: str) -> ErrorBlocks:
     return ErrorBlocks(factor, np.repeat(np.arange(size), 3), df)
 
 
-def _between_values(effect: ValueStepsEffect, of: str) -> ErrorBlocks:
+def _between_values(effect: ValueStepsEffect, of: StatisticName) -> ErrorBlocks:
     """Return the errors of a curve of steps between values, or of its bins' slopes, one part per value."""
     spec, values, stats, edges = effect.spec, effect.values, effect.bins, effect.points
     steps = Steps.of(effect.moments, values)
@@ -274,7 +274,7 @@ def _by_level(form: Floats, steps: Steps, kind: WeightKind) -> Floats:
     return np.einsum("mli,lij->mlj", form, root).reshape(len(form), 3 * len(moment))
 
 
-def _marginal(effect: AnyMPlot, of: str) -> ErrorBlocks:
+def _marginal(effect: AnyMPlot, of: StatisticName) -> ErrorBlocks:
     """Return the errors of an M-plot's means, which are independent except for the mean that centres them."""
     spec, kind = effect.spec, effect.spec.weight_kind
     bins = moments_of_bins(effect)[LOCAL]
@@ -357,10 +357,10 @@ class IntervalOptions:
         return as_seed("interval(random_state)", self.random_state)
 
     @property
-    def drawn(self) -> StatisticName:
-        """The statistic that is replicated. Raises for the heterogeneity score, which has no replicates."""
+    def statistic(self) -> StatisticName:
+        """The statistic of the effect. Raises for the heterogeneity score, which has its own interval."""
         if self.of == "heterogeneity_score":
-            raise TypeError("a heterogeneity score has no replicates")
+            raise TypeError("the heterogeneity score has its own interval")
         return self.of
 
 
@@ -405,7 +405,7 @@ def _check_options(effect: Effect, options: IntervalOptions) -> None:
         raise UnsupportedError(
             what, "method='analytic'", "method='bootstrap'", "Use method='bootstrap'"
         )
-    _check_statistic(effect, options.of, what)
+    _check_statistic(effect, options.statistic, what)
     if options.bins == "chosen" and (options.method == "analytic" or options.of != "value"):
         raise UnsupportedError(
             "interval(bins='chosen')",
@@ -438,7 +438,7 @@ def _score_interval(effect: Effect, confidence_level: float) -> Ends:
     return np.asarray(ends[0]), np.asarray(ends[1])
 
 
-def _check_statistic(effect: Effect, of: str, what: str) -> None:
+def _check_statistic(effect: Effect, of: StatisticName, what: str) -> None:
     """Raise if the effect does not have the statistic."""
     if of == "bins" and not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
         raise UnsupportedError(what, "no bins", "ALE, DALE, UALE, RHALE or MPlot", "Use of='value'")
@@ -449,20 +449,20 @@ def _check_statistic(effect: Effect, of: str, what: str) -> None:
 
 
 def _analytic(effect: Effect, options: IntervalOptions) -> Ends:
-    value, error, df = _estimates(effect, options.of)
+    value, error, df = _estimates(effect, options.statistic)
     if not options.simultaneous:
         return t_interval(value, error, df, options.confidence_level)
-    return t_band(value, error, critical_value(effect, options.of, options.confidence_level))
+    return t_band(value, error, critical_value(effect, options.statistic, options.confidence_level))
 
 
-def _estimates(effect: Effect, of: str) -> tuple[Floats, Floats, Floats]:
+def _estimates(effect: Effect, of: StatisticName) -> tuple[Floats, Floats, Floats]:
     """Return estimates, standard errors, and degrees of freedom."""
     if of != "bins" or not isinstance(effect, (BinnedEffect, LevelStepsEffect)):
         return effect.value, effect.std_error, effect.df
     return effect.bins.effect, effect.bins.std_error, bin_df(effect)
 
 
-def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats | float:
+def critical_value(effect: Effect, of: StatisticName, confidence_level: float) -> Floats | float:
     """Return the factor of the standard errors for a simultaneous band.
 
     Notes
@@ -487,7 +487,7 @@ def critical_value(effect: Effect, of: str, confidence_level: float) -> Floats |
 def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[str, Ends]:
     """Return bootstrap intervals. Effects of the same rows share the draws."""
     sources = {
-        name: replicate_source(e, options.source).replicated(options.drawn)
+        name: replicate_source(e, options.source).replicated(options.statistic)
         for name, e in effects.items()
     }
     found = bootstrap(sources, int(options.replicates), options.seed, int(options.n_jobs))
@@ -496,10 +496,10 @@ def _bootstrap(effects: Mapping[str, Effect], options: IntervalOptions) -> dict[
 
 def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> Ends:
     """Return the ends of intervals from replicates (R, m)."""
-    if options.of == "importance":
+    if options.statistic == "importance":
         lower, upper = percentiles(draws[:, 0], options.confidence_level)
         return lower, upper
-    value, known, df = _known(effect, options.of)
+    value, known, df = _known(effect, options.statistic)
     if options.simultaneous:
         ends = sup_band(value, np.where(known, draws, np.nan), options.confidence_level, df)
     else:
@@ -507,7 +507,7 @@ def _from_draws(effect: Effect, options: IntervalOptions, draws: Floats) -> Ends
     return np.where(known, ends[0], np.nan), np.where(known, ends[1], np.nan)
 
 
-def _known(effect: Effect, of: str) -> tuple[Floats, Bools, Floats]:
+def _known(effect: Effect, of: StatisticName) -> tuple[Floats, Bools, Floats]:
     """Return estimates, where their variance is known (elsewhere intervals are NaN), and degrees of freedom."""
     value, error, df = _estimates(effect, of)
     known = ~np.isnan(error)
