@@ -13,7 +13,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_int
+from skedasis._arguments import check_int, check_probability
 from skedasis._types import Json, OutputLabel, TableLike
 from skedasis.analysis.dependence import (
     TREES,
@@ -36,7 +36,6 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.quantities.uncertainty import entropy, nll
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.display import check_confidence_level
 from skedasis.results.importance import Importance
 
 LEAST_REPEATS = 3
@@ -215,7 +214,7 @@ def _check(n_repeats: object, confidence_level: float, y: object) -> None:
     check_int(
         "diagnose(n_repeats)", n_repeats, LEAST_REPEATS, "Pass for example n_repeats=10", expected
     )
-    check_confidence_level("diagnose(confidence_level)", confidence_level)
+    check_probability("diagnose(confidence_level)", confidence_level)
     if y is None:
         raise DataError("diagnose(y)", "None", "the label of each row", "Pass the labels of X")
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
+from skedasis._arguments import check_name
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json
-from skedasis.errors import DataError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.display import SavedResult, align_columns, save_if
@@ -147,9 +147,7 @@ class Diagnosis(SavedResult):
 
     def __getitem__(self, feature: str) -> Finding:
         """Return the measures and the verdict of a feature."""
-        if feature not in self.features:
-            known = f"one of {list(self.features)}"
-            raise DataError("feature", repr(feature), known, "Pass the name of a feature")
+        check_name("feature", feature, self.features, "Pass the name of a feature")
         k = self.features.index(feature)
         return Finding(
             feature,

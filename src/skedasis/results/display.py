@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,17 +42,6 @@ def count(number: int, what: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def check_confidence_level(what: str, confidence_level: Any) -> float:
-    """Return `confidence_level` as a float; raise if it is not a confidence level."""
-    number = isinstance(confidence_level, Real) and not isinstance(
-        confidence_level, (bool, np.bool_)
-    )
-    if not number or not 0 < float(confidence_level) < 1:
-        fix = "Pass for example 0.95"
-        raise DataError(what, repr(confidence_level), "a number between 0 and 1", fix)
-    return float(confidence_level)
 
 
 def no_score_error(what: str, method: str) -> UnsupportedError:
@@ -95,7 +83,7 @@ def ranking_text(ranking: Sequence[Any]) -> str:
     return "\n".join(align_columns([[name.replace("_", " ") for name in names], *cells]))
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if np.isfinite(value) else "-"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from numpy.typing import ArrayLike
 
+from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Json, TableLike
 from skedasis.data.features import find_feature
@@ -63,13 +64,7 @@ def check_order(by: str) -> None:
     ------
     DataError
     """
-    if by not in ("importance", "heterogeneity_score"):
-        raise DataError(
-            "ranking(by)",
-            repr(by),
-            "'importance' or 'heterogeneity_score'",
-            "Pass one of these",
-        )
+    check_option("ranking(by)", by, ("importance", "heterogeneity_score"), "Pass one of these")
 
 
 @dataclass(frozen=True, eq=False)

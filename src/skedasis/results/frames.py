@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._arguments import check_option
 from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
@@ -54,6 +55,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     UnsupportedError
         If the effect has no such table.
     """
+    check_option("to_frame(of)", of, ("effect", "bins", "curves", "missing"), "Pass one of these")
     if of == "effect":
         return _with_feature(effect, _points(effect))
     if of == "bins" and effect.bins is not None:
@@ -76,7 +78,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     raise _no_table(effect, of)
 
 
-def _no_table(effect: Effect, of: str) -> Exception:
+def _no_table(effect: Effect, of: str) -> UnsupportedError:
     """Return the error for a table that the effect does not have."""
     what, name = f"to_frame(of={of!r})", repr(effect.feature)
     if of == "missing":
@@ -86,15 +88,12 @@ def _no_table(effect: Effect, of: str) -> Exception:
             "a feature that is missing in some rows, and a model that accepts missing values",
             "Use of='effect' for the points of the curve",
         )
-    if of in ("bins", "curves"):
-        return UnsupportedError(
-            what,
-            f"the {effect.spec.method} of {name}, which has no {of}",
-            f"a method with {of}",
-            "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
-        )
-    known = "'effect', 'bins', 'curves' or 'missing'"
-    return DataError("to_frame(of)", repr(of), known, "Pass one of these")
+    return UnsupportedError(
+        what,
+        f"the {effect.spec.method} of {name}, which has no {of}",
+        f"a method with {of}",
+        "Use ALE, DALE, UALE or RHALE for bins, ICE for curves",
+    )
 
 
 def _points(effect: Effect) -> Table:
@@ -246,8 +245,7 @@ def surface_table(surface: Surface, of: str) -> Table:
     UnsupportedError
         For "cells" of a PDP, which has no cells.
     """
-    if of not in ("effect", "cells"):
-        raise DataError("to_frame(of)", repr(of), "'effect' or 'cells'", "Pass one of these")
+    check_option("to_frame(of)", of, ("effect", "cells"), "Pass one of these")
     nodes = [
         np.array(s.levels.labels, dtype=object)
         if isinstance(s, LevelPairAxis)
@@ -276,14 +274,16 @@ def surface_table(surface: Surface, of: str) -> Table:
     return {**names, **columns}
 
 
-def _cell_columns(nodes: Sequence[Any], cells: CellStats) -> Table:
+def _cell_columns(nodes: Sequence[Values | TimePoints], cells: CellStats) -> Table:
     left0, left1 = column_pairs(nodes[0][:-1], nodes[1][:-1])
     right0, right1 = column_pairs(nodes[0][1:], nodes[1][1:])
     ends = {"left0": left0, "right0": right0, "left1": left1, "right1": right1}
     return {**ends, **{f.name: getattr(cells, f.name).ravel() for f in fields(CellStats)}}
 
 
-def column_pairs(first: Any, second: Any) -> tuple[Any, Any]:
+def column_pairs(
+    first: Values | TimePoints, second: Values | TimePoints
+) -> tuple[Values | TimePoints, Values | TimePoints]:
     """Return all pairs of entries of two columns as two columns; the second varies fastest."""
     times = len(second)
     repeated = (
@@ -306,12 +306,12 @@ def ranking_table(ranks: Sequence[Any]) -> Table:
 # --- columns and data frames ----------------------------------------------------------------------
 
 
-def point_column(points: Any, time: TimeAxis | None) -> Any:
+def point_column(points: Values, time: TimeAxis | None) -> Values | TimePoints:
     """Return points of an axis as a column of a table: numbers, or times."""
     return points if time is None else TimePoints(time, np.asarray(points, dtype=float))
 
 
-def tile_column(column: Any, count: int) -> Any:
+def tile_column(column: Values | TimePoints, count: int) -> Values | TimePoints:
     """Repeat a column `count` times, as `numpy.tile`."""
     return column.tile(count) if isinstance(column, TimePoints) else np.tile(column, count)
 
@@ -337,7 +337,7 @@ def _plain(values: Any) -> Any:
     )
 
 
-def to_data_frame(table: Table, backend: Any) -> Any:
+def to_data_frame(table: Table, backend: str | None) -> Any:
     """Return a table as a data frame of the given library, or of the first installed one if `backend` is None.
 
     Raises

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 import numpy as np
 
+from skedasis._arguments import check_name, check_option, check_probability
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Ints, Json
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.display import (
     Ranking,
     SavedResult,
-    check_confidence_level,
     count,
     importance_table,
     no_interval_error,
@@ -283,10 +283,8 @@ class Importance(SavedResult):
         contributions as recipient and as donor as independent. It is too large where most of the metric's error is the
         same before and after permutation, and too small where the metric has heavy tails.
         """
-        if method not in ("analytic", "repeats"):
-            known = "'analytic' or 'repeats'"
-            raise DataError("interval(method)", repr(method), known, "Pass one of these")
-        confidence_level = check_confidence_level("interval(confidence_level)", confidence_level)
+        check_option("interval(method)", method, ("analytic", "repeats"), "Pass one of these")
+        confidence_level = check_probability("interval(confidence_level)", confidence_level)
         if simultaneous:
             confidence_level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
         if method == "repeats" and not self.is_exact:
@@ -352,9 +350,7 @@ class Importance(SavedResult):
                 "repeat": np.tile(np.arange(repeats), len(self)),
                 "value": self.values.ravel(),
             }
-        if of != "local":
-            known = "'importance', 'values' or 'local'"
-            raise DataError("to_frame(of)", repr(of), known, "Pass one of these")
+        check_option("to_frame(of)", of, ("importance", "values", "local"), "Pass one of these")
         if self.local is None:
             raise UnsupportedError(
                 "to_frame(of='local')",
@@ -458,7 +454,4 @@ class Importance(SavedResult):
 
 
 def _index(features: tuple[str, ...], feature: str) -> int:
-    if feature not in features:
-        known = f"one of {list(features)}"
-        raise DataError("feature", repr(feature), known, "Pass the name of a feature")
-    return features.index(feature)
+    return features.index(check_name("feature", feature, features, "Pass the name of a feature"))

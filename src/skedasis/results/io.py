@@ -26,15 +26,15 @@ import struct
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skedasis._types import JsonValue, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
@@ -93,7 +93,7 @@ MARK = "$"
 Kinds = Mapping[str, type[Any]]
 
 
-Arrays = dict[str, NDArray[Any]]
+Arrays = dict[str, Values]
 
 
 class Packer:
@@ -121,7 +121,7 @@ class Packer:
         self._kinds = kinds
         self._names: dict[int, str] = {}
 
-    def packed(self, value: Any, name: str) -> Any:
+    def packed(self, value: object, name: str) -> JsonValue:
         """Return a value as JSON.
 
         Parameters
@@ -133,7 +133,8 @@ class Packer:
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or isinstance(value, (bool, int, float, str)):
             return _scalar(value)
-        if self._kinds.get(type(value).__name__) is type(value):
+        known = self._kinds.get(type(value).__name__) is type(value)
+        if known and is_dataclass(value) and not isinstance(value, type):
             parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
             of = {k: self.packed(v, f"{name}.{k}") for k, v in parts.items()}
             return _marked(type(value).__name__, of)
@@ -144,17 +145,19 @@ class Packer:
             return of if isinstance(value, list) else _marked("tuple", of)
         return self._mapping(value, name) if isinstance(value, Mapping) else _other(value)
 
-    def _items(self, values: Any, name: str) -> list[Any]:
+    def _items(self, values: Iterable[object], name: str) -> list[JsonValue]:
         return [self.packed(v, f"{name}.{i}") for i, v in enumerate(values)]
 
-    def _mapping(self, value: Mapping[Any, Any], name: str) -> Any:
+    def _mapping(self, value: Mapping[object, object], name: str) -> JsonValue:
         of = self._items(value.values(), name)
-        if all(isinstance(k, str) for k in value) and MARK not in value:
-            return dict(zip(map(_scalar, value), of, strict=True))
+        # Also of a type that is derived from str.
+        texts = [str.__str__(k) for k in value if isinstance(k, str)]
+        if len(texts) == len(value) and MARK not in value:
+            return dict(zip(texts, of, strict=True))
         keys = self._items(value, f"{name}.keys")
         return _marked("mapping", [list(item) for item in zip(keys, of, strict=True)])
 
-    def _array(self, value: NDArray[Any], name: str) -> Any:
+    def _array(self, value: Values, name: str) -> JsonValue:
         if value.dtype.kind == "O":
             of = self._items(value.ravel().tolist(), name)
             return {**_marked("objects", of), "shape": list(value.shape)}
@@ -163,11 +166,11 @@ class Packer:
         return _marked("array", first)
 
 
-def _marked(kind: str, of: Any) -> dict[str, Any]:
+def _marked(kind: str, of: JsonValue) -> dict[str, JsonValue]:
     return {MARK: kind, "of": of}
 
 
-def _other(value: Any) -> Any:
+def _other(value: object) -> JsonValue:
     """Encode a date or a datetime, and any other object as text."""
     if isinstance(value, datetime):
         return _marked("datetime", datetime.isoformat(value))
@@ -176,7 +179,7 @@ def _other(value: Any) -> Any:
     return {**_marked("text", str(value)), "type": type(value).__name__}
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: bool | float | str | None) -> JsonValue:
     """Return text and numbers as Python's own types, also if they are of a derived type."""
     if value is None or isinstance(value, bool):
         return value
@@ -190,7 +193,7 @@ def _scalar(value: Any) -> Any:
 # --- JSON to values -------------------------------------------------------------------------------
 
 
-def unpack(node: Any, array: Callable[[str], Any], kinds: Kinds) -> Any:
+def unpack(node: Any, array: Callable[[str], Values], kinds: Kinds) -> Any:
     """Return the value of a JSON node.
 
     Parameters
@@ -236,7 +239,7 @@ def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
     return dict(parts) if kind == "mapping" else kinds[kind](**parts)
 
 
-def _objects(values: Any, shape: Any) -> NDArray[Any]:
+def _objects(values: Sequence[object], shape: Sequence[int]) -> Values:
     out = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):  # NumPy would turn tuples into an axis
         out[i] = value
@@ -286,7 +289,7 @@ _READ_ERRORS = (
 """Errors that NumPy, zip, JSON and this module may raise on corrupt files."""
 
 
-def save(result: Any, path: str | Path) -> None:
+def save(result: object, path: str | Path) -> None:
     """Save a result, or a dictionary of results, to one npz file.
 
     Parameters
@@ -329,7 +332,7 @@ def save(result: Any, path: str | Path) -> None:
         )
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
-    arrays: dict[str, Any] = {
+    arrays: Arrays = {
         _HEADER: np.array(json.dumps(header, allow_nan=False)),
         **packer.arrays,
     }
@@ -398,11 +401,11 @@ def _load_error(path: str | Path, why: str = "which is no saved result") -> Data
     )
 
 
-def _arrays(file: Any) -> Callable[[str], Any]:
+def _arrays(file: Mapping[str, Values]) -> Callable[[str], Values]:
     """Return a function that reads arrays by name, each once, so that shared arrays are shared again."""
-    arrays: dict[str, Any] = {}
+    arrays: Arrays = {}
 
-    def array(name: str) -> Any:
+    def array(name: str) -> Values:
         if name not in arrays:
             arrays[name] = file[name]
         return arrays[name]
@@ -410,7 +413,7 @@ def _arrays(file: Any) -> Callable[[str], Any]:
     return array
 
 
-def _is_result(value: Any) -> bool:
+def _is_result(value: object) -> bool:
     """Return whether this is a result, or a dictionary of results."""
     if isinstance(value, _RESULTS):
         return True

@@ -14,10 +14,10 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from skedasis._arguments import check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import LevelAxis
-from skedasis.results.display import check_confidence_level
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.resampling import t_interval
@@ -143,9 +143,7 @@ def elevated_regions(effect: Effect, confidence_level: float = 0.95) -> tuple[El
     >>> [(round(r.left, 1), round(r.right, 1), r.verdict) for r in elevated_regions(e)]
     [(0.5, 0.9, 'all')]
     """
-    confidence_level = check_confidence_level(
-        "elevated_regions(confidence_level)", confidence_level
-    )
+    confidence_level = check_probability("elevated_regions(confidence_level)", confidence_level)
     grid, curves = np.asarray(effect.points), _curves(effect)
     y, kind = curves.value, effect.spec.weight_kind
     if len(y) == 0:

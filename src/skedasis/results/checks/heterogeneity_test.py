@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._arguments import check_probability
 from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError
-from skedasis.results.display import check_confidence_level, no_score_error
+from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
 
 NEGLIGIBLE = 1e-6
@@ -123,9 +124,7 @@ def heterogeneity_test(
     """
     from scipy.special import ndtr, ndtri
 
-    confidence_level = check_confidence_level(
-        "heterogeneity_test(confidence_level)", confidence_level
-    )
+    confidence_level = check_probability("heterogeneity_test(confidence_level)", confidence_level)
     number = isinstance(above, (int, float, np.number)) and not isinstance(above, bool)
     if above is not None and not (number and 0 <= above < np.inf):
         what = "heterogeneity_test(above)"

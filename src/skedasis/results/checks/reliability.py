@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._arguments import check_probability
 from skedasis._types import Bools, Floats, TableLike
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
@@ -35,7 +36,7 @@ from skedasis.results.checks.extrapolation import (
 )
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
 from skedasis.results.checks.variance_decomposition import variance_decomposition
-from skedasis.results.display import check_confidence_level, count
+from skedasis.results.display import count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
     AnyAccumulated,
@@ -137,7 +138,7 @@ def check_effect(
     >>> [(f.code, f.severity) for f in check_effect(e)]
     [('slope_changes', 'warning')]
     """
-    confidence_level = check_confidence_level("checks(confidence_level)", confidence_level)
+    confidence_level = check_probability("checks(confidence_level)", confidence_level)
     seed = as_seed("checks(random_state)", random_state)
     if beside is not None:
         check_comparable(effect, beside)
