@@ -31,6 +31,14 @@ def misuse() -> None:
     sd.explain(model, X).plot(top="all")  # wrong: reportArgumentType
     sd.explain(model, X, 0).value = X  # wrong: reportAttributeAccessIssue
     sd.explain(model, X, n_jobs="two")  # wrong: reportArgumentType
+    sd.prediction(3)  # wrong: reportArgumentType
+    sd.probability(model, klass="yes")  # wrong: reportCallIssue
+    sd.entropy(model, part="model")  # wrong: reportArgumentType
+    sd.entropy("model.onnx")  # wrong: reportArgumentType
+    sd.nll(model, base=10)  # wrong: reportArgumentType
+    sd.loss(model, "squared")  # wrong: reportArgumentType
+    sd.predictive_quantile(model, "high")  # wrong: reportArgumentType
+    sd.ensemble([model], noises=1.0)  # wrong: reportCallIssue
     sd.RHALE(bin=5)  # wrong: reportCallIssue
     sd.Uniform("five")  # wrong: reportArgumentType
     sd.Optimal(criterion="best")  # wrong: reportArgumentType

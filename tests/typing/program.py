@@ -136,6 +136,14 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(each, dict[Hashable, sd.Effects])
     assert_type(each["yes"]["x0"], sd.Effect)
     assert_type(sd.prediction(curved).at(X), Numbers)
+    assert_type(sd.prediction(Line(1.0), slope=lambda X: np.ones_like(X)).at(X), Numbers)
+    assert_type(sd.probability(clf, class_="all").at(X)["yes"], Numbers)
+    assert_type(sd.entropy(clf, part="total", base=2).at(X), Numbers)
+    assert_type(sd.nll(clf).at(X, np.where(y > 0, "yes", "no")), Numbers)
+    assert_type(sd.loss(curved, lambda y, f: np.abs(y - f)).at(X, y), Numbers)
+    several = sd.ensemble([curved, lambda X: X[:, 0]], noise=0.5, weights=[1, 2])
+    assert_type(sd.predictive_variance(several, part="epistemic").at(X), Numbers)
+    assert_type(sd.predictive_quantile(several, 0.9).at(X), Numbers)
 
 
 def several_models(X: Numbers) -> None:
