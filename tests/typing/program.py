@@ -136,7 +136,7 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(each, dict[Hashable, sd.Effects])
     assert_type(each["yes"]["x0"], sd.Effect)
     assert_type(sd.prediction(curved).at(X), Numbers)
-    assert_type(sd.prediction(Line(1.0), slope=lambda X: np.ones_like(X)).at(X), Numbers)
+    assert_type(sd.prediction(Line(1.0), slope=np.ones_like).at(X), Numbers)
     assert_type(sd.probability(clf, class_="all").at(X)["yes"], Numbers)
     assert_type(sd.entropy(clf, part="total", base=2).at(X), Numbers)
     assert_type(sd.nll(clf).at(X, np.where(y > 0, "yes", "no")), Numbers)
