@@ -29,7 +29,7 @@ from skedasis.data.categories import (
 from skedasis.data.category_order import OtherFeature
 from skedasis.data.column_stats import Column
 from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
-from skedasis.data.factorize import missing_mask
+from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
 
@@ -217,6 +217,14 @@ class Dataset:
         """Return whether arrays of `size` bytes are small enough to be cached, one for each column."""
         return size * len(self.features) <= _CACHE_BYTES
 
+    def floats(self, j: int) -> Floats:
+        """Return column j of the rows as float64, NaN where a value is missing."""
+        return self.table.column(j, self.row_id)
+
+    def coded(self, j: int) -> Factorized:
+        """Return column j of the rows as codes and distinct values."""
+        return self.table.coded(j, self.row_id)
+
     def column(self, j: int) -> Column:
         """Return the values of a numeric feature.
 
@@ -228,7 +236,7 @@ class Dataset:
         # Checked before the conversion to floats, which rounds large integers.
         check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
         try:
-            x = self.table.column(j, self.row_id)
+            x = self.floats(j)
         except (ValueError, TypeError) as error:
             name, kind = self.features[j].name, self.features[j].kind
             raise DataError(
@@ -271,12 +279,12 @@ class Dataset:
         limit = len(self) + 1 if top is not None else most
         if feature.members:
             columns = [self.features[j] for j in feature.members]
-            coded = [self.table.coded(f.position, self.row_id) for f in columns]
+            coded = [self.coded(f.position) for f in columns]
             observed = observed_group(feature, columns, coded)
             has_missing = bool((observed.codes < 0).any())
             check_level_count(feature, len(observed.values) + has_missing, limit)
         else:
-            codes, values = self.table.coded(feature.position, self.row_id)
+            codes, values = self.coded(feature.position)
             has_missing = feature.kind == "nominal" and bool((codes < 0).any())
             check_level_count(feature, len(values) + has_missing, limit)
             observed = ordered_levels(feature, codes, values)
@@ -290,7 +298,7 @@ class Dataset:
         if cached is not None:
             return cached
         try:
-            return self.table.column(feature.position, self.row_id)
+            return self.floats(feature.position)
         except (ValueError, TypeError):  # declared as ordinal, but not numeric
             return None
 
@@ -314,7 +322,7 @@ class Dataset:
     def _unordered_codes(self, feature: Feature) -> Ints | None:
         """Return a column's codes in arbitrary order, None if it has no values; cached while small."""
         if feature.position not in self.code_cache:
-            codes, values = self.table.coded(feature.position, self.row_id)
+            codes, values = self.coded(feature.position)
             if feature.kind == "nominal":
                 codes = np.where(codes < 0, len(values), codes)
             if not self.fits_cache(codes.nbytes):

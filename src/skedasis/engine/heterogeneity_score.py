@@ -178,7 +178,7 @@ def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Fl
     """Return a column of X as a regressor (ranks or indicators of levels), in the order of the hashes."""
     feature = part.features[j]
     if feature.kind == "nominal":
-        return frequent_levels(part.table.coded(j, part.row_id)[0][back], rows.weights)
+        return frequent_levels(part.coded(j)[0][back], rows.weights)
     if feature.kind == "ordinal":
         try:
             codes = part.levels(feature, most=len(part) + 1).codes
@@ -186,7 +186,7 @@ def _regressor(part: Dataset, j: int, rows: ScoreRows, back: Ints) -> Ranks | Fl
             # All values are missing, or some level is missing in the declared order: the column is no regressor.
             return np.zeros((len(part), 0))
         return mid_ranks(np.where(codes < 0, np.nan, codes)[back], rows.weights)
-    return mid_ranks(part.table.column(j, part.row_id)[back], rows.weights)
+    return mid_ranks(part.floats(j)[back], rows.weights)
 
 
 def _position(task: FeatureTask, columns: list[Ranks | Floats]) -> int | None:
@@ -229,7 +229,7 @@ def _values(task: FeatureTask, part: Dataset, rows: ScoreRows) -> Floats:
     if isinstance(column, LevelColumn):
         codes = column.codes[np.sort(rows.rows)]
         return np.where(codes < 0, np.nan, codes)
-    return part.table.column(task.feature.position, part.row_id)
+    return part.floats(task.feature.position)
 
 
 SwapResponses: TypeAlias = tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats]]

@@ -184,7 +184,7 @@ def _column(column: AnyColumn, rows: Ints, some: Dataset) -> AnyColumn:
         return _levels(column, rows, some)
     if not isinstance(column, Column):
         return column
-    x = some.table.column(column.feature.position, some.row_id)
+    x = some.floats(column.feature.position)
     if np.isnan(x).all():
         raise _only_missing(column.feature.name, len(x))
     return Column(column.feature, x, some.weights, column.dtype)

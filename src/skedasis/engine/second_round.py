@@ -122,7 +122,7 @@ def check_slopes(
             job.checked.stats.add(evaluator.stats)
     checks: dict[Key, SlopeCheck] = {}
     for key, effect in results.items():
-        x = part.table.column(tasks[key].feature.position, part.row_id)
+        x = part.floats(tasks[key].feature.position)
         inside = np.flatnonzero(cells[key].locate(x) >= 0)
         inside_weights = None if weights is None else weights[inside]
         difference = np.concatenate(differences[key])[inside]

@@ -416,10 +416,10 @@ def _pruned(tree: Any, n_others: int) -> Ints:
 def _numbers(dataset: Dataset, feature: Feature) -> Floats:
     """Return a feature as columns that a tree can split on: ranks or codes, or an indicator for each frequent level."""
     if not feature.categorical:
-        column = dataset.table.column(feature.position, dataset.row_id)
+        column = dataset.floats(feature.position)
         # Ranks, because trees compute in float32, too coarse for values with a large offset. Missing values come last.
         return np.unique(column, return_inverse=True)[1].astype(float)[:, None]
-    codes, values = dataset.table.coded(feature.position, dataset.row_id)
+    codes, values = dataset.coded(feature.position)
     if feature.kind == "ordinal":
         return codes[:, None].astype(float)
     common = np.argsort(-np.bincount(codes + 1, minlength=len(values) + 1), kind="stable")[:50]

@@ -675,7 +675,7 @@ def _has_no_value(dataset: Dataset, feature: Feature) -> bool:
     if len(feature.columns) > 1:
         return False
     if not feature.categorical:
-        return bool(np.isnan(dataset.table.column(feature.position, dataset.row_id)).all())
+        return bool(np.isnan(dataset.floats(feature.position)).all())
     try:
         return not len(dataset.levels(feature, top=1).levels.labels)
     except TooManyLevels:

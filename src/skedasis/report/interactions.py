@@ -394,7 +394,7 @@ def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
 
 def _numbers(feature: Feature, dataset: Dataset) -> Floats:
     x, own = (
-        dataset.table.column(feature.position, dataset.row_id),
+        dataset.floats(feature.position),
         dataset.features[feature.position].time,
     )
     # The time axis of other rows may have another origin.

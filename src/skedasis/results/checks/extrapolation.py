@@ -118,7 +118,7 @@ class FeatureSpace:
 
     def numbers(self, position: int) -> Floats:
         """Return a numeric column."""
-        return self.dataset.table.column(position)
+        return self.dataset.floats(position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ def _axes_of(dataset: Dataset, feature: Feature) -> Floats:
         there = np.isfinite(x)
         axis = np.where(there, (x - mean) / scale, 0.0)[:, None]
         return axis if there.all() else np.hstack([axis, (~there).astype(float)[:, None]])
-    codes, values = dataset.table.coded(feature.position)
+    codes, values = dataset.coded(feature.position)
     codes = ordered_levels(feature, codes, values).codes + 1
     count = np.bincount(codes)
     kept = np.argsort(-count, kind="stable")[:_LEVELS]
