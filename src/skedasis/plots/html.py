@@ -76,16 +76,15 @@ PLACES = ("x", "x0", "x1", "left", "right", "left0", "right0", "left1", "right1"
 """Columns of positions on an axis, written with enough digits to distinguish neighbours."""
 
 
-def table(caption: str, columns: Mapping[str, Column], *, lines: int = LINES) -> Markup:
+def table(caption: str, columns: Mapping[str, Column]) -> Markup:
     """Return columns as an HTML table whose first column is the row header.
 
     Parameters
     ----------
     caption : str
     columns : mapping of str to sequence
-        Numbers, booleans or text. Underscores in names are written as spaces.
-    lines : int
-        Most lines; if there are more, the caption gives their number.
+        Numbers, booleans or text. Underscores in names are written as spaces. Of more than `LINES` lines the first ones
+        are shown, and the caption gives the number of all.
 
     Returns
     -------
@@ -98,9 +97,9 @@ def table(caption: str, columns: Mapping[str, Column], *, lines: int = LINES) ->
     (True, True, True, True)
     """
     size = len(next(iter(columns.values()), ()))
-    kept = {name: column[:lines] for name, column in columns.items()}
-    if size > lines:
-        caption = f"{caption}: the first {lines:,} of {size:,} lines"
+    kept = {name: column[:LINES] for name, column in columns.items()}
+    if size > LINES:
+        caption = f"{caption}: the first {LINES:,} of {size:,} lines"
     written = {name: _cells(name, column) for name, column in kept.items()}
     heads = [
         tag("th", name.replace("_", " "), scope="col", class_="text" if textual else None)

@@ -127,7 +127,7 @@ def _ends(text: str, kept: int) -> str:
     return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"
 
 
-def join_notes_in_pixels(remarks: tuple[str, ...], room: float, size: float = SMALL) -> list[str]:
+def join_notes_in_pixels(remarks: tuple[str, ...], room: float) -> list[str]:
     """Join short notes with a dot into lines of at most `room` pixels; break within a note only if it is too long.
 
     Examples
@@ -138,10 +138,10 @@ def join_notes_in_pixels(remarks: tuple[str, ...], room: float, size: float = SM
     lines: list[str] = []
     for remark in remarks:
         joined = f"{lines[-1]} · {remark}" if lines else ""
-        if lines and width_of(joined, size) <= room:
+        if lines and width_of(joined) <= room:
             lines[-1] = joined
         else:
-            lines += lines_of(remark, room, size)
+            lines += lines_of(remark, room)
     return lines
 
 

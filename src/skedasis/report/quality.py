@@ -79,8 +79,8 @@ def auc(positive: Floats, score: Floats, weight: Floats) -> float:
     return float(yes @ (below + no / 2)) / pairs if pairs > 0 else math.nan
 
 
-def wilson(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
-    """Return the Wilson interval of proportions of n rows each; n may be fractional.
+def wilson(share: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Return the 95 % Wilson interval of proportions of n rows each; n may be fractional.
 
     Examples
     --------
@@ -89,6 +89,7 @@ def wilson(share: Floats, n: Floats, z: float = Z95) -> tuple[Floats, Floats]:
     >>> low.round(3).tolist(), high.round(3).tolist()
     ([0.0, 0.404], [0.278, 0.596])
     """
+    z = Z95
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # At 0 and 1 rounding could put the bound past the proportion itself.

@@ -100,7 +100,7 @@ def joined(parts: Iterable[Markup]) -> Markup:
     return Markup("").join(parts)
 
 
-def path(x: Floats, y: Floats, *, closed: bool = False) -> str:
+def path(x: Floats, y: Floats) -> str:
     """Return a polyline as path data; non-finite points interrupt it.
 
     Examples
@@ -116,7 +116,7 @@ def path(x: Floats, y: Floats, *, closed: bool = False) -> str:
         if drawn:
             parts.append(f"{pen}{a} {b}")
         pen = "L" if drawn else "M"
-    return "".join(parts) + ("Z" if closed and parts else "")
+    return "".join(parts)
 
 
 def way(x: Floats, y: Floats) -> str:

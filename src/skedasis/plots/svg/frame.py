@@ -127,14 +127,14 @@ class Frame:
         inside = tag("rect", x=self.left, y=self.top, width=self.width, height=self.height)
         return tag("clipPath", inside, id=ident)
 
-    def ground(self, *, zero: bool = False, grid: bool = True) -> Markup:
+    def ground(self, *, zero: bool = False) -> Markup:
         """Return the background: grid lines, line at zero, and the area of missing values."""
         parts: list[Markup] = []
         if self.across.missing_label:
             a, b = (float(v) for v in self.x(np.array(self.across.gap)))
             look = {"y": self.top, "width": b - a, "height": self.height}
             parts.append(tag("rect", class_="aside", x=a, **look))
-        if grid and not self.up.labels:
+        if not self.up.labels:
             at = self.y(np.array(self.beside.at))
             d = "".join(f"M{px(self.left)} {px(v)}H{px(self.right)}" for v in at)
             parts.append(tag("path", class_="grid", d=d))
@@ -160,13 +160,13 @@ class Frame:
         """Return the ticks of the horizontal axis."""
         return level_ticks(self.across, self.width, dense=self.dense)
 
-    def axes(self, *, below: bool = True, beside: bool = True, names: bool = True) -> Markup:
+    def axes(self, *, below: bool = True, names: bool = True) -> Markup:
         """Return the lines of both axes with ticks and labels.
 
         Parameters
         ----------
-        below, beside : bool
-            Whether to write tick labels below the frame, and on its left.
+        below : bool
+            Whether to write tick labels below the frame.
         names : bool
             Whether to write the axis labels.
         """
@@ -175,16 +175,14 @@ class Frame:
         d = f"M{px(self.left)} {px(self.top)}V{px(self.bottom)}H{px(self.right)}"
         d += "".join(f"M{px(v)} {px(self.bottom)}v{px(TICK)}" for v in at_x)
         d += "".join(f"M{px(self.left)} {px(v)}h{px(-TICK)}" for v in at_y)
-        parts = [tag("path", class_="axis", d=d)]
-        if beside:
-            at = self.left - TICK - GAP
-            texts = [
-                tag("text", t, x=at, y=float(v) + 0.35 * SMALL)
-                for t, v in zip(side.texts, at_y, strict=True)
-            ]
-            parts.append(tag("g", *texts, class_="ticks end"))
-            if names:
-                parts.append(self._above())
+        at = self.left - TICK - GAP
+        texts = [
+            tag("text", t, x=at, y=float(v) + 0.35 * SMALL)
+            for t, v in zip(side.texts, at_y, strict=True)
+        ]
+        parts = [tag("path", class_="axis", d=d), tag("g", *texts, class_="ticks end")]
+        if names:
+            parts.append(self._above())
         if below:
             parts.append(self._below(under, at_x))
             if names:

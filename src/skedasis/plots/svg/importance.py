@@ -89,17 +89,14 @@ class BarLines:
         names: Sequence[str],
         axis: Axis,
         top: float,
-        *,
-        left: float = 0.0,
-        width: float = BARS_WIDTH,
     ) -> BarLines:
         """Return lines that start at `top`."""
-        n, end = len(names), width - 12
-        short = tuple(fitting(name, NAMES * width) for name in names)
-        start = left + max(width_of(name) for name in short) + 2 * GAP
+        n, end = len(names), BARS_WIDTH - 12
+        short = tuple(fitting(name, NAMES * BARS_WIDTH) for name in names)
+        start = max(width_of(name) for name in short) + 2 * GAP
         high = n * (LINE if n <= MANY else TIGHT)
         up = Axis("", None, -0.5, n - 0.5, 0.0)
-        return cls(short, Frame(axis, up, start, top, left + end - start, high))
+        return cls(short, Frame(axis, up, start, top, end - start, high))
 
     @property
     def y(self) -> Floats:
@@ -299,8 +296,6 @@ def before(
     importance: Importance,
     *,
     ident: str,
-    title: str = "",
-    alt: str = "",
     features: Sequence[str] | None = None,
     top: int | None = None,
 ) -> Drawing:
@@ -312,8 +307,6 @@ def before(
         With kept rows, such as of ``sd.PFI(local=1000)``.
     ident : str
         Unique on the page.
-    title, alt : str
-        By default the method and the quantity, and a description of the figure.
     features, top
         As in `skedasis.plots.figures.importance.shifts`: by default the six most important features.
 
@@ -344,7 +337,7 @@ def before(
     names = [clean(importance.features[i]) for i in display_order(importance, features, top)]
     names = names[: len(found)]
     said = f"before permutation: {kept(local)}", f"after permutation: {repeated(importance)}"
-    named = title or f"{titled(importance)}: rows before and after permutation"
+    named = f"{titled(importance)}: rows before and after permutation"
     hidden = len(importance) - len(found)
     notes = (f"{len(found):,} of {counted(len(importance), 'feature')}",) if hidden else ()
     head, y = headed(named, notes, SHIFTS_WIDTH)
@@ -355,7 +348,7 @@ def before(
         keys |= more
     explained, high = legend(keys, 2.0, y + 4, SHIFTS_WIDTH - 4)
     size = (SHIFTS_WIDTH, y + high + 8)
-    words = alt or _shifts_alt_text(found, names)
+    words = _shifts_alt_text(found, names)
     return sheet([*parts, explained], size, ident=ident, title=named, alt=words)
 
 

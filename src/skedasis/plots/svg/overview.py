@@ -353,7 +353,6 @@ def variance_bar(
     *,
     ident: str,
     title: str = "",
-    alt: str = "",
     whole: str = "the output's variance",
 ) -> Drawing:
     """Draw the parts of a whole as one stacked bar, with a pattern and a number per part.
@@ -365,8 +364,8 @@ def variance_bar(
         others extend beyond 100 %. NaN for an unknown fraction.
     ident : str
         Unique on the page.
-    title, alt : str
-        By default the whole and its parts.
+    title : str
+        By default the whole.
     whole : str
         Name of the whole.
 
@@ -408,7 +407,7 @@ def variance_bar(
         (LEDGER_WIDTH, y),
         ident=ident,
         title=title or f"Parts of {whole}",
-        alt=alt or " ".join(words),
+        alt=" ".join(words),
     )
 
 
@@ -532,8 +531,6 @@ def calibration(
     bins: ReliabilityBins,
     *,
     ident: str,
-    title: str = "Calibration",
-    alt: str = "",
     event: str = "the class",
 ) -> Drawing:
     """Draw a reliability diagram: observed frequency against predicted probability, and the number of rows per bin.
@@ -544,7 +541,6 @@ def calibration(
         Bins without rows are not drawn.
     ident : str
         Unique on the page.
-    title, alt : str
     event : str
         Name of the predicted event.
 
@@ -568,7 +564,7 @@ def calibration(
     drawn = _ReliabilityDiagram(bins, there, _range(bins, there))
     n = int(bins.count[there].sum())
     notes = (counted(n, "row"), counted(int(there.sum()), "bin")) if n else ("no rows",)
-    head, y = headed(title, notes, CALIBRATION_WIDTH)
+    head, y = headed("Calibration", notes, CALIBRATION_WIDTH)
     upper, lower = drawn.frames(y, event)
     defs = Defs(ident)
     marks, keys = drawn.marks(upper, defs)
@@ -583,8 +579,8 @@ def calibration(
         [defs.written(), head, *body, explained],
         (CALIBRATION_WIDTH, y + high + 2),
         ident=ident,
-        title=title,
-        alt=alt or drawn.said(event),
+        title="Calibration",
+        alt=drawn.said(event),
     )
 
 
