@@ -18,7 +18,6 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
@@ -78,7 +77,7 @@ def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
     return lines
 
 
-def _method(section: ModelSection, made: Json) -> str:
+def _method(section: ModelSection, made: Mapping[str, object]) -> str:
     """Return the method of a pass, with its quantity if this is not the one explained."""
     of = str(made.get("quantity", ""))
     other = (

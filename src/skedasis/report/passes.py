@@ -119,7 +119,13 @@ class ModelRunner:
         self.passes.append(Pass({**first.provenance, "method": of}))
         return shown
 
-    def _explain(self, of: Quantity, names: Any, method: Any, options: ExplainKeywords) -> Any:
+    def _explain(
+        self,
+        of: Quantity,
+        names: list[str] | list[tuple[str, str]],
+        method: Parameters,
+        options: ExplainKeywords,
+    ) -> Any:
         with self.catch_binning_warnings():
             return explain(of, self.X, names, method=method, **(self.options.keywords() | options))
 
@@ -128,7 +134,7 @@ class ModelRunner:
         return _BinningWarnings(self.binning_warnings)
 
     @staticmethod
-    def _by_output(found: Any) -> dict[Label, Effects]:
+    def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
         return {None: found} if isinstance(found, Effects) else dict(found)
 
     def predict(self) -> Predictions:

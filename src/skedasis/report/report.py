@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
@@ -20,6 +20,7 @@ from skedasis.engine.run import Progress
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted
 from skedasis.plots.svg.elements import tag
+from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
@@ -58,12 +59,12 @@ class Report:
 
 @takes_options(ReportKeywords)
 def report(
-    models: Any,
+    models: ModelLike | Mapping[str, ModelLike],
     X: TableLike,
     y: ArrayLike | None = None,
     path: str | Path = "report.html",
     *,
-    features: Sequence[Any] | None = None,
+    features: Sequence[str | int] | str | int | None = None,
     title: str | None = None,
     pairs: int = 4,
     rows: bool = True,

@@ -66,7 +66,7 @@ class UncertaintySection:
     pdp: Effects
     diagnosis: Diagnosis | None
     notes: tuple[str, ...]
-    diagnose_keywords: Mapping[str, Any]
+    diagnose_keywords: Mapping[str, object]
     sampled: bool
 
 
@@ -182,7 +182,7 @@ def _effects(
 
 def _diagnosis(
     runner: ModelRunner, chosen: Sequence[Feature], notes: list[str]
-) -> tuple[Diagnosis | None, dict[str, Any]]:
+) -> tuple[Diagnosis | None, Mapping[str, object]]:
     """Return the diagnosis if there are labels, and the keywords passed to `skedasis.diagnose`."""
     from skedasis.analysis.diagnose import diagnose
 

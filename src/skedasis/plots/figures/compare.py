@@ -29,12 +29,10 @@ from skedasis.plots.figures.categorical import (
 )
 from skedasis.plots.figures.effect import effect_spec, has_bins, share_vertical_axis, slopes
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
-from skedasis.plots.figures.importance import LETTERS, BarPanel, axis_of_values, cut, display_order
+from skedasis.plots.figures.importance import BarPanel, bar_panel, display_order
 from skedasis.plots.scales import (
     Axis,
-    clean,
     counted,
-    distinct_names,
     extent,
     number,
     number_or_zero,
@@ -557,23 +555,9 @@ def importance_panel(
     chosen = display_order(stand, features, top)
     lower, upper = (end[chosen] for end in found.interval(confidence_level, of))
     value, each = found.mean[chosen], found.values.T[chosen]
-    x = axis_of_values(stand, value, (lower, upper), each)
-    notes = [counted(len(found), "model"), _rows(found), *cut(x, lower, upper)]
-    hidden = len(found.features) - len(chosen)
-    if hidden:
-        total = counted(len(found.features), "feature")
-        notes.append(f"{hidden:,} of {total} not shown")
-    return BarPanel(
-        distinct_names([clean(found.features[i]) for i in chosen], LETTERS),
-        value,
-        lower,
-        upper,
-        each,
-        x,
-        interval_label(found, confidence_level, of),
-        f"{stand.method} of {counted(len(found), 'model')}",
-        tuple(notes),
-    )
+    models, interval = counted(len(found), "model"), interval_label(found, confidence_level, of)
+    notes, title = (models, _rows(found)), f"{stand.method} of {models}"
+    return bar_panel(stand, chosen, value, (lower, upper), each, interval, title, notes)
 
 
 def models_as_repeats(found: MultiModelImportance) -> Importance:

@@ -161,22 +161,29 @@ def bars(
     notes = [counted(importance.rows, "row"), repeated(importance)]
     if np.isnan(lower).all():
         notes.append("no interval: too few repeats or rows")
-    x = axis_of_values(importance, value, (lower, upper), repeats)
-    notes += cut(x, lower, upper)
-    hidden = len(importance) - len(chosen)
-    if hidden:
-        notes.append(f"{hidden:,} of {counted(len(importance), 'feature')} not shown")
-    return BarPanel(
-        distinct_names([clean(importance.features[i]) for i in chosen], LETTERS),
-        value,
-        lower,
-        upper,
-        repeats,
-        x,
-        f"{100 * confidence_level:g} % interval",
-        titled(importance),
-        tuple(notes),
+    interval = f"{100 * confidence_level:g} % interval"
+    return bar_panel(
+        importance, chosen, value, (lower, upper), repeats, interval, titled(importance), notes
     )
+
+
+def bar_panel(
+    importance: Importance,
+    chosen: Ints,
+    value: Floats,
+    ends: tuple[Floats, Floats],
+    each: Floats,
+    interval: str,
+    title: str,
+    notes: Sequence[str],
+) -> BarPanel:
+    """Return the panel of the chosen features, with notes on values that are cut off and on features not shown."""
+    x = axis_of_values(importance, value, ends, each)
+    hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
+    left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
+    names = distinct_names([clean(importance.features[i]) for i in chosen], LETTERS)
+    notes = (*notes, *cut(x, *ends), *left_out)
+    return BarPanel(names, value, *ends, each, x, interval, title, notes)
 
 
 def shifts(
