@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 
 from skedasis._arguments import check_int, check_number, check_option, is_int, shown
-from skedasis._types import Bools, Floats, Ints, Json, Side
+from skedasis._types import Bools, Floats, Ints, JsonValue, Side
 from skedasis.data.column_stats import Column
 from skedasis.data.times import TimeLike, given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
@@ -75,11 +75,11 @@ class Binning(ABC):
         """Return the bins, and in which of them slopes change linearly (by default in none)."""
         return Segments(self.choose(cells, moments, options))
 
-    def describe(self) -> Json | str:
+    def describe(self) -> dict[str, JsonValue] | str:
         """Return the scheme and its settings for the provenance, or the name that the user gave."""
         return self._described()
 
-    def _described(self) -> Json:
+    def _described(self) -> dict[str, JsonValue]:
         settings = asdict(self)
         # JSON has no tuples, and a loaded provenance must equal the saved one.
         plain = {k: list(v) if isinstance(v, tuple) else v for k, v in settings.items()}
@@ -255,7 +255,7 @@ class Edges(Binning):
         fix = "Use one of these; None is the method's default"
         check_option("Edges(closed)", self.closed, ("left", "right", None), fix)
 
-    def _described(self) -> Json:
+    def _described(self) -> dict[str, JsonValue]:
         settings = super()._described()
         # Times as text.
         return {**settings, "edges": [z if isinstance(z, float) else str(z) for z in self.edges]}

@@ -320,7 +320,7 @@ class _ChosenBins(Binning):
     """
 
     scheme: Binning
-    description: Json | str
+    description: dict[str, JsonValue] | str
     segments_: Segments
 
     def candidates(self, column: Any) -> Cells:
@@ -335,7 +335,7 @@ class _ChosenBins(Binning):
         """Return the bins, and in which of them the slope changes linearly."""
         return self.segments_
 
-    def describe(self) -> Json | str:
+    def describe(self) -> dict[str, JsonValue] | str:
         """Return the scheme as the user gave it."""
         return self.description
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -48,13 +48,15 @@ from skedasis.methods.ale_categorical import LevelPlan, LevelSteps, Order, adjac
 from skedasis.methods.ale_pairs import OwnValuesOrQuantiles, PairALE, PairDALE, fixed
 from skedasis.methods.base import (
     BatchStats,
+    BinnedMethod,
     ByFeature,
     CellPlan,
     Evaluator,
     FeatureMethod,
-    NumericMethod,
-    Parameters,
+    Scheme,
     entry_for_feature,
+    kept_rows,
+    quantile_scheme,
     select_rows,
 )
 from skedasis.models.adapters import DerivativeInfo
@@ -77,7 +79,6 @@ if TYPE_CHECKING:
 _FINE = 1024
 """Number of fine cells of a result whose rows are not all kept."""
 
-Scheme: TypeAlias = Binning | int | Literal["auto"]
 _AUTO: Scheme = "auto"
 Bins: TypeAlias = Scheme | ByFeature[Scheme]
 VariantForFeature: TypeAlias = (
@@ -86,7 +87,7 @@ VariantForFeature: TypeAlias = (
 
 
 @dataclass(frozen=True)
-class Accumulated(NumericMethod[CellPlan], Parameters):
+class Accumulated(BinnedMethod):
     """Base class of accumulated effects: their parameters, and the steps plan, compute and finalize.
 
     Parameters
@@ -138,15 +139,6 @@ class Accumulated(NumericMethod[CellPlan], Parameters):
         """Return the value of `bins` for a feature."""
         bins = self.bins
         return entry_for_feature(bins, feature, _AUTO) if isinstance(bins, Mapping) else bins
-
-    def choosing_scheme(self) -> Binning | None:
-        """Return the scheme if it chooses bins from the local effects, else None."""
-        scheme = self.binning()
-        return scheme if scheme.chooses else None
-
-    def with_scheme(self, scheme: Binning) -> Self:
-        """Return the method with another scheme."""
-        return replace(self, bins=scheme)
 
     @property
     def follows_curve(self) -> bool:
@@ -326,7 +318,7 @@ class Accumulated(NumericMethod[CellPlan], Parameters):
         self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
-        spec, rows = self._spec(plan, kind), rows_of(stats, exact=exact)
+        spec, rows = self._spec(plan, kind), kept_rows(stats, exact=exact)
         effect = self._effect(plan, stats, spec, about, rows)
         notes = {"local_effects": plan.derivative_info.description, "rows_outside": stats.outside}
         return effect.with_provenance({**notes, **plan.notes})
@@ -371,14 +363,6 @@ _VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinc
 _BETWEEN = DerivativeInfo("integer_steps", "steps between the feature's few distinct values")
 
 _INTEGERS = DerivativeInfo("integer_steps", "steps between neighbouring observed integers")
-
-
-def rows_of(local: BatchStats, *, exact: bool) -> Rows | None:
-    """Return the kept rows, or None if there are none."""
-    r = local.kept
-    if not r:
-        return None
-    return Rows(r["x"], r["effect"], r.get("weight"), exact, r.get("across"))
 
 
 def _largest(effects: Floats) -> float:
@@ -456,10 +440,7 @@ class ALE(Accumulated):
 
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
-        scheme = self.default_scheme if bins == "auto" else as_binning(bins, Quantile)
-        if isinstance(scheme, Edges) and scheme.closed is None:
-            return replace(scheme, closed="right")
-        return scheme
+        return quantile_scheme(bins, self.default_scheme)
 
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` or `order` names a feature that does not exist."""

@@ -28,6 +28,7 @@ from skedasis.methods.base import (
     Evaluator,
     MethodVariant,
     Notes,
+    kept_rows,
     param_for_feature,
     select_rows,
 )
@@ -36,7 +37,7 @@ from skedasis.quantities.evaluator import Changes
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.categorical import accumulated_categorical_effect, group_steps
 from skedasis.results.build.steps import Steps, mask_missing_steps, step_moments
-from skedasis.results.effect import About, Effect, Rows, Spec, format_values
+from skedasis.results.effect import About, Effect, Spec, format_values
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
@@ -214,8 +215,7 @@ class LevelSteps(LevelVariant[_StepsBase]):
             runs = group_steps(
                 base.binning(), Steps.of(stats.moments).pooled, spec, stats.largest, about
             )
-        r = stats.kept
-        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        rows = kept_rows(stats, exact=exact)
         effect = accumulated_categorical_effect(levels, stats.moments, runs, spec, about, rows)
         notes: dict[str, JsonValue] = {
             "local_effects": "differences between neighbouring levels",

@@ -568,7 +568,7 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
         kind: WeightKind,
     ) -> Surface:
         """Accumulate the double differences over both axes."""
-        base, r = self.base, stats.kept
+        base, rows = self.base, kept_pair_rows(stats, exact=exact)
         spec = Spec(
             self.name,
             "mean",
@@ -577,18 +577,6 @@ class PairALE(PairVariant[_PairBase, PairPlan]):
             weight_kind=kind,
             parameters=self.describe(),
         )
-        rows = None
-        if r:
-            rows = PairRows(
-                r["x0"],
-                r["x1"],
-                r.get("effect"),
-                r.get("weight"),
-                exact,
-                r.get("slope0"),
-                r.get("slope1"),
-                r.get("across"),
-            )
         check_rows(stats, plan.sides, self.name)
         sides = (plan.sides[0].side, plan.sides[1].side)
         result = accumulated_surface(
@@ -665,6 +653,15 @@ class PairDALE(PairALE):
         kept = {"x0": x0, "x1": x1, "effect": mixed, "weight": evaluator.weights}
         kept |= {"slope0": slope0, "slope1": slope1}
         return BatchStats(moments, select_rows(kept, keep), outside=beyond)
+
+
+def kept_pair_rows(stats: BatchStats, *, exact: bool) -> PairRows | None:
+    """Return the kept rows of a pair, or None if there are none."""
+    r = stats.kept
+    if not r:
+        return None
+    effect, weight, slopes = r.get("effect"), r.get("weight"), (r.get("slope0"), r.get("slope1"))
+    return PairRows(r["x0"], r["x1"], effect, weight, exact, *slopes, r.get("across"))
 
 
 def left_out(sides: tuple[SideColumn, SideColumn], x: tuple[Floats, ...], inside: Bools) -> int:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey
-from skedasis.binning import Binning
+from skedasis.binning import Binning, Edges, Quantile, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
 from skedasis.data.dataset import Dataset
@@ -25,17 +25,21 @@ from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import Changes, Evaluated
+from skedasis.results.effect import About, Rows
 from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, Totals, WeightKind
 
 if TYPE_CHECKING:
-    from skedasis.results.effect import About, Effect
+    from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 Notes: TypeAlias = Mapping[str, JsonValue]
 """Entries for the provenance of a result."""
+
+Scheme: TypeAlias = Binning | int | Literal["auto"]
+"""The parameter `bins` for one feature."""
 
 RowArrays: TypeAlias = dict[str, Floats]
 """Arrays with one entry per kept row, by name."""
@@ -719,6 +723,32 @@ class NumericMethod(MethodDefaults[PlanT]):
         return False
 
 
+@dataclass(frozen=True)
+class BinnedMethod(NumericMethod[CellPlan], Parameters):
+    """Base class of the public methods that average in bins: their parameter `bins` is a scheme, or made into one."""
+
+    @abstractmethod
+    def binning(self) -> Binning:
+        """Return the scheme for features without an entry of their own in `bins`."""
+
+    def choosing_scheme(self) -> Binning | None:
+        """Return the scheme if it chooses bins from the local effects, else None."""
+        scheme = self.binning()
+        return scheme if scheme.chooses else None
+
+    def with_scheme(self, scheme: Binning) -> Self:
+        """Return the method with another scheme."""
+        return replace(self, bins=scheme)
+
+
+def quantile_scheme(bins: Scheme, default: Binning) -> Binning:
+    """Return the scheme where a number means quantiles; a user's edges are then closed on the right, like these."""
+    scheme = default if bins == "auto" else as_binning(bins, Quantile)
+    if isinstance(scheme, Edges) and scheme.closed is None:
+        return replace(scheme, closed="right")
+    return scheme
+
+
 def numeric_column(dataset: Dataset, feature: Feature) -> Column:
     """Return the column of a numeric feature, or of an ordinal one whose levels are numbers."""
     column = dataset.column(feature.position)
@@ -777,6 +807,14 @@ def select_rows(arrays: Mapping[str, Floats | None], keep: Bools | None) -> RowA
         return present
     rows = np.flatnonzero(keep)
     return {name: a[rows] for name, a in present.items()} if len(rows) else {}
+
+
+def kept_rows(stats: BatchStats, *, exact: bool) -> Rows | None:
+    """Return the kept rows of a feature, or None if there are none."""
+    r = stats.kept
+    if not r:
+        return None
+    return Rows(r["x"], r.get("effect"), r.get("weight"), exact, r.get("across"))
 
 
 def select_row_ids(evaluator: Evaluator, keep: Bools | None) -> Ints:

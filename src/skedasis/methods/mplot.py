@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 
 from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Side
-from skedasis.binning import EXACT, Binning, Edges, Quantile, VarianceOptions, as_binning
+from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
@@ -23,24 +23,26 @@ from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant, own_order
 from skedasis.methods.base import (
     BatchStats,
+    BinnedMethod,
     CellPlan,
     Evaluator,
     FeatureMethod,
-    NumericMethod,
-    Parameters,
+    Scheme,
+    kept_rows,
+    quantile_scheme,
     select_rows,
 )
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.build.pdp import categorical_m_plot, m_plot
-from skedasis.results.effect import About, Effect, Rows, Spec
+from skedasis.results.effect import About, Effect, Spec
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 
 
 @dataclass(frozen=True)
-class MPlot(NumericMethod[CellPlan], Parameters):
+class MPlot(BinnedMethod):
     """The mean of the quantity, of the label, or of the residual, over the rows of each bin or level.
 
     Parameters
@@ -78,7 +80,7 @@ class MPlot(NumericMethod[CellPlan], Parameters):
     (array([1.5, 5.5]), array([ 3., 11.]))
     """
 
-    bins: Binning | int | Literal["auto"] = "auto"
+    bins: Scheme = "auto"
     of: Literal["quantity", "label", "residual"] = "quantity"
     center: Literal["mean"] | None = None
     ddof: int = 1
@@ -95,19 +97,7 @@ class MPlot(NumericMethod[CellPlan], Parameters):
 
     def binning(self) -> Binning:
         """Return the scheme; bins with a user's edges are closed on the right, like quantiles."""
-        scheme = Quantile(20) if self.bins == "auto" else as_binning(self.bins, Quantile)
-        if isinstance(scheme, Edges) and scheme.closed is None:
-            return replace(scheme, closed="right")
-        return scheme
-
-    def choosing_scheme(self) -> Binning | None:
-        """Return the scheme if it chooses bins from the local effects, else None."""
-        scheme = self.binning()
-        return scheme if scheme.chooses else None
-
-    def with_scheme(self, scheme: Binning) -> Self:
-        """Return the method with another scheme."""
-        return replace(self, bins=scheme)
+        return quantile_scheme(self.bins, Quantile(20))
 
     def for_feature(
         self, feature: Feature
@@ -188,8 +178,7 @@ class MPlot(NumericMethod[CellPlan], Parameters):
         kept = np.zeros(1, dtype=np.int64)
         if len(plan.cells):
             kept = self.binning().choose(plan.cells, stats.moments[LOCAL], options)
-        r = stats.kept
-        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        rows = kept_rows(stats, exact=exact)
         effect = m_plot(plan.cells, stats.moments, kept, spec, self.about(about), rows)
         return effect.with_provenance({"averaged": self.of, "rows_outside": stats.outside})
 
@@ -262,8 +251,7 @@ class LevelMPlot(LevelVariant[MPlot]):
         self, plan: LevelPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Average the values of each level."""
-        r = stats.kept
-        rows = Rows(r["x"], r["effect"], r.get("weight"), exact) if r else None
+        rows = kept_rows(stats, exact=exact)
         spec = self.base.spec(kind)
         effect = categorical_m_plot(plan.stats, stats.moments, spec, self.base.about(about), rows)
         notes = {"averaged": self.base.of, "rows_outside": plan.column.n_other, **plan.notes}

@@ -23,7 +23,13 @@ from skedasis.data.column_stats import MANY_FEW, Column
 from skedasis.data.features import Feature, find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import LevelPlan, LevelVariant
-from skedasis.methods.ale_pairs import LevelSide, PairVariant, SideColumn, numeric_side
+from skedasis.methods.ale_pairs import (
+    LevelSide,
+    PairVariant,
+    SideColumn,
+    kept_pair_rows,
+    numeric_side,
+)
 from skedasis.methods.base import (
     BatchStats,
     ByFeature,
@@ -34,6 +40,7 @@ from skedasis.methods.base import (
     Notes,
     NumericMethod,
     Parameters,
+    kept_rows,
     param_for_feature,
     select_row_ids,
     select_rows,
@@ -44,8 +51,8 @@ from skedasis.results.build.pdp import (
     partial_dependence,
     partial_dependence_surface,
 )
-from skedasis.results.effect import About, Curves, Effect, Rows, Spec
-from skedasis.results.surface import PairRows, Surface
+from skedasis.results.effect import About, Curves, Effect, Spec
+from skedasis.results.surface import Surface
 from skedasis.stats.grid import EXACT_STEP_GRID, Grid, distinct, uniform_edges, width_weights
 from skedasis.stats.moments import Moments, WeightKind
 
@@ -497,7 +504,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
             parameters=self.describe(),
         )
         m = stats.moments
-        rows, curves = kept_rows(stats, exact=exact)
+        rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         effect = partial_dependence(
             plan.grid, m[RAW], m[ANCHORED], m[AXIS], spec, about, rows, curves
         )
@@ -524,13 +531,12 @@ class ICE(PDP):
     ice: int | Literal["all"] = "all"
 
 
-def kept_rows(stats: BatchStats, *, exact: bool) -> tuple[Rows | None, Curves | None]:
-    """Return the kept rows, and their curves; None if there are none."""
+def kept_curves(stats: BatchStats, *, exact: bool) -> Curves | None:
+    """Return the kept rows' curves, or None if there are none."""
     r = stats.kept
-    rows = Rows(r["x"], None, r.get("weight"), exact) if r else None
     if "curve" not in r or stats.row_id is None:
-        return rows, None
-    return rows, Curves(r["curve"], r["x"], stats.row_id, r.get("weight"), exact)
+        return None
+    return Curves(r["curve"], r["x"], stats.row_id, r.get("weight"), exact)
 
 
 def _slope_source(derivative_info: DerivativeInfo, points: int) -> str:
@@ -692,7 +698,7 @@ class LevelPDP(LevelVariant[PDP]):
             weight_kind=kind,
             parameters=self.describe(),
         )
-        rows, curves = kept_rows(stats, exact=exact)
+        rows, curves = kept_rows(stats, exact=exact), kept_curves(stats, exact=exact)
         m = stats.moments
         effect = categorical_partial_dependence(
             plan.stats, m[RAW], m[ANCHORED], spec, about, rows, curves
@@ -830,11 +836,7 @@ class PairPDP(PairVariant[PDP, PairGrid]):
         spec = Spec(
             self.name, self.base.center, "none", weight_kind=kind, parameters=self.describe()
         )
-        r = stats.kept
-        rows = None
-        if r:
-            across = r.get("across")
-            rows = PairRows(r["x0"], r["x1"], None, r.get("weight"), exact, across=across)
+        rows = kept_pair_rows(stats, exact=exact)
         sides = (plan.sides[0].side, plan.sides[1].side)
         m = stats.moments
         surface = partial_dependence_surface(sides, m[RAW], m[ANCHORED], spec, about, rows)
