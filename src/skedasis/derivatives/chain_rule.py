@@ -18,17 +18,37 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints
+from skedasis._types import Bools, Floats, Ints, TableLike, Values
 from skedasis.data.features import Feature
 
 # --- containers of rows between steps: arrays, sparse matrices or data frames ---------------------
 
 
-def doubles(X: Any) -> Any:
+@runtime_checkable
+class SparseMatrix(Protocol):
+    """A sparse matrix or array of SciPy."""
+
+    def toarray(self) -> Values:
+        """Return the matrix as an array."""
+        ...
+
+    def __getitem__(self, key: tuple[slice, Ints], /) -> SparseMatrix:
+        """Return some of the columns."""
+        ...
+
+
+Rows: TypeAlias = "TableLike | SparseMatrix"
+"""Rows between steps: an array, a data frame or a sparse matrix."""
+
+NOT_READ: Rows = np.empty((0, 0))
+"""In place of rows that no step reads, because all are flat."""
+
+
+def doubles(X: TableLike) -> TableLike:
     """Return rows in their own container, with numbers in double precision.
 
     scikit-learn's steps compute in the precision of their input: in single precision, the inputs of later steps would
@@ -46,18 +66,18 @@ def doubles(X: Any) -> Any:
     return frame.with_columns(nw.col(*single).cast(nw.Float64)).to_native() if single else X
 
 
-def numbers(Z: Any) -> Floats:
+def numbers(Z: Rows) -> Floats:
     """Return rows from any container as an array of floats, (n, d)."""
-    if hasattr(Z, "toarray"):
-        return np.asarray(Z.toarray(), dtype=float)
     if isinstance(Z, np.ndarray):
         return np.asarray(Z, dtype=float)
+    if isinstance(Z, SparseMatrix):
+        return np.asarray(Z.toarray(), dtype=float)
     from skedasis.data.frames import FrameTable
 
     return np.asarray(FrameTable(Z).to_array(), dtype=float)
 
 
-def slice_rows(X: Any, start: int, stop: int) -> Any:
+def slice_rows(X: TableLike, start: int, stop: int) -> TableLike:
     """Return the rows from `start` to `stop`, in their container."""
     if isinstance(X, np.ndarray):
         return X[start:stop]
@@ -66,13 +86,13 @@ def slice_rows(X: Any, start: int, stop: int) -> Any:
     return nw.from_native(X, eager_only=True)[start:stop].to_native()
 
 
-def columns(X: Any, positions: Ints) -> Any:
+def columns(Z: Rows, positions: Ints) -> Rows:
     """Return the columns at these positions, in their container."""
-    if isinstance(X, np.ndarray) or hasattr(X, "toarray"):
-        return X[:, positions]
+    if isinstance(Z, np.ndarray | SparseMatrix):
+        return Z[:, positions]
     import narwhals.stable.v2 as nw
 
-    return nw.from_native(X, eager_only=True)[:, positions.tolist()].to_native()
+    return nw.from_native(Z, eager_only=True)[:, positions.tolist()].to_native()
 
 
 # --- steps and heads ------------------------------------------------------------------------------
@@ -87,14 +107,12 @@ class Step(ABC):
     flat: bool = False
     """Whether the derivatives are the same for all rows, so that the rows need not be known."""
 
-    model: Any
-
-    def values(self, Z: Any) -> Any:
+    @abstractmethod
+    def values(self, Z: Rows) -> Rows:
         """Return the outputs, as scikit-learn computes them."""
-        return self.model.transform(Z)
 
     @abstractmethod
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient by the inputs, given the gradient by the outputs.
 
         Parameters
@@ -117,14 +135,50 @@ class Step(ABC):
         return jump_outputs
 
     @property
+    @abstractmethod
     def outputs(self) -> int:
         """Return the number of outputs, m."""
+
+    @property
+    @abstractmethod
+    def row_memory(self) -> int:
+        """Return the working memory per row, in numbers."""
+
+
+class Transformer(Protocol):
+    """What steps read of any fitted transformer of scikit-learn."""
+
+    n_features_in_: int
+
+    def transform(self, X: Rows, /) -> Rows:
+        """Return the outputs."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerStep(Step):
+    """The step of one fitted transformer, with as many outputs as inputs."""
+
+    model: Transformer
+
+    def values(self, Z: Rows) -> Rows:
+        """Return the outputs, as scikit-learn computes them."""
+        return self.model.transform(Z)
+
+    @property
+    def inputs(self) -> int:
+        """Return the number of inputs, d."""
         return int(self.model.n_features_in_)
+
+    @property
+    def outputs(self) -> int:
+        """Return the number of outputs, m."""
+        return self.inputs
 
     @property
     def row_memory(self) -> int:
         """Return the working memory per row, in numbers."""
-        return 4 * int(self.model.n_features_in_)
+        return 4 * self.inputs
 
 
 class Head(ABC):
@@ -134,7 +188,7 @@ class Head(ABC):
     """Whether the gradient is the same for all rows."""
 
     @abstractmethod
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the derivative of the output by each input, (n, d), or (1, d) if the head is `flat`."""
 
     def jump_inputs(self) -> Bools | None:
@@ -154,13 +208,12 @@ class Identity(Step):
     size: int
 
     flat = True
-    model = None
 
-    def values(self, Z: Any) -> Any:
+    def values(self, Z: Rows) -> Rows:
         """Return the inputs."""
         return Z
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient unchanged."""
         return G
 
@@ -175,8 +228,16 @@ class Identity(Step):
         return self.size
 
 
+class EncodingTransformer(Transformer, Protocol):
+    """A fitted encoder."""
+
+    def get_feature_names_out(self) -> Values:
+        """Return the names of the outputs."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
-class PiecewiseConstant(Step):
+class PiecewiseConstant(TransformerStep):
     """An encoder or another transformer that is constant between jumps: its slopes are zero and ignore the jumps.
 
     Parameters
@@ -187,12 +248,12 @@ class PiecewiseConstant(Step):
         The number of inputs.
     """
 
-    model: Any
+    model: EncodingTransformer
     size: int
 
     flat = True
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return zeros."""
         return np.zeros((1, self.size))
 
@@ -222,12 +283,12 @@ class Chain(Step):
         """Return whether all steps are flat."""
         return all(step.flat for step in self.steps)
 
-    def values(self, Z: Any) -> Any:
+    def values(self, Z: Rows) -> Rows:
         """Return the outputs of the last step."""
         return self.inputs_of_steps(Z, with_outputs=True)[-1]
 
-    def inputs_of_steps(self, Z: Any, with_outputs: bool) -> list[Any]:
-        """Return the inputs of each step and, last, the outputs of the chain; None for those that are not needed.
+    def inputs_of_steps(self, Z: Rows, with_outputs: bool) -> list[Rows]:
+        """Return the inputs of each step and, last, the outputs of the chain; `NOT_READ` for unneeded ones.
 
         Parameters
         ----------
@@ -241,16 +302,16 @@ class Chain(Step):
         rows = [Z]
         for step in self.steps[:needed]:
             rows.append(step.values(rows[-1]))
-        return rows + [None] * (len(self.steps) - needed)
+        return rows + [NOT_READ] * (len(self.steps) - needed)
 
-    def backward_from(self, inputs: Sequence[Any], G: Floats) -> Floats:
+    def backward_from(self, inputs: Sequence[Rows], G: Floats) -> Floats:
         """Return the gradient by the chain's inputs, given the inputs of each step."""
         gradient = G
         for step, Z in zip(reversed(self.steps), inputs[-2::-1], strict=True):
             gradient = step.backward(Z, gradient)
         return gradient
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Apply the chain rule."""
         return self.backward_from(self.inputs_of_steps(Z, with_outputs=False), G)
 
@@ -283,7 +344,7 @@ class ChainedHead(Head):
         """Return whether the chain and the head are flat."""
         return self.chain.flat and self.head.flat
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Apply the chain rule."""
         inputs = self.chain.inputs_of_steps(Z, with_outputs=not self.head.flat)
         return self.chain.backward_from(inputs, self.head.gradient(inputs[-1]))
@@ -324,11 +385,11 @@ class Derivative:
         """Return whether the slope by a feature describes its effect completely: it does not act through jumps."""
         return self._jump_columns is None or not self._jump_columns[feature.position]
 
-    def __call__(self, X: Any) -> Floats:
+    def __call__(self, X: TableLike) -> Floats:
         """Return the derivatives at rows in any container that the model takes, computed in chunks."""
         n = len(X)
         if self.head.flat:
-            gradient = self.head.gradient(None)
+            gradient = self.head.gradient(X)
             return np.broadcast_to(gradient, (n, gradient.shape[1]))
         size = max(CHUNK_BYTES // (8 * self.head.row_memory), 1)
         out: Floats | None = None
@@ -337,7 +398,7 @@ class Derivative:
             part = self.head.gradient(doubles(slice_rows(X, start, stop)))
             out = np.empty((n, part.shape[1])) if out is None else out
             out[start:stop] = part
-        return np.empty(X.shape) if out is None else out
+        return np.empty(numbers(X).shape) if out is None else out
 
 
 # --- parallel branches: transformers whose outputs are concatenated -------------------------------
@@ -366,7 +427,7 @@ class Branch:
     weight: float = 1.0
     all_columns: bool = False
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient by the branch's columns, (n, k) or (1, k)."""
         own = Z if self.step.flat or self.all_columns else columns(Z, self.positions)
         return self.step.backward(own, G[:, self.outputs] * self.weight)
@@ -377,10 +438,9 @@ class Branch:
 
 
 @dataclass(frozen=True, eq=False)
-class Parallel(Step):
+class Parallel(TransformerStep):
     """Parallel branches with concatenated outputs. Columns that no branch takes have a slope of zero."""
 
-    model: Any
     branches: Sequence[Branch]
     size: int
 
@@ -389,7 +449,7 @@ class Parallel(Step):
         """Return whether all branches are flat."""
         return all(b.step.flat for b in self.branches)
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the sum of the gradients of all branches."""
         parts = [b.backward(Z, G) for b in self.branches]
         gradient = np.zeros((max((len(p) for p in parts), default=1), self.size))

@@ -62,7 +62,7 @@ class Radial(Kernel):
     """
 
     centres: Floats
-    scale: Any
+    scale: Floats | float
     value: Function
     weight: Function
 
@@ -176,7 +176,7 @@ def _times(gradient: Function | None, other: KernelOnRows) -> Function | None:
 # --- families of kernels --------------------------------------------------------------------------
 
 
-def gaussian(centres: Floats, scale: Any) -> Radial:
+def gaussian(centres: Floats, scale: Floats | float) -> Radial:
     """Return exp(-r² / 2)."""
 
     def value(r: Floats) -> Floats:
@@ -185,7 +185,7 @@ def gaussian(centres: Floats, scale: Any) -> Radial:
     return Radial(centres, scale, value, value)
 
 
-def matern(centres: Floats, scale: Any, nu: float) -> Radial | None:
+def matern(centres: Floats, scale: Floats | float, nu: float) -> Radial | None:
     """Return the Matérn kernel; None for nu below 1/2, because its slope at the centres is infinite.
 
     With nu = 1/2 it has a kink at each centre, where the slope counts as zero, the mean over all directions.
@@ -245,7 +245,7 @@ def _positive(t: Floats) -> Floats:
     return np.where(t > 0, t, 1.0)
 
 
-def rational_quadratic(centres: Floats, scale: Any, alpha: float) -> Radial:
+def rational_quadratic(centres: Floats, scale: Floats | float, alpha: float) -> Radial:
     """Return (1 + r² / (2 alpha))^-alpha."""
     return Radial(
         centres,
@@ -296,7 +296,7 @@ def sigmoid(centres: Floats, gamma: float, offset: float) -> Inner:
 
 
 def by_name(
-    name: Any, centres: Any, gamma: float | None, degree: float | None, offset: float | None
+    name: object, centres: object, gamma: float | None, degree: float | None, offset: float | None
 ) -> Kernel | None:
     """Return a kernel of scikit-learn by its name; None for unknown names and for sparse training rows.
 
@@ -317,7 +317,7 @@ def by_name(
     return sigmoid(C, g, shift) if name == "sigmoid" else None
 
 
-def of_process(kernel: Any, centres: Any) -> Kernel | None:
+def of_process(kernel: Any, centres: object) -> Kernel | None:
     """Return a kernel of scikit-learn's Gaussian processes; None if a part of it has no known derivative."""
     if not type(kernel).__module__.startswith("sklearn.gaussian_process"):
         return None

@@ -27,6 +27,7 @@ from skedasis.derivatives.chain_rule import (
     Identity,
     Parallel,
     PiecewiseConstant,
+    Rows,
     Step,
     numbers,
 )
@@ -51,11 +52,14 @@ from skedasis.models.introspection import (
     LOGISTIC,
     MULTI_TASK,
     PERCEPTRON,
+    Pipeline,
+    is_pipeline,
     is_sklearn_class,
     is_sklearn_or_pipeline,
     title,
     unwrap_search,
 )
+from skedasis.models.protocols import SupportsPredict
 
 Kind = Literal["prediction", "probability", "logit"]
 """The outputs of models that are differentiated."""
@@ -64,7 +68,7 @@ Kind = Literal["prediction", "probability", "logit"]
 # --- public functions -----------------------------------------------------------------------------
 
 
-def prediction_derivative(model: Any, output: int | None = None) -> Derivative | None:
+def prediction_derivative(model: object, output: int | None = None) -> Derivative | None:
     """Return the derivative of `predict`, or of one of its outputs; None if it has no known closed form.
 
     Linear and generalised linear models, multi-layer perceptrons, Gaussian processes, support vector regression, kernel
@@ -73,17 +77,17 @@ def prediction_derivative(model: Any, output: int | None = None) -> Derivative |
     return _derivative(model, "prediction", output)
 
 
-def probability_derivative(model: Any, column: int | None) -> Derivative | None:
+def probability_derivative(model: object, column: int | None) -> Derivative | None:
     """Return the derivative of the probability of a class, for logistic regressions and perceptrons, else None."""
     return _derivative(model, "probability", column)
 
 
-def logit_derivative(model: Any, column: int | None) -> Derivative | None:
+def logit_derivative(model: object, column: int | None) -> Derivative | None:
     """Return the derivative of the log odds of a class, for logistic regressions and perceptrons, else None."""
     return _derivative(model, "logit", column)
 
 
-def _derivative(model: Any, kind: Kind, column: int | None) -> Derivative | None:
+def _derivative(model: object, kind: Kind, column: int | None) -> Derivative | None:
     """Return the derivative; None if it is not known, or meaningless because all columns are encoded."""
     if not is_sklearn_or_pipeline(model):
         return None
@@ -128,7 +132,7 @@ class Layers(Head):
         """Return the units of all layers, forwards and backwards."""
         return 2 * (len(self.weights[0]) + sum(w.shape[1] for w in self.weights))
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the derivatives by the inputs of the first layer."""
         layers = [numbers(Z)]
         for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
@@ -195,7 +199,7 @@ class Linear(Head):
 
     flat = True
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the coefficients."""
         return self.coefficients[None, :]
 
@@ -212,7 +216,7 @@ class Exponential(Head):
     coefficients: Floats
     intercept: float
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the prediction times the coefficients."""
         with np.errstate(
             over="ignore"
@@ -240,7 +244,7 @@ class KernelExpansion(Head):
     kernel: Kernel
     weights: Floats
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the weighted sum of the kernels' gradients."""
         z = numbers(Z)
         gradient = self.kernel.on_rows(z).gradient
@@ -271,9 +275,9 @@ class MeanHead(Head):
         """Return whether all heads are flat."""
         return all(head.flat for head in self.heads)
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the weighted mean of the gradients."""
-        total: Any = 0.0
+        total = np.zeros((1, 1))
         for head, weight in zip(self.heads, self.weights, strict=True):
             total = total + weight * head.gradient(Z)
         return total
@@ -305,12 +309,12 @@ class TransformedTarget(Head):
         The explained target.
     """
 
-    model: Any
+    model: SupportsPredict
     head: Head
     slope: Callable[[Floats], Floats]
     column: int
 
-    def gradient(self, Z: Any) -> Floats:
+    def gradient(self, Z: Rows) -> Floats:
         """Return the model's gradient times the derivative of the function."""
         predicted = np.asarray(self.model.predict(Z), dtype=float)
         z = predicted.reshape(len(predicted), -1)
@@ -345,10 +349,10 @@ class Target:
     column: int | None
 
 
-def _head_of(model: Any, target: Target) -> Head | None:
+def _head_of(model: object, target: Target) -> Head | None:
     """Return the head of a model or pipeline; None if it, or one of its steps, is not known."""
     model = unwrap_search(model)
-    if getattr(model, "steps", None):
+    if is_pipeline(model):
         return _pipeline_head(model, target)
     if not type(model).__module__.startswith("sklearn."):
         return None
@@ -356,7 +360,7 @@ def _head_of(model: Any, target: Target) -> Head | None:
     return None if make is None else make(model, target)
 
 
-def _pipeline_head(pipeline: Any, target: Target) -> Head | None:
+def _pipeline_head(pipeline: Pipeline, target: Target) -> Head | None:
     """Return the head of a pipeline: its last step behind all others."""
     head = _head_of(pipeline.steps[-1][1], target)
     before = [step for _, part in pipeline.steps[:-1] for step in _transformers(part)]
@@ -498,18 +502,19 @@ _CLASSIFIERS: dict[str, _HeadBuilder] = {
 # --- from fitted transformers to steps ------------------------------------------------------------
 
 
-def _step_of(model: Any, size: int) -> Step | None:
+def _step_of(model: object, size: int) -> Step | None:
     """Return the step of a transformer of `size` columns; None if it, or a part of it, is not known."""
     return _chain(_transformers(model), size)
 
 
-def _transformers(model: Any) -> list[Any]:
+def _transformers(model: object) -> list[Any]:
     """Return the transformers of a pipeline and of pipelines inside it, without those that pass columns through."""
     model = unwrap_search(model)
     if model is None or (isinstance(model, str) and model == "passthrough"):
         return []
-    inner = getattr(model, "steps", None)
-    return [step for _, part in inner for step in _transformers(part)] if inner else [model]
+    if is_pipeline(model):
+        return [step for _, part in model.steps for step in _transformers(part)]
+    return [model]
 
 
 def _chain(models: Sequence[Any], size: int) -> Step | None:

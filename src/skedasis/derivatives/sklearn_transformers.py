@@ -8,16 +8,16 @@ transformer; they return None if the transformer's parameters have no known clos
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.data.factorize import is_absent
-from skedasis.derivatives.chain_rule import Step, numbers
+from skedasis.derivatives.chain_rule import Rows, Step, Transformer, TransformerStep, numbers
 from skedasis.derivatives.kernel_functions import Kernel, by_name
 
 # --- steps of single columns: scalers, powers, quantiles, functions, imputers ---------------------
@@ -26,22 +26,35 @@ _BOUNDS_THRESHOLD = 1e-7
 """scikit-learn's constant: this close to its ends, a quantile transformer with normal output is constant."""
 
 
+class MissingIndicator(Protocol):
+    """scikit-learn's indicator of missing values: `features_` are the columns that have one."""
+
+    features_: Ints
+
+
+class Imputer(Transformer, Protocol):
+    """What is read of a fitted `SimpleImputer`."""
+
+    missing_values: object
+    add_indicator: bool
+    indicator_: MissingIndicator
+
+
 @dataclass(frozen=True, eq=False)
-class Scale(Step):
+class Scale(TransformerStep):
     """``Z * scale + shift``, with the same slopes for all rows."""
 
-    model: Any
-    scale: Any
+    scale: Floats | float
 
     flat = True
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient times the scale."""
         return G * self.scale
 
 
 @dataclass(frozen=True, eq=False)
-class Elementwise(Step):
+class Elementwise(TransformerStep):
     """A continuous function of each column, which may have kinks.
 
     Parameters
@@ -53,11 +66,10 @@ class Elementwise(Step):
         The columns in which the function jumps.
     """
 
-    model: Any
     slope: Callable[[Floats], Floats]
     jumps: Bools | None = None
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient times the slope at each value."""
         with np.errstate(
             all="ignore"
@@ -72,7 +84,7 @@ class Elementwise(Step):
 
 
 @dataclass(frozen=True, eq=False)
-class Impute(Step):
+class Impute(TransformerStep):
     """A constant replaces missing values: the slope is 1 at a value, and 0 at a missing value.
 
     Parameters
@@ -84,13 +96,13 @@ class Impute(Step):
         Whether the columns are text, which has no slopes.
     """
 
-    model: Any
+    model: Imputer
     kept: Ints
     text: bool
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient by the kept columns; 0 by the others and at missing values."""
-        gradient = np.zeros((len(G), self.model.n_features_in_))
+        gradient = np.zeros((len(G), self.inputs))
         if self.text:
             return gradient
         gradient[:, self.kept] = G[:, : len(self.kept)]
@@ -108,17 +120,24 @@ class Impute(Step):
         """Return which of the kept columns act through a jump."""
         if jump_outputs is None:
             return None
-        inputs = np.zeros(self.model.n_features_in_, dtype=bool)
+        inputs = np.zeros(self.inputs, dtype=bool)
         inputs[self.kept] = jump_outputs[: len(self.kept)]
         return inputs
 
 
 def scaler(step: Any) -> Step:
     """Return the step of a standard, max-abs, robust or min-max scaler, clipped or not."""
-    scale = getattr(step, "scale_", None)
-    if type(step).__name__ == "MinMaxScaler":
-        return _clipped(step) if getattr(step, "clip", False) else Scale(step, step.scale_)
-    return Scale(step, 1.0 if scale is None else 1.0 / np.asarray(scale, dtype=float))
+    if type(step).__name__ == "MinMaxScaler" and getattr(step, "clip", False):
+        return _clipped(step)
+    return Scale(step, _scale_of(step))
+
+
+def _scale_of(scaler: Any) -> Floats | float:
+    """Return the factor of a scaler's columns. Only a min-max scaler multiplies by its `scale_`; others divide."""
+    scale = getattr(scaler, "scale_", None)
+    if type(scaler).__name__ == "MinMaxScaler":
+        return scaler.scale_
+    return 1.0 if scale is None else 1.0 / np.asarray(scale, dtype=float)
 
 
 def _clipped(step: Any) -> Step:
@@ -211,7 +230,9 @@ def function(step: Any) -> Step | None:
     return None if slope is None else Elementwise(step, slope)
 
 
-def _slope_of(function: Any, options: Any = None) -> Callable[[Floats], Floats] | None:
+def _slope_of(
+    function: Callable[[Floats], Floats], options: object
+) -> Callable[[Floats], Floats] | None:
     """Return the derivative of a NumPy function, or of SciPy's logit or expit; None for other functions."""
     special: Any = sys.modules.get("scipy.special")  # it is loaded if the function comes from it
     if options:
@@ -223,7 +244,7 @@ def _slope_of(function: Any, options: Any = None) -> Callable[[Floats], Floats] 
     return _SLOPES.get(function) if isinstance(function, np.ufunc) else None
 
 
-_SLOPES: dict[Any, Callable[[Floats], Floats]] = {
+_SLOPES: dict[np.ufunc, Callable[[Floats], Floats]] = {
     np.arcsinh: lambda x: 1.0 / np.sqrt(1.0 + x * x),
     np.arctan: lambda x: 1.0 / (1.0 + x * x),
     np.cbrt: lambda x: 1.0 / (3.0 * np.cbrt(x) ** 2),
@@ -253,9 +274,7 @@ def inverse_slope(step: Any) -> Callable[[Floats], Floats] | None:
             return np.ones_like
         return _slope_of(step.inverse_func, step.inv_kw_args)
     if kind in ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"):
-        scale = (
-            scaler(step).backward(None, np.ones((1, 1))) if kind != "MinMaxScaler" else step.scale_
-        )
+        scale = _scale_of(step)
         return lambda z: np.ones_like(z) / scale
     if kind != "PowerTransformer":
         return None
@@ -266,14 +285,14 @@ def inverse_slope(step: Any) -> Callable[[Floats], Floats] | None:
 # --- steps that mix columns: projections, selections, polynomials, splines, kernels, norms --------
 
 
-class ColumnMixing(Step):
+class ColumnMixing(TransformerStep):
     """A step whose outputs depend on all inputs."""
 
     def jump_inputs(self, jump_outputs: Bools | None) -> Bools | None:
         """Return all inputs if an output acts through a jump."""
         if jump_outputs is None:
             return None
-        return np.full(int(self.model.n_features_in_), bool(jump_outputs.any()))
+        return np.full(self.inputs, bool(jump_outputs.any()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,12 +305,11 @@ class Matrix(ColumnMixing):
     matrix : ndarray of float, shape (m, d)
     """
 
-    model: Any
     matrix: Floats
 
     flat = True
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient times the matrix."""
         return G @ self.matrix
 
@@ -302,17 +320,16 @@ class Matrix(ColumnMixing):
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnSelection(Step):
+class ColumnSelection(TransformerStep):
     """A selection of columns, by their positions."""
 
-    model: Any
     positions: Ints
 
     flat = True
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient by the selected columns; 0 by the others."""
-        gradient = np.zeros((len(G), int(self.model.n_features_in_)))
+        gradient = np.zeros((len(G), self.inputs))
         gradient[:, self.positions] = G
         return gradient
 
@@ -320,7 +337,7 @@ class ColumnSelection(Step):
         """Return which of the selected columns act through a jump."""
         if jump_outputs is None:
             return None
-        inputs = np.zeros(int(self.model.n_features_in_), dtype=bool)
+        inputs = np.zeros(self.inputs, dtype=bool)
         inputs[self.positions] = jump_outputs
         return inputs
 
@@ -330,11 +347,18 @@ class ColumnSelection(Step):
         return len(self.positions)
 
 
+class PolynomialTransformer(Transformer, Protocol):
+    """What is read of fitted `PolynomialFeatures`: the exponents of each product, (products, d)."""
+
+    powers_: Ints
+    n_output_features_: int
+
+
 @dataclass(frozen=True, eq=False)
-class Polynomials(Step):
+class Polynomials(TransformerStep):
     """Products of powers of the columns."""
 
-    model: Any
+    model: PolynomialTransformer
 
     @cached_property
     def _powers(self) -> Ints:
@@ -360,13 +384,13 @@ class Polynomials(Step):
         ends = np.cumsum([len(k) for k in dependent])[:-1]
         return exponents, list(zip(dependent, np.split(rows.ravel(), ends), strict=True))
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient, column by column, from the products with one exponent lowered."""
         z = np.ascontiguousarray(numbers(Z).T)
         exponents, terms = self._derivative_terms
         if len(exponents) == 0:  # degree 0
             return np.zeros((1, len(z)))
-        known: dict[tuple[int, ...], Any] = {(0,) * len(z): np.ones(z.shape[1])}
+        known: dict[tuple[int, ...], Floats] = {(0,) * len(z): np.ones(z.shape[1])}
         products = np.array([_product(tuple(e), z, known) for e in exponents.tolist()]).T
         if len(G) == 1:  # the same weights for all rows: a matrix product
             weights = np.zeros((len(exponents), len(z)))
@@ -395,10 +419,10 @@ class Polynomials(Step):
     @property
     def row_memory(self) -> int:
         """Return the products, those with a lowered exponent, and the columns."""
-        return 3 * int(self.model.n_output_features_) + 2 * int(self.model.n_features_in_)
+        return 3 * int(self.model.n_output_features_) + 2 * self.inputs
 
 
-def _product(exponents: tuple[int, ...], z: Floats, known: dict[tuple[int, ...], Any]) -> Any:
+def _product(exponents: tuple[int, ...], z: Floats, known: dict[tuple[int, ...], Floats]) -> Floats:
     """Return a product of powers by one multiplication of a known product; store it in `known`."""
     if exponents not in known:
         j = next(k for k, p in enumerate(exponents) if p)
@@ -407,13 +431,32 @@ def _product(exponents: tuple[int, ...], z: Floats, known: dict[tuple[int, ...],
     return known[exponents]
 
 
+class Spline(Protocol):
+    """SciPy's `BSpline`: knots and degree, and the derivatives of order `nu` at numbers."""
+
+    t: Floats
+    k: int
+
+    def __call__(self, x: Floats, nu: int) -> Floats:
+        """Return the derivatives of all splines, (n, m)."""
+        ...
+
+
+class SplineTransformer(Transformer, Protocol):
+    """What is read of a fitted `SplineTransformer`."""
+
+    bsplines_: Sequence[Spline]
+    extrapolation: str
+    n_features_out_: int
+
+
 @dataclass(frozen=True, eq=False)
-class Splines(Step):
+class Splines(TransformerStep):
     """B-splines of each column, of degree 1 or more."""
 
-    model: Any
+    model: SplineTransformer
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient, column by column, from the derivatives of the splines."""
         z, size = numbers(Z), self._per_column
         gradient = np.empty(z.shape)
@@ -445,7 +488,7 @@ class Splines(Step):
         return 4 * int(self.model.n_features_out_)
 
 
-def _spline_slopes(spline: Any, x: Floats, extrapolation: str) -> Floats:
+def _spline_slopes(spline: Spline, x: Floats, extrapolation: str) -> Floats:
     """Return the derivatives of a column's splines, (n, m), extrapolated beyond the knots."""
     low, high = spline.t[spline.k], spline.t[-spline.k - 1]
     if extrapolation == "periodic" and high > low:
@@ -470,11 +513,10 @@ class NystroemFeatures(ColumnMixing):
     matrix : ndarray of float, shape (k, m)
     """
 
-    model: Any
     kernel: Kernel
     matrix: Floats
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient of the kernels, weighted by the gradient by the features."""
         z = numbers(Z)
         gradient = self.kernel.on_rows(z).gradient
@@ -488,16 +530,23 @@ class NystroemFeatures(ColumnMixing):
     @property
     def row_memory(self) -> int:
         """Return several times the number of features and columns."""
-        return 6 * len(self.matrix) + 4 * int(self.model.n_features_in_)
+        return 6 * len(self.matrix) + 4 * self.inputs
+
+
+class FourierTransformer(Transformer, Protocol):
+    """What is read of a fitted `RBFSampler`."""
+
+    random_weights_: Floats
+    random_offset_: Floats
 
 
 @dataclass(frozen=True, eq=False)
 class RandomFourierFeatures(ColumnMixing):
     """Random Fourier features: cosines of random projections, which approximate a Gaussian kernel."""
 
-    model: Any
+    model: FourierTransformer
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient of the cosines, projected back to the columns."""
         weights = np.asarray(self.model.random_weights_, dtype=float)
         angles = numbers(Z) @ weights + self.model.random_offset_
@@ -512,16 +561,22 @@ class RandomFourierFeatures(ColumnMixing):
     @property
     def row_memory(self) -> int:
         """Return several times the number of features and columns."""
-        return 4 * int(self.model.random_weights_.shape[1]) + 4 * int(self.model.n_features_in_)
+        return 4 * int(self.model.random_weights_.shape[1]) + 4 * self.inputs
+
+
+class Normalizer(Transformer, Protocol):
+    """What is read of a `Normalizer`."""
+
+    norm: str
 
 
 @dataclass(frozen=True, eq=False)
 class Norm(ColumnMixing):
     """Rows divided by their norm s: the gradient is ``(g - s' (g y)) / s``, where y is the normalised row."""
 
-    model: Any
+    model: Normalizer
 
-    def backward(self, Z: Any, G: Floats) -> Floats:
+    def backward(self, Z: Rows, G: Floats) -> Floats:
         """Return the gradient without its part along the row, which changes the norm only, divided by the norm."""
         z, kind = numbers(Z), self.model.norm
         if kind == "l1":

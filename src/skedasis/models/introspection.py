@@ -7,9 +7,9 @@ names to find closed forms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
@@ -17,6 +17,17 @@ from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
+
+
+class Pipeline(Protocol):
+    """A fitted pipeline of scikit-learn, or of a library that follows it."""
+
+    steps: Sequence[tuple[str, object]]
+
+
+def is_pipeline(model: object) -> TypeGuard[Pipeline]:
+    """Return whether a model is a pipeline with at least one step."""
+    return bool(getattr(model, "steps", None))
 
 
 def title(model: Any) -> str:
