@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats
+from skedasis._types import Floats, TableLike, Values
 from skedasis.data.containers import ArrayTable, to_float
 from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
@@ -64,12 +63,12 @@ class ModelAdapter(AdaptedModel, ABC):
     def _reset(self) -> None:
         """Reset the state that is derived from calls of the model; it is not pickled."""
         self._lock = threading.RLock()
-        self._probe: NDArray[Any] | None = None
+        self._probe: Values | None = None
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {k: v for k, v in vars(self).items() if not k.startswith("_") or k == "__name__"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state)
         self._reset()
 
@@ -80,23 +79,23 @@ class ModelAdapter(AdaptedModel, ABC):
 
     @property
     @abstractmethod
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[np.generic]:
         """Return the NumPy dtype of the model's input."""
 
     @property
     def eps(self) -> float:
         """Return the unit round-off of the model's input dtype; 0 for integers and booleans."""
-        return float(np.finfo(self.dtype).eps) if np.dtype(self.dtype).kind == "f" else 0.0
+        return float(np.finfo(self.dtype.name).eps) if self.dtype.kind == "f" else 0.0
 
     @abstractmethod
-    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+    def _call_model(self, part: Values) -> Values:
         """Call the model on at least two rows: a contiguous (m, d) array of `dtype`."""
 
-    def __call__(self, X: Any) -> NDArray[Any]:
+    def __call__(self, X: TableLike) -> Values:
         """Call the model on rows in any container."""
         rows = self._rows(X)
         self._take_probe(rows)
-        out: NDArray[Any] | None = None
+        out: Values | None = None
         for part in self._parts(len(rows)):
             response = self._output_for(rows[part])
             if out is None:
@@ -130,7 +129,7 @@ class ModelAdapter(AdaptedModel, ABC):
         """Return whether there are mixed second derivatives."""
         return False
 
-    def _rows(self, X: Any) -> NDArray[Any]:
+    def _rows(self, X: TableLike) -> Values:
         return to_array(X)
 
     def _parts(self, n: int) -> Iterator[slice]:
@@ -139,13 +138,13 @@ class ModelAdapter(AdaptedModel, ABC):
         edges = [n * k // count for k in range(count + 1)] if count else [0]
         return (slice(a, b) for a, b in itertools.pairwise(edges))
 
-    def _as_input(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _as_input(self, rows: Values) -> Values:
         """Copy rows into the model's dtype; duplicate a single row, because some networks squeeze batches of one."""
         rows = np.repeat(rows, 2, axis=0) if len(rows) == 1 else rows
         with np.errstate(over="ignore"):  # overflow in single precision shows in the model's output
             return np.array(rows, dtype=self.dtype, order="C")
 
-    def _output_for(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _output_for(self, rows: Values) -> Values:
         """Return the model's output for a part of the rows; raise if it does not have one entry per row."""
         own = self._as_input(rows)
         response = self._call_model(own)
@@ -161,7 +160,7 @@ class ModelAdapter(AdaptedModel, ABC):
             "Return one number for each row, or one for each row and output",
         )
 
-    def _take_probe(self, rows: NDArray[Any]) -> None:
+    def _take_probe(self, rows: Values) -> None:
         """Take probe rows and check the model with them on its first call, and again when a call has more rows."""
         count = min(PROBED, len(rows))
         with self._lock:
@@ -173,11 +172,11 @@ class ModelAdapter(AdaptedModel, ABC):
             self._check_row_independence(few)
             self._set_probe(probe)
 
-    def _set_probe(self, probe: NDArray[Any]) -> None:
+    def _set_probe(self, probe: Values) -> None:
         """Keep the probe rows; subclasses discard what they derived from former ones."""
         self._probe = probe
 
-    def _check_row_independence(self, few: NDArray[Any]) -> None:
+    def _check_row_independence(self, few: Values) -> None:
         """Raise if the output of a row depends on the other rows of the same call."""
         in_one_call = np.asarray(self._output_for(few), dtype=float)
         in_pairs = [self._output_for(few[i : i + 2]) for i in range(0, len(few), 2)]
@@ -202,7 +201,7 @@ class ModelAdapter(AdaptedModel, ABC):
         )
 
 
-def _numbers(values: NDArray[Any], feature: Feature, what: str) -> NDArray[Any]:
+def _numbers(values: Values, feature: Feature, what: str) -> Values:
     """Return a column of objects as floats; raise if it holds text."""
     try:
         if any(isinstance(v, (str, bytes)) for v in values):

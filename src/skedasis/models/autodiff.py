@@ -12,12 +12,11 @@ import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats
+from skedasis._types import Floats, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter, first_line
@@ -55,14 +54,14 @@ class Differentiable(ModelAdapter):
         self._has_mixed: dict[tuple[int, int, int | None], bool] = {}
         self._shared = _SharedGradients()
 
-    def _set_probe(self, probe: NDArray[Any]) -> None:
+    def _set_probe(self, probe: Values) -> None:
         super()._set_probe(probe)
         self._probes, self._has_mixed = {}, {}
 
     @abstractmethod
     def _gradients(
-        self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
-    ) -> list[NDArray[Any]]:
+        self, part: Values, columns: Sequence[int | None], row: int | None = None
+    ) -> list[Values]:
         """Return for each output the gradient, by all rows, of its sum over the rows, or of its value at one row.
 
         Parameters
@@ -75,12 +74,10 @@ class Differentiable(ModelAdapter):
         """
 
     @abstractmethod
-    def _mixed_derivative(
-        self, part: NDArray[Any], j: int, k: int, column: int | None
-    ) -> NDArray[Any]:
+    def _mixed_derivative(self, part: Values, j: int, k: int, column: int | None) -> Values:
         """Return the mixed second derivative of an output by columns j and k, (m,)."""
 
-    def slopes(self, X: Any, output: int | None = None, *, together: bool = False) -> Floats:
+    def slopes(self, X: TableLike, output: int | None = None, *, together: bool = False) -> Floats:
         """Return the partial derivatives of an output, (n, d).
 
         Parameters
@@ -99,7 +96,7 @@ class Differentiable(ModelAdapter):
             return differentiate([output])[0]
         return self._shared.get(rows, output, self._count, differentiate)
 
-    def mixed(self, X: Any, j: int, k: int, output: int | None = None) -> Floats:
+    def mixed(self, X: TableLike, j: int, k: int, output: int | None = None) -> Floats:
         """Return the mixed second derivative by columns j and k, (n,).
 
         Raises
@@ -131,7 +128,7 @@ class Differentiable(ModelAdapter):
         """Return whether there are mixed second derivatives: wherever there are slopes."""
         return not self._probe_derivatives(output).missing
 
-    def _slopes(self, rows: NDArray[Any], columns: Sequence[int | None]) -> list[Floats]:
+    def _slopes(self, rows: Values, columns: Sequence[int | None]) -> list[Floats]:
         """Return the partial derivatives of each output, (n, d), in column-major order because columns are read."""
         slopes = [np.empty(rows.shape[::-1]).T for _ in columns]
         for part in self._parts(len(rows)):
@@ -157,7 +154,7 @@ class Differentiable(ModelAdapter):
                 self._probes[output] = self._test_derivatives(self._probe, output)
             return self._probes[output]
 
-    def _test_derivatives(self, probe: NDArray[Any], output: int | None) -> _DerivativeProbe:
+    def _test_derivatives(self, probe: Values, output: int | None) -> _DerivativeProbe:
         try:
             slopes = self._slopes(probe, [output])[0]
         except Exception as error:  # noqa: BLE001 - the values exist, so any failure means "no derivative"
@@ -167,9 +164,9 @@ class Differentiable(ModelAdapter):
             stepped=frozenset(j for j in flat if self._changes(probe, [j], output))
         )
 
-    def _changes(self, probe: NDArray[Any], columns: Sequence[int], output: int | None) -> bool:
+    def _changes(self, probe: Values, columns: Sequence[int], output: int | None) -> bool:
         """Return whether the difference of an output by one column, or the double difference by two, is not zero."""
-        total: Any = 0.0
+        total: Floats = np.zeros(len(probe))
         largest = 0.0
         for mask in range(2 ** len(columns)):
             rows = probe.copy()
@@ -200,7 +197,7 @@ class Differentiable(ModelAdapter):
                 "Use sd.ALE(): its differences show the interaction",
             )
 
-    def _check_row_independence(self, few: NDArray[Any]) -> None:
+    def _check_row_independence(self, few: Values) -> None:
         """Raise if the output of a row, or its derivative, depends on the other rows of the same call."""
         super()._check_row_independence(few)
         first = 0 if self._output_for(few).ndim > 1 else None
@@ -226,7 +223,7 @@ class _SharedGradients(threading.local):
 
     def get(
         self,
-        rows: NDArray[Any],
+        rows: Values,
         output: int,
         count: Callable[[], int],
         differentiate: Callable[[Sequence[int | None]], list[Floats]],
@@ -241,7 +238,7 @@ class _SharedGradients(threading.local):
         return self.waiting.pop(output)
 
 
-def _fingerprint(rows: NDArray[Any]) -> bytes:
+def _fingerprint(rows: Values) -> bytes:
     """Return a hash of the rows."""
     digest = hashlib.blake2b(f"{rows.shape}{rows.dtype}".encode(), digest_size=24)
     for column in rows.T:

@@ -21,22 +21,24 @@ import importlib.util
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from skedasis._types import Floats
+from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError
+
+RowsT = TypeVar("RowsT")
+ResponseT = TypeVar("ResponseT")
 
 # --- validation of the response -------------------------------------------------------------------
 
 
-def as_array(raw: Any, what: str) -> NDArray[Any]:
+def as_array(raw: object, what: str) -> Values:
     """Return a model's response as an array; raise `ModelOutputError` if it cannot be one."""
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
@@ -51,7 +53,7 @@ def as_array(raw: Any, what: str) -> NDArray[Any]:
         ) from error
 
 
-def as_numbers(raw: Any, what: str) -> Floats:
+def as_numbers(raw: object, what: str) -> Floats:
     """Return a model's response as an array of float64; raise `ModelOutputError` if it is not numeric."""
     response = as_array(raw, what)
     try:
@@ -72,7 +74,7 @@ def as_numbers(raw: Any, what: str) -> Floats:
         ) from error
 
 
-def check_response(raw: Any, n: int, what: str, where: str) -> Floats:
+def check_response(raw: object, n: int, what: str, where: str) -> Floats:
     """Return a model's response as finite floats of shape (n,), or raise `ModelOutputError`.
 
     Parameters
@@ -111,7 +113,7 @@ def check_response(raw: Any, n: int, what: str, where: str) -> Floats:
     return response
 
 
-def unit_round_off(dtype: Any, response: Floats) -> float:
+def unit_round_off(dtype: object, response: Values) -> float:
     """Return the unit round-off of a model's internal arithmetic.
 
     Models that compute in float32 may return float64. If all of some sixty numbers are representable in float32, and
@@ -190,7 +192,9 @@ class ChunkedCaller:
         """Raise `Stopped` in all threads at their next call of the model."""
         self._stopped = True
 
-    def call(self, model: Callable[[Any], Any], rows: Any, n: int) -> tuple[Any, int]:
+    def call(
+        self, model: Callable[[RowsT], ResponseT], rows: RowsT, n: int
+    ) -> tuple[ResponseT, int]:
         """Return a model's response for rows in any container, and the number of calls it took.
 
         Parameters
@@ -205,7 +209,7 @@ class ChunkedCaller:
         Stopped
             After `stop` was called.
         """
-        responses: list[Any] = []
+        responses: list[ResponseT] = []
         for start, stop in self._parts(n):
             if self._stopped:
                 raise Stopped
@@ -224,7 +228,7 @@ class ChunkedCaller:
                 return model(rows), len(responses) + 1
         return _joined(responses), len(responses)
 
-    def _parts(self, n: int) -> Any:
+    def _parts(self, n: int) -> Iterator[tuple[int, int]]:
         """Yield start and stop of each part: none is small, and each size follows from the times measured so far."""
         start = 0
         if n == 0:
@@ -260,7 +264,7 @@ class ChunkedCaller:
         known = [s for s in self._rates if s <= _nearest_size(size)]
         return self._rates[max(known) if known else min(self._rates)]
 
-    def _record(self, n: int, seconds: float, response: Any) -> None:
+    def _record(self, n: int, seconds: float, response: object) -> None:
         if n == 0:
             return
         size = _nearest_size(n)
@@ -293,12 +297,12 @@ def _cut(rows: Any, start: int, stop: int) -> Any:
     return nw.from_native(rows, eager_only=True)[start:stop].clone().to_native()
 
 
-def _can_join(response: Any, n: int, other: Any = None) -> bool:
+def _can_join(response: object, n: int, other: object = None) -> bool:
     """Return whether a response for n rows can be concatenated: an array or a list, and of the other one's kind."""
     if other is not None and type(response) is not type(other):
         return False
     if isinstance(response, np.ndarray):
-        same_shape = other is None or response.shape[1:] == other.shape[1:]
+        same_shape = not isinstance(other, np.ndarray) or response.shape[1:] == other.shape[1:]
         return response.ndim > 0 and len(response) == n and same_shape
     return type(response) is list and len(response) == n
 

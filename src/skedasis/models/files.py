@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._types import TableLike, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
@@ -36,7 +37,7 @@ _END_OF_TREES = b"\nend of trees"
 _PARAMETERS, _END_OF_PARAMETERS = b"\nparameters:", b"\nend of parameters"
 
 
-def _read_lightgbm(file: Path) -> Any:
+def _read_lightgbm(file: Path) -> object:
     """Return the booster in a text file of LightGBM.
 
     Raises
@@ -66,7 +67,7 @@ def _is_complete(text: bytes) -> bool:
     return not sizes or start + sum(sizes) == text.index(_END_OF_TREES) + 1
 
 
-def _read_xgboost(file: Path) -> Any:
+def _read_xgboost(file: Path) -> object:
     """Return the booster in a JSON or binary JSON file of XGBoost.
 
     Raises
@@ -77,7 +78,7 @@ def _read_xgboost(file: Path) -> Any:
     raw = content(file)
     if file.suffix.lower() == ".json":
         try:
-            saved: Any = parse_xgboost_json(raw)
+            saved = parse_xgboost_json(raw)
         except (ValueError, RecursionError):
             saved = None
         known = isinstance(saved, dict) and "learner" in saved
@@ -95,7 +96,7 @@ def _read_xgboost(file: Path) -> Any:
 # --- ONNX -----------------------------------------------------------------------------------------
 
 
-def _read_onnx(file: Path) -> Any:
+def _read_onnx(file: Path) -> object:
     """Return an onnxruntime session.
 
     Raises
@@ -126,7 +127,7 @@ def _untrusted_pickle(file: Path) -> DataError:
     )
 
 
-def _read_pickle(file: Path) -> Any:
+def _read_pickle(file: Path) -> object:
     """Load a file of pickle or joblib. This runs the code in it.
 
     Raises
@@ -155,7 +156,7 @@ def _read_pickle(file: Path) -> Any:
         raise broken(file, "pickle or joblib", error) from error
 
 
-def _read_torch_pickle(file: Path) -> Any:
+def _read_torch_pickle(file: Path) -> object:
     """Load a file of `torch.save`. This runs the code in it.
 
     Raises
@@ -189,7 +190,7 @@ _SHOWN = 12
 """Number of types that an error message lists; more would hide the advice that follows them."""
 
 
-def _read_skops(file: Path, trust: Sequence[str] = ()) -> Any:
+def _read_skops(file: Path, trust: Sequence[str] = ()) -> object:
     """Return the object in a file of skops.
 
     Parameters
@@ -281,7 +282,7 @@ class XGBooster(AdaptedModel):
     def _has_trees(self) -> bool:  # asking the booster writes all of its settings as JSON
         return is_piecewise_constant(self.grown)
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: TableLike) -> Values:
         """Return the booster's predictions for rows in any container."""
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():
@@ -297,7 +298,7 @@ class XGBooster(AdaptedModel):
         return np.asarray(response)
 
 
-def is_booster(model: Any) -> bool:
+def is_booster(model: object) -> bool:
     """Return whether a model is a bare XGBoost `Booster`."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
@@ -339,7 +340,7 @@ def parse_xgboost_json(
 
 def load_model(
     path: str | os.PathLike[str], trust: Sequence[str] = (), *, pickle: bool = False
-) -> Any:
+) -> object:
     """Return the model in a file.
 
     Parameters
@@ -388,7 +389,7 @@ def load_model(
     return _READERS_OF_DATA[suffix](file)
 
 
-_READERS_OF_DATA: dict[str, Callable[[Path], Any]] = {
+_READERS_OF_DATA: dict[str, Callable[[Path], object]] = {
     ".txt": _read_lightgbm,
     ".json": _read_xgboost,
     ".ubj": _read_xgboost,
@@ -396,7 +397,7 @@ _READERS_OF_DATA: dict[str, Callable[[Path], Any]] = {
 }
 """Readers of formats that hold only data, and need no further argument."""
 
-_READERS_OF_CODE: dict[str, Callable[[Path], Any]] = {
+_READERS_OF_CODE: dict[str, Callable[[Path], object]] = {
     ".pkl": _read_pickle,
     ".pickle": _read_pickle,
     ".joblib": _read_pickle,

@@ -8,13 +8,15 @@ names to find closed forms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
+from skedasis._arguments import is_int
+from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.models.protocols import has_predict, has_predict_proba
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -30,11 +32,10 @@ def is_pipeline(model: object) -> TypeGuard[Pipeline]:
     return bool(getattr(model, "steps", None))
 
 
-def title(model: Any) -> str:
+def title(model: object) -> str:
     """Return a short name for a model: its class, a pipeline's last step, or a function's name."""
-    steps = getattr(model, "steps", None)
-    if steps:
-        return f"{type(model).__name__}(… {title(steps[-1][1])})"
+    if is_pipeline(model):
+        return f"{type(model).__name__}(… {title(model.steps[-1][1])})"
     name = getattr(model, "__name__", None)
     if name is not None:
         return "function" if name == "<lambda>" else str(name)
@@ -54,27 +55,27 @@ def with_article(noun: str) -> str:
     return f"{'an' if spelt or vowel or noun.startswith('nd') else 'a'} {noun}"
 
 
-def is_classifier(model: Any) -> bool:
+def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
     classes = getattr(model, "classes_", None)
     has_classes = (
         classes is not None and len(classes) > 0
     )  # CatBoost's regressors have an empty list
-    return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
+    return has_predict_proba(model) or (has_classes and has_predict(model))
 
 
-def fitted_names(model: Any) -> list[Any] | None:
+def fitted_names(model: object) -> list[str] | None:
     """Return the column names that an estimator was fitted on; None for arrays and callables."""
     names = getattr(model, "feature_names_in_", None)
     return None if names is None else list(names)
 
 
-def wants_arrays(model: Any) -> bool:
+def wants_arrays(model: object) -> bool:
     """Return whether a model was fitted on arrays; given a frame, such an estimator would warn at every call."""
     return hasattr(model, "n_features_in_") and fitted_names(model) is None
 
 
-def check_fitted_on(model: Any, source: Dataset, what: str) -> None:
+def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     """Raise if the columns of X are not those that the model was fitted on.
 
     Raises
@@ -83,9 +84,9 @@ def check_fitted_on(model: Any, source: Dataset, what: str) -> None:
         If the number of columns, their names or their order differ.
     """
     expected = getattr(model, "n_features_in_", None)
-    have = [f.label for f in source.features]
+    have = [f.label for f in dataset.features]
     names = fitted_names(model)
-    if source.library is None or names is None:
+    if dataset.library is None or names is None:
         if expected is not None and expected != len(have):
             raise DataError(
                 what,
@@ -111,7 +112,7 @@ def check_fitted_on(model: Any, source: Dataset, what: str) -> None:
     )
 
 
-def _short(names: list[Any]) -> str:
+def _short(names: Sequence[object]) -> str:
     shown = ", ".join(repr(str(n)) for n in names[:6])
     return f"[{shown}{', …' if len(names) > 6 else ''}]"
 
@@ -119,7 +120,7 @@ def _short(names: list[Any]) -> str:
 # --- checks of the explained output ---------------------------------------------------------------
 
 
-def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
+def check_predictor(model: object, slope: object, mixed: object) -> None:
     """Raise if a model does not predict numbers, or if its derivatives are not functions."""
     if is_classifier(model):
         raise UnsupportedError(
@@ -128,7 +129,7 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
             "a regressor or a callable",
             "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
         )
-    if not callable(model) and not hasattr(model, "predict"):
+    if not callable(model) and not has_predict(model):
         fix = "Pass the fitted model itself"
         if isinstance(model, Mapping):
             fix += ", or several models in a list: sd.explain([*models.values()], X)"
@@ -151,7 +152,7 @@ def check_predictor(model: Any, slope: Any, mixed: Any) -> None:
             )
 
 
-def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, Any]:
+def class_column(model: object, class_: Level, function: str) -> tuple[int | None, Level]:
     """Return the column of `predict_proba` that holds the class, and the label of the class.
 
     Parameters
@@ -165,7 +166,7 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
     """
     what = f"{function}({title(model)})"
     classes = getattr(model, "classes_", None)
-    if not hasattr(model, "predict_proba"):
+    if not has_predict_proba(model):
         if is_classifier(model) or not callable(model):
             raise UnsupportedError(
                 what,
@@ -174,7 +175,7 @@ def class_column(model: Any, class_: Any, function: str) -> tuple[int | None, An
                 "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
                 "sd.prediction(model.decision_function)",
             )
-        if class_ is not None and (isinstance(class_, bool) or not isinstance(class_, Integral)):
+        if class_ is not None and not is_int(class_):
             raise UnsupportedError(
                 what,
                 f"class_={class_!r}",
@@ -236,27 +237,26 @@ LOGISTIC = {"LogisticRegression", "LogisticRegressionCV"}
 PERCEPTRON = {"MLPClassifier", "MLPRegressor"}
 
 
-def is_sklearn_class(model: Any, names: set[str]) -> bool:
+def is_sklearn_class(model: object, names: set[str]) -> bool:
     """Return whether the model's class is one of these of scikit-learn; classes derived elsewhere do not count."""
     return type(model).__name__ in names and type(model).__module__.startswith("sklearn.")
 
 
-def is_sklearn_or_pipeline(model: Any) -> bool:
+def is_sklearn_or_pipeline(model: object) -> bool:
     """Return whether the model's class is one of scikit-learn, or a pipeline of any library."""
     return type(model).__module__.startswith("sklearn.") or hasattr(model, "steps")
 
 
-def unwrap_search(model: Any) -> Any:
+def unwrap_search(model: object) -> Any:
     """Return the best estimator of a parameter search, and other models unchanged."""
     is_search = type(model).__module__.startswith("sklearn.model_selection.")
     return getattr(model, "best_estimator_", model) if is_search else model
 
 
-def decides_by_logit(model: Any) -> bool:
+def decides_by_logit(model: object) -> bool:
     """Return whether a two-class model's `decision_function` is the log odds of its second class."""
     model = unwrap_search(model)
-    steps = getattr(model, "steps", None)
-    last = steps[-1][1] if steps else model
+    last: Any = model.steps[-1][1] if is_pipeline(model) else model
     if len(getattr(last, "classes_", ())) != 2:
         return False
     if is_sklearn_class(last, {"GradientBoostingClassifier", "HistGradientBoostingClassifier"}):

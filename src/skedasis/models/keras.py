@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skedasis._types import Values
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
-from skedasis.models.jax import JaxModel
-from skedasis.models.torch import TorchModel
+from skedasis.models.jax import Array, JaxModel, State
+from skedasis.models.torch import Module, Tensor, TorchModel
 
 
-def is_keras(model: Any) -> bool:
+def is_keras(model: object) -> bool:
     """Return whether a model is a Keras 3 model."""
     keras = sys.modules.get("keras")
     kind = None if keras is None else getattr(keras, "Model", None)
@@ -57,7 +57,7 @@ def as_keras(model: Any) -> ModelAdapter:
     return kinds.get(backend, _ValuesOnly)(model)
 
 
-def _columns(model: Any) -> int | None:
+def _columns(model: object) -> int | None:
     shape = getattr(model, "input_shape", None)
     return shape[1] if isinstance(shape, tuple) and len(shape) == 2 else None
 
@@ -71,10 +71,10 @@ class _OnTorch(TorchModel):
         super().__init__(model)
         self.n_features_in_ = _columns(model)
 
-    def _forward(self, module: Any, x: Any) -> Any:
+    def _forward(self, module: Module, x: Tensor) -> Tensor:
         return super()._forward(lambda x: module(x, training=False), x)
 
-    def _in_eval_mode(self) -> Any:
+    def _in_eval_mode(self) -> Module:
         return self.model
 
 
@@ -87,13 +87,13 @@ class _OnJax(JaxModel):
         super().__init__(model, type(model).__name__)
         self.n_features_in_ = _columns(model)
 
-    def _state(self) -> Any:
+    def _state(self) -> State:
         return tuple(
             [v.value for v in variables]
             for variables in (self.model.trainable_variables, self.model.non_trainable_variables)
         )
 
-    def _apply(self, state: Any, x: Any) -> Any:
+    def _apply(self, state: State, x: Array) -> Array:
         return self.model.stateless_call(*state, x, training=False)[0]
 
 
@@ -110,9 +110,9 @@ class _ValuesOnly(ModelAdapter):
         return 16_384
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[np.generic]:
         """Return the default float dtype of Keras."""
         return np.dtype(importlib.import_module("keras").config.floatx())
 
-    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+    def _call_model(self, part: Values) -> Values:
         return np.asarray(self.model.predict(part, batch_size=2048, verbose=0))

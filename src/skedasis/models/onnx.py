@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skedasis._types import TableLike, Values
 from skedasis.data.dataset import Dataset, to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
@@ -35,7 +35,35 @@ _NUMBERS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 _LABELS = ("tensor(int64)", "tensor(string)")
 
 
-def is_onnx(model: Any) -> bool:
+Response: TypeAlias = "Values | list[dict[Hashable, float]]"
+"""An output: an array, or for each row the probabilities by class."""
+
+
+class _Value(Protocol):
+    """The name, type and shape of an input or an output of a session."""
+
+    name: str
+    type: str
+    shape: Sequence[int | str | None]
+
+
+class Session(Protocol):
+    """What is called on onnxruntime's `InferenceSession`."""
+
+    def get_inputs(self) -> Sequence[_Value]:
+        """Return the inputs."""
+        ...
+
+    def get_outputs(self) -> Sequence[_Value]:
+        """Return the outputs."""
+        ...
+
+    def run(self, output_names: Sequence[str], input_feed: Mapping[str, Values]) -> list[Response]:
+        """Return the named outputs."""
+        ...
+
+
+def is_onnx(model: object) -> bool:
     """Return whether a model is an onnxruntime session or an `onnx.ModelProto`."""
     runtime, onnx = sys.modules.get("onnxruntime"), sys.modules.get("onnx")
     sessions = getattr(runtime, "InferenceSession", None)
@@ -73,7 +101,7 @@ def as_onnx(model: Any) -> ModelAdapter:
     )
 
 
-def _session(model: Any) -> Any:
+def _session(model: Any) -> Session:
     """Return the session itself, or a new session for a `ModelProto`."""
     if not hasattr(model, "SerializeToString"):
         return model
@@ -110,10 +138,10 @@ class OnnxModel(ModelAdapter):
 
     def _reset(self) -> None:
         super()._reset()
-        self._session: Any = None
+        self._session: Session | None = None
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Session:
         """Return the session, which is made on first use."""
         with self._lock:
             if self._session is None:
@@ -132,7 +160,7 @@ class OnnxModel(ModelAdapter):
         return rows if isinstance(rows, int) else None
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[np.generic]:
         """Return the dtype of the first input."""
         return _TYPES[self.session.get_inputs()[0].type]
 
@@ -159,20 +187,20 @@ class OnnxModel(ModelAdapter):
             )
         return dataset
 
-    def _as_input(self, rows: NDArray[Any]) -> NDArray[Any]:
+    def _as_input(self, rows: Values) -> Values:
         if len(self.session.get_inputs()) > 1:
             return np.repeat(rows, 2, axis=0) if len(rows) == 1 else rows
         return super()._as_input(rows)
 
-    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
+    def _call_model(self, part: Values) -> Values:
         tables = [self._table(response) for response in self._run(part)]
         return tables[0] if len(tables) == 1 else np.hstack(tables)
 
-    def _table(self, response: Any) -> NDArray[Any]:
+    def _table(self, response: Response) -> Values:
         array = np.asarray(response)
         return array[:, None] if array.ndim == 1 and len(self.names) > 1 else array
 
-    def _run(self, part: NDArray[Any]) -> list[Any]:
+    def _run(self, part: Values) -> list[Response]:
         """Run the session; pad the rows if it takes a fixed number of them."""
         n, fixed = len(part), self._fixed_rows
         if fixed is not None and fixed != n:
@@ -183,7 +211,7 @@ class OnnxModel(ModelAdapter):
             return [np.concatenate(responses)[:n] for responses in zip(*runs, strict=True)]
         return self.session.run(self.names, self._feeds(part))
 
-    def _feeds(self, part: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+    def _feeds(self, part: Values) -> Mapping[str, Values]:
         inputs = self.session.get_inputs()
         if len(inputs) == 1:
             return {inputs[0].name: part}
@@ -194,7 +222,7 @@ class OnnxClassifier(OnnxModel):
     """An ONNX classifier: its outputs are labels and probabilities."""
 
     @property
-    def classes_(self) -> NDArray[Any]:
+    def classes_(self) -> Values:
         """Return the class labels if the model returns them with the probabilities, else the column indices."""
         with self._lock:
             if self._labels is None:
@@ -203,9 +231,9 @@ class OnnxClassifier(OnnxModel):
 
     def _reset(self) -> None:
         super()._reset()
-        self._labels: NDArray[Any] | None = None
+        self._labels: Values | None = None
 
-    def _read_labels(self) -> NDArray[Any]:
+    def _read_labels(self) -> Values:
         """Return the classes from the output for rows of zeros: the session states them nowhere else."""
         inputs = self.session.get_inputs()
         width = inputs[0].shape[1] if len(inputs) == 1 else len(inputs)
@@ -216,20 +244,20 @@ class OnnxClassifier(OnnxModel):
         (response,) = self._run(zeros)
         if isinstance(response[0], Mapping):
             return np.array(list(response[0]))
-        return np.arange(max(np.shape(response)[1], 2))
+        return np.arange(max(np.asarray(response).shape[1], 2))
 
-    def predict_proba(self, X: Any) -> NDArray[Any]:
+    def predict_proba(self, X: TableLike) -> Values:
         """Return the probabilities, (n, classes)."""
         return self(X)
 
-    def _table(self, response: Any) -> NDArray[Any]:
+    def _table(self, response: Response) -> Values:
         if len(response) and isinstance(response[0], Mapping):
             return np.array([list(row.values()) for row in response], dtype=np.float32)
         p = np.asarray(response)
         return np.hstack([1 - p, p]) if p.ndim == 2 and p.shape[1] == 1 else p
 
 
-def _column(values: NDArray[Any], kind: str) -> NDArray[Any]:
+def _column(values: Values, kind: str) -> Values:
     """Return a column in the dtype of its input."""
     if kind == "tensor(string)":
         return np.array([[str(v[0])] for v in values], dtype=object)

@@ -8,10 +8,12 @@ model. Models are recognised by the path of their class, without importing any l
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from skedasis.models.introspection import is_sklearn_class
+from skedasis.models.introspection import is_pipeline, is_sklearn_class
+from skedasis.models.protocols import has_predict
 
 ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function", "score_samples"}
 """Methods that return a model's response to rows."""
@@ -91,7 +93,7 @@ _DISCRETIZERS = {"Binarizer", "KBinsDiscretizer", "RandomTreesEmbedding"}
 """Transformers with finitely many outputs; a pipeline with one of them is piecewise constant."""
 
 
-def is_piecewise_constant(model: Any) -> bool:
+def is_piecewise_constant(model: object) -> bool:
     """Return whether a model is known to be constant between jumps.
 
     Parameters
@@ -124,7 +126,7 @@ def is_piecewise_constant(model: Any) -> bool:
     return _is_pipeline(model) or _is_meta(model) or _is_known(model)
 
 
-def _is_method(owner: Any, name: str) -> bool:
+def _is_method(owner: object, name: str) -> bool:
     """Return whether a method of a model is piecewise constant; predicted labels of a classifier always are."""
     if name not in ANSWERS:
         return False
@@ -133,18 +135,17 @@ def _is_method(owner: Any, name: str) -> bool:
     return labels or is_piecewise_constant(owner)
 
 
-def _is_pipeline(model: Any) -> bool:
+def _is_pipeline(model: object) -> bool:
     """Return whether a model is a pipeline with a piecewise constant last step, or with a step that discretises."""
-    steps = getattr(model, "steps", None)
-    if not steps:
+    if not is_pipeline(model):
         return False
-    before, last = steps[:-1], steps[-1][1]
+    before, last = model.steps[:-1], model.steps[-1][1]
     return is_piecewise_constant(last) or any(
         is_sklearn_class(step, _DISCRETIZERS) for _, step in before
     )
 
 
-def _is_meta(model: Any) -> bool:
+def _is_meta(model: object) -> bool:
     """Return whether a model's response is a function of the response of one piecewise constant model."""
     # Transformed targets and parameter searches of any library; and NGBoost, where the parameters of the distribution
     # are sums of base learners.
@@ -170,7 +171,7 @@ def _is_known(model: Any) -> bool:
     return False
 
 
-def _kind(model: Any) -> tuple[str, str] | None:
+def _kind(model: object) -> tuple[str, str] | None:
     """Return the model's library and class in the table; None for a subclass that overrides a predicting method."""
     for base in type(model).__mro__:
         library = base.__module__.partition(".")[0]
@@ -181,7 +182,7 @@ def _kind(model: Any) -> tuple[str, str] | None:
     return None
 
 
-def _are_all(parts: Any) -> bool:
+def _are_all(parts: Sequence[object]) -> bool:
     """Return whether all parts are piecewise constant or constant; False without parts."""
     return len(parts) > 0 and all(
         is_sklearn_class(p, _CONSTANT) or is_piecewise_constant(p) for p in parts
@@ -195,7 +196,7 @@ def _is_smooth(model: Any, kind: tuple[str, str]) -> bool:
         return model.weights != "uniform"
     if name.startswith("GradientBoosting"):  # its initial predictions may come from any model
         start = getattr(model, "init_", model.init)
-        return hasattr(start, "predict") and not _are_all([start])
+        return has_predict(start) and not _are_all([start])
     if library == "lightgbm":
         settings = model.params if name == "Booster" else model.get_params()
         return bool(settings.get("linear_tree") or settings.get("linear_trees"))

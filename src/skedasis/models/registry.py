@@ -18,9 +18,10 @@ from skedasis.models.files import XGBooster, is_booster
 from skedasis.models.jax import JaxModel, is_jitted
 from skedasis.models.keras import as_keras, is_keras
 from skedasis.models.onnx import as_onnx, is_onnx
+from skedasis.models.protocols import AdaptedModel
 from skedasis.models.torch import TorchModel, is_module
 
-Row = tuple[Callable[[Any], bool], Callable[[Any], Any]]
+Row = tuple[Callable[[object], bool], Callable[[Any], AdaptedModel]]
 """A test of a model, and the adapter for models that pass it."""
 
 
@@ -38,7 +39,7 @@ _LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost
 """Libraries with models that need an adapter."""
 
 
-def adapt_model(model: Any) -> Any:
+def adapt_model(model: object) -> Any:
     """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
         from skedasis.models.files import load_model

@@ -12,22 +12,27 @@ import copy
 import importlib
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from skedasis._types import Values
 from skedasis.errors import ModelOutputError, UnsupportedError
 from skedasis.models.adapters import ROWS_PER_PASS
 from skedasis.models.autodiff import Differentiable
 from skedasis.models.introspection import title
 
+Tensor: TypeAlias = Any
+"""A tensor of torch."""
+Module: TypeAlias = Any
+"""A module of torch, or a function of tensors."""
+
 _DEVICE_ROWS = 65_536
 """Rows per pass on a GPU or another accelerator, where each start costs time; fewer once its memory is exhausted."""
 
 
-def is_module(model: Any) -> bool:
+def is_module(model: object) -> bool:
     """Return whether a model is a torch module, but not an estimator with `predict` that wraps one."""
     torch = sys.modules.get("torch")
     if torch is None or not hasattr(torch, "nn") or not isinstance(model, torch.nn.Module):
@@ -50,13 +55,13 @@ class TorchModel(Differentiable):
         "torch.nn.Sequential(module, torch.nn.Softmax(dim=1))"
     )
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Module) -> None:
         super().__init__(model, title(_original(model)))
 
     def _reset(self) -> None:
         super()._reset()
-        self._copy: Any = None
-        self._copied_from: list[Any] = []
+        self._copy: Module = None
+        self._copied_from: list[object] = []
         self._max_rows: int | None = None
 
     @property
@@ -66,9 +71,9 @@ class TorchModel(Differentiable):
         return usual if self._max_rows is None else min(usual, self._max_rows)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype[np.generic]:
         """Return the NumPy dtype of rows before they become a tensor: float64 only if the module computes in it."""
-        return np.float64 if self._like.dtype == import_torch().float64 else np.float32
+        return np.dtype(float if self._like.dtype == import_torch().float64 else np.float32)
 
     @property
     def eps(self) -> float:
@@ -76,7 +81,7 @@ class TorchModel(Differentiable):
         return float(import_torch().finfo(self._like.dtype).eps)
 
     @property
-    def _like(self) -> Any:
+    def _like(self) -> Tensor:
         """Return a tensor with the module's dtype and device: its first floating-point parameter or buffer."""
         for tensor in _tensors(self.model):
             if tensor.is_floating_point() and tensor.element_size() > 1:
@@ -84,7 +89,7 @@ class TorchModel(Differentiable):
         first = next(_tensors(self.model), None)
         return import_torch().empty(0, device="cpu" if first is None else first.device)
 
-    def _forward(self, module: Any, x: Any) -> Any:
+    def _forward(self, module: Module, x: Tensor) -> Tensor:
         """Call the module and return its output; raise if that is not one tensor."""
         response = module(x)
         if not isinstance(response, import_torch().Tensor):
@@ -96,26 +101,26 @@ class TorchModel(Differentiable):
             )
         return response
 
-    def _call_model(self, part: NDArray[Any]) -> NDArray[Any]:
-        def compute(part: NDArray[Any]) -> NDArray[Any]:
+    def _call_model(self, part: Values) -> Values:
+        def compute(part: Values) -> Values:
             with import_torch().no_grad():
                 return to_numpy(self._forward(self._in_eval_mode(), self._tensor(part)))
 
         return self._within_memory(compute, part)
 
     def _gradients(
-        self, part: NDArray[Any], columns: Sequence[int | None], row: int | None = None
-    ) -> list[NDArray[Any]]:
+        self, part: Values, columns: Sequence[int | None], row: int | None = None
+    ) -> list[Values]:
         torch = import_torch()
 
-        def compute(part: NDArray[Any]) -> NDArray[Any]:
+        def compute(part: Values) -> Values:
             with _recording():
                 x = self._tensor(part).requires_grad_(True)
                 module = self._in_eval_mode()
                 # A module may write to its input, but not to a leaf of the graph; compiled modules do not write.
                 x_input = x.clone() if _original(module) is module else x
                 response = self._forward(module, x_input)
-                gradients: list[Any] = []
+                gradients: list[tuple[Tensor]] = []
                 for k, column in enumerate(columns):
                     weight = _weight(response, column, row)
                     more = k + 1 < len(columns)
@@ -129,12 +134,10 @@ class TorchModel(Differentiable):
         slopes = compute(part) if row is not None else self._within_memory(compute, part)
         return [slopes[:, k] for k in range(len(columns))]
 
-    def _mixed_derivative(
-        self, part: NDArray[Any], j: int, k: int, column: int | None
-    ) -> NDArray[Any]:
+    def _mixed_derivative(self, part: Values, j: int, k: int, column: int | None) -> Values:
         torch = import_torch()
 
-        def compute(part: NDArray[Any]) -> NDArray[Any]:
+        def compute(part: Values) -> Values:
             with _recording():
                 x = self._tensor(part).requires_grad_(True)
                 # Compiled modules support one backward pass only, so the original is called.
@@ -151,14 +154,12 @@ class TorchModel(Differentiable):
 
         return self._within_memory(compute, part)
 
-    def _tensor(self, part: NDArray[Any]) -> Any:
+    def _tensor(self, part: Values) -> Tensor:
         like = self._like
         # A copy: a module may write to its input, and the rows are used again.
         return import_torch().tensor(part, device=like.device, dtype=like.dtype)
 
-    def _within_memory(
-        self, compute: Callable[[NDArray[Any]], NDArray[Any]], part: NDArray[Any]
-    ) -> NDArray[Any]:
+    def _within_memory(self, compute: Callable[[Values], Values], part: Values) -> Values:
         """Compute on all rows, or on halves if the device runs out of memory; later parts are smaller then."""
         try:
             return compute(part)
@@ -169,7 +170,7 @@ class TorchModel(Differentiable):
         halves = np.array_split(part, 2)
         return np.concatenate([self._within_memory(compute, half) for half in halves])
 
-    def _in_eval_mode(self) -> Any:
+    def _in_eval_mode(self) -> Module:
         """Return the module in evaluation mode: itself, or a copy that shares its tensors."""
         if not any(layer.training for layer in self.model.modules()) or _exported(self.model):
             return self.model
@@ -183,7 +184,7 @@ class TorchModel(Differentiable):
                 self._copy, self._copied_from = self._make_copy(), parts
             return self._copy
 
-    def _make_copy(self) -> Any:
+    def _make_copy(self) -> Module:
         try:
             module = copy.deepcopy(self.model, {id(t): t for t in _tensors(self.model)})
         except Exception as error:
@@ -202,28 +203,28 @@ def import_torch() -> Any:
 
 
 @contextlib.contextmanager
-def _recording() -> Any:
+def _recording() -> Generator[None]:
     """Record the graph for gradients, also inside the caller's `no_grad` or `inference_mode`."""
     torch = import_torch()
     with torch.inference_mode(False), torch.enable_grad():
         yield
 
 
-def _original(module: Any) -> Any:
+def _original(module: Module) -> Module:
     """Return the original of a compiled module, and other modules unchanged."""
     return getattr(module, "_orig_mod", module)
 
 
-def _exported(module: Any) -> bool:
+def _exported(module: object) -> bool:
     """Return whether a module comes from `torch.export`: its mode was fixed at export, so its flag means nothing."""
     return any(c.__module__.startswith("torch.export") for c in type(module).__mro__)
 
 
-def _tensors(module: Any) -> Iterator[Any]:
+def _tensors(module: Module) -> Iterator[Tensor]:
     return itertools.chain(module.parameters(), module.buffers())
 
 
-def _weight(response: Any, column: int | None, row: int | None) -> Any:
+def _weight(response: Tensor, column: int | None, row: int | None) -> Tensor:
     """Return the weights of outputs in the sum that is differentiated: 1 for the chosen output and row, else 0."""
     torch = import_torch()
     if column is None and row is None:
@@ -237,7 +238,7 @@ def _weight(response: Any, column: int | None, row: int | None) -> Any:
     return weight
 
 
-def to_numpy(tensor: Any) -> NDArray[Any]:
+def to_numpy(tensor: Tensor) -> Values:
     """Return a tensor as an array."""
     tensor = tensor.detach().cpu()
     # NumPy has no bfloat16: such tensors become float32.

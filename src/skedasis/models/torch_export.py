@@ -16,7 +16,7 @@ import re
 import zipfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from skedasis.errors import DataError
 from skedasis.models.file_checks import broken, library
@@ -99,11 +99,15 @@ _FUNCTIONS = {
 """Functions and constants that a size may name."""
 
 
+_Json: TypeAlias = "dict[str, _Json] | list[_Json] | str | float | bool | None"
+"""A value that `json` has read."""
+
+
 class _Rejected(Exception):  # noqa: N818 - internal: `program` turns it into a DataError with the file's name
     """The archive has something that a plain program does not need; the message names it."""
 
 
-def program(file: Path, *, pickle: bool = False) -> Any:
+def program(file: Path, *, pickle: bool = False) -> object:
     """Return the module of an exported program.
 
     Parameters
@@ -218,7 +222,7 @@ def _check_program(raw: bytes) -> bytes:
     return json.dumps(document).encode()
 
 
-def _graphs(document: Any) -> Iterator[Any]:
+def _graphs(document: _Json) -> Iterator[dict[str, Any]]:
     """Yield all graphs in a program: branches and loops hold further graphs."""
     waiting = [document]
     while waiting:
@@ -231,7 +235,7 @@ def _graphs(document: Any) -> Iterator[Any]:
             waiting.extend(part)
 
 
-def _check_texts(value: Any, key: str = "") -> None:
+def _check_texts(value: _Json, key: str = "") -> None:
     """Raise if a text in a JSON value is neither a name nor a size: torch writes texts into code."""
     if isinstance(value, dict):
         for name, part in value.items():
@@ -273,7 +277,7 @@ def _check_size(text: str) -> None:
             raise _Rejected(f"the size {text[:80]!r}")
 
 
-def _check_spec(spec: Any) -> None:
+def _check_spec(spec: _Json) -> None:
     """Raise if inputs or outputs are not tensors in tuples, lists and dictionaries with valid names."""
     if isinstance(spec, list):
         for part in spec:
@@ -281,6 +285,6 @@ def _check_spec(spec: Any) -> None:
     elif isinstance(spec, dict):
         if spec.get("type") not in (None, *_SPECS):
             raise _Rejected(f"inputs of type {spec['type']!r}")
-        context = spec.get("context")
+        context: Any = spec.get("context")  # if it is no text, reading it raises TypeError
         _check_texts([] if context is None else json.loads(context))
         _check_spec(spec.get("children_spec", []))
