@@ -11,6 +11,7 @@ from typing import Any, NotRequired, TypeAlias, TypedDict, final
 import numpy as np
 
 from skedasis._types import Floats, Ints
+from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _PROBABILITIES: dict[str, Link] = {
@@ -110,7 +111,7 @@ def load(model: Any) -> Ensemble:
         base=base,
         title=type(model).__name__,
         link=_link(model, saved),
-        classifier=hasattr(model, "predict_proba"),
+        classifier=has_predict_proba(model),
         single=True,
     )
     return assemble(nodes, reading)
@@ -128,7 +129,7 @@ def _link(model: Any, saved: _Saved) -> Link:
     """Return the link of `predict`, or of a classifier's `predict_proba`."""
     given = saved.get("model_info", {}).get("params", {})
     loss = given.get("loss_function", {}).get("type", "")
-    if hasattr(model, "predict_proba"):
+    if has_predict_proba(model):
         if loss not in _PROBABILITIES:
             raise TreesUnreadable(f"CatBoost's loss {loss!r} has no known link to probabilities")
         return _PROBABILITIES[loss]

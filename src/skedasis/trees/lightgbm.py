@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Ints, Level
+from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
 _ZERO = float(np.float32(1e-35))
@@ -66,7 +67,8 @@ def load(model: Any) -> Ensemble:
     head, trees = _parsed(booster.model_to_string())
     if any(_line(tree, "is_linear") == "1" for tree in trees):
         raise TreesUnreadable("LightGBM's linear trees have no constant leaves")
-    link, scale = _link(head, hasattr(model, "predict_proba"))
+    classifier = has_predict_proba(model)
+    link, scale = _link(head, classifier)
     outputs = int(head["num_tree_per_iteration"])
     columns = int(head["max_feature_idx"]) + 1
     nodes = _nodes(trees)
@@ -82,7 +84,7 @@ def load(model: Any) -> Ensemble:
         scale=scale,
         levels=_levels(booster, head["feature_infos"].split(), seen),
         known=seen,
-        classifier=hasattr(model, "predict_proba"),
+        classifier=classifier,
     )
     return assemble(nodes, reading)
 

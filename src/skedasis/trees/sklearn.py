@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Floats, Ints, Level
+from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
@@ -58,7 +59,8 @@ def forest(model: Any) -> Ensemble:
     estimators = model.estimators_ if hasattr(model, "estimators_") else [model]
     trees: list[_Tree] = [e.tree_ for e in estimators]
     value = np.concatenate([tree.value for tree in trees]) / len(trees)
-    if hasattr(model, "predict_proba"):
+    classifier = hasattr(model, "predict_proba")
+    if classifier:
         if model.n_outputs_ > 1:
             raise TreesUnreadable("a classifier of several outputs has several predictions")
         value = value[:, 0, : model.n_classes_]
@@ -69,7 +71,7 @@ def forest(model: Any) -> Ensemble:
         columns=model.n_features_in_,
         base=np.zeros(outputs),
         title=type(model).__name__,
-        classifier=hasattr(model, "predict_proba"),
+        classifier=classifier,
         single=True,
     )
     return assemble(_nodes(trees, value), reading)
@@ -92,7 +94,7 @@ def boosting(model: Any) -> Ensemble:
         columns=model.n_features_in_,
         base=_initial(model, outputs),
         title=type(model).__name__,
-        classifier=hasattr(model, "predict_proba"),
+        classifier=has_predict_proba(model),
         output=np.tile(np.arange(outputs), rounds),
         link=link,
         scale=scale,
@@ -121,7 +123,7 @@ def histograms(model: Any) -> Ensemble:
         columns=model.n_features_in_,
         base=np.ravel(model._baseline_prediction),
         title=type(model).__name__,
-        classifier=hasattr(model, "predict_proba"),
+        classifier=has_predict_proba(model),
         output=np.tile(np.arange(outputs), len(stages)),
         link=link,
         scale=scale,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Values
 from skedasis.models.files import parse_xgboost_json
+from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
@@ -100,9 +101,8 @@ def load(model: Any) -> Ensemble:
     saved = inner["gbtree"]["model"] if weights is not None else inner["model"]
     used = _n_used(saved, model, booster)
     trees: list[_Tree] = saved["trees"][:used]
-    link = _link(
-        learner["objective"]["name"], booster is not model, hasattr(model, "predict_proba")
-    )
+    classifier = has_predict_proba(model)
+    link = _link(learner["objective"]["name"], booster is not model, classifier)
     params = learner["learner_model_param"]
     outputs = max(int(params["num_class"]), int(params.get("num_target", 1)), 1)
     nodes = _nodes(trees, weights)
@@ -112,7 +112,7 @@ def load(model: Any) -> Ensemble:
         title=type(model).__name__ if booster is not model else "XGBoost Booster",
         output=np.asarray(saved["tree_info"])[:used] if nodes.value.ndim == 1 else None,
         link="one_vs_rest" if link == "sigmoid" and outputs > 1 else link,
-        classifier=hasattr(model, "predict_proba"),
+        classifier=classifier,
         single=True,
         sums_single=True,
     )
