@@ -18,11 +18,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, TableLike, Values
+from skedasis._types import Bools, Floats, Ints, ModelRows, TableLike, Values
 from skedasis.data.features import Feature
 
 # --- containers of rows between steps: arrays, sparse matrices or data frames ---------------------
@@ -385,20 +385,20 @@ class Derivative:
         """Return whether the slope by a feature describes its effect completely: it does not act through jumps."""
         return self._jump_columns is None or not self._jump_columns[feature.position]
 
-    def __call__(self, X: TableLike) -> Floats:
+    def __call__(self, X: ModelRows) -> Floats:
         """Return the derivatives at rows in any container that the model takes, computed in chunks."""
-        n = len(X)
+        n, rows = len(X), cast("TableLike", X)  # no query of trees: these models have none
         if self.head.flat:
-            gradient = self.head.gradient(X)
+            gradient = self.head.gradient(rows)
             return np.broadcast_to(gradient, (n, gradient.shape[1]))
         size = max(CHUNK_BYTES // (8 * self.head.row_memory), 1)
         out: Floats | None = None
         for start in range(0, n, size):
             stop = min(start + size, n)
-            part = self.head.gradient(doubles(slice_rows(X, start, stop)))
+            part = self.head.gradient(doubles(slice_rows(rows, start, stop)))
             out = np.empty((n, part.shape[1])) if out is None else out
             out[start:stop] = part
-        return np.empty(numbers(X).shape) if out is None else out
+        return np.empty(numbers(rows).shape) if out is None else out
 
 
 # --- parallel branches: transformers whose outputs are concatenated -------------------------------

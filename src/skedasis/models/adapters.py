@@ -12,11 +12,11 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from skedasis._types import Floats, TableLike, Values
+from skedasis._types import Floats, ModelRows, TableLike, Values
 from skedasis.data.containers import ArrayTable, to_float
 from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
@@ -91,7 +91,7 @@ class ModelAdapter(AdaptedModel, ABC):
     def _call_model(self, part: Values) -> Values:
         """Call the model on at least two rows: a contiguous (m, d) array of `dtype`."""
 
-    def __call__(self, X: TableLike) -> Values:
+    def __call__(self, X: ModelRows) -> Values:
         """Call the model on rows in any container."""
         rows = self._rows(X)
         self._take_probe(rows)
@@ -129,8 +129,8 @@ class ModelAdapter(AdaptedModel, ABC):
         """Return whether there are mixed second derivatives."""
         return False
 
-    def _rows(self, X: TableLike) -> Values:
-        return to_array(X)
+    def _rows(self, X: ModelRows) -> Values:
+        return to_array(cast("TableLike", X))  # no query of trees: these models have none
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Cut n rows into parts of nearly equal size; no part is a single row unless n is 1."""

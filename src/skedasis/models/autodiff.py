@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skedasis._types import Floats, TableLike, Values
+from skedasis._types import Floats, ModelRows, Values
 from skedasis.data.features import Feature
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter, first_line
@@ -77,7 +77,7 @@ class Differentiable(ModelAdapter):
     def _mixed_derivative(self, part: Values, j: int, k: int, column: int | None) -> Values:
         """Return the mixed second derivative of an output by columns j and k, (m,)."""
 
-    def slopes(self, X: TableLike, output: int | None = None, *, together: bool = False) -> Floats:
+    def slopes(self, X: ModelRows, output: int | None = None, *, together: bool = False) -> Floats:
         """Return the partial derivatives of an output, (n, d).
 
         Parameters
@@ -96,7 +96,7 @@ class Differentiable(ModelAdapter):
             return differentiate([output])[0]
         return self._shared.get(rows, output, self._count, differentiate)
 
-    def mixed(self, X: TableLike, j: int, k: int, output: int | None = None) -> Floats:
+    def mixed(self, X: ModelRows, j: int, k: int, output: int | None = None) -> Floats:
         """Return the mixed second derivative by columns j and k, (n,).
 
         Raises

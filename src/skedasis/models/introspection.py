@@ -16,7 +16,6 @@ from skedasis._arguments import is_int
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.models.protocols import has_predict, has_predict_proba
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -61,7 +60,7 @@ def is_classifier(model: object) -> bool:
     has_classes = (
         classes is not None and len(classes) > 0
     )  # CatBoost's regressors have an empty list
-    return has_predict_proba(model) or (has_classes and has_predict(model))
+    return hasattr(model, "predict_proba") or (has_classes and hasattr(model, "predict"))
 
 
 def fitted_names(model: object) -> list[str] | None:
@@ -129,7 +128,7 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
             "a regressor or a callable",
             "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
         )
-    if not callable(model) and not has_predict(model):
+    if not callable(model) and not hasattr(model, "predict"):
         fix = "Pass the fitted model itself"
         if isinstance(model, Mapping):
             fix += ", or several models in a list: sd.explain([*models.values()], X)"
@@ -166,7 +165,7 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     """
     what = f"{function}({title(model)})"
     classes = getattr(model, "classes_", None)
-    if not has_predict_proba(model):
+    if not hasattr(model, "predict_proba"):
         if is_classifier(model) or not callable(model):
             raise UnsupportedError(
                 what,
