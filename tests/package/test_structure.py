@@ -84,8 +84,23 @@ def test_faults_name_what_is_exceeded():
         Module("skedasis.b", "def f():\n    from skedasis.a import x"),
     ]
     budgets = {"a": Budget(any=1), "b": Budget(lazy=1)}
-    assert structure.faults(package, budgets, circular=0) == [
+    assert structure.faults(package, budgets, lazy=(), circular=0) == [
         "a: 2 of 'any', at most 1",
+        "b: an import inside a function; import above, or list the module",
         "modules that import each other: skedasis.a, skedasis.b",
     ]
-    assert structure.faults(package, {**budgets, "a": Budget(any=2)}, circular=2) == []
+    enough = {**budgets, "a": Budget(any=2)}
+    assert structure.faults(package, enough, lazy={"b"}, circular=2) == []
+
+
+def test_introspection_is_allowed_in_listed_modules_only():
+    package = [Module("skedasis.a", "getattr(x, 'y')"), Module("skedasis.b", "hasattr(x, 'y')")]
+    budgets = {"a": Budget(getattr=1), "b": Budget(getattr=1)}
+    assert structure.faults(package, budgets, introspective={"a"}) == [
+        "b: getattr or hasattr; declare the attribute, or list the module"
+    ]
+
+
+def test_lists_name_modules_that_exist(package):
+    names = {m.name.removeprefix("skedasis.") for m in package}
+    assert names >= structure.INTROSPECTIVE | structure.LAZY

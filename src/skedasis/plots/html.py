@@ -476,9 +476,17 @@ def _(trust: Checks) -> list[Markup]:
 
 @numbers_of.register
 def _(split: VarianceDecomposition) -> list[Markup]:
-    names = ("left", "right", "count", "total", "within", "residual")
-    columns: dict[str, Column] = {name: getattr(split, name) for name in names}
-    columns |= {"share": split.share, "p": split.p_value, "p_adjusted": split.adjusted()}
+    columns: dict[str, Column] = {
+        "left": split.left,
+        "right": split.right,
+        "count": split.count,
+        "total": split.total,
+        "within": split.within,
+        "residual": split.residual,
+        "share": split.share,
+        "p": split.p_value,
+        "p_adjusted": split.adjusted(),
+    }
     return [table("Variance decomposition of each bin", columns)]
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from skedasis import __version__
 from skedasis.engine.run import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
@@ -715,8 +716,6 @@ def render(context: PageContext) -> str:
     str
         A self-contained file: it loads nothing from the network and runs only its own script.
     """
-    from skedasis import __version__
-
     style = f"{figures_style()}\n{_text('page.css')}"
     script = f"{figures_script()}\n{_text('page.js')}"
     return (

@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._types import Bools, TableLike
+from skedasis.analysis.diagnose import diagnose
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.engine.options import ExplainKeywords
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
-from skedasis.methods.ale import RHALE
+from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import FromModel, MultiOutput
+from skedasis.quantities.uncertainty import entropy
 from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effects import Effects
@@ -81,8 +83,6 @@ def entropy_of(quantity: Quantity, X: TableLike) -> Quantity | None:
 
     A function is evaluated at two rows to find out.
     """
-    from skedasis.quantities.uncertainty import entropy
-
     model = model_of(quantity)
     try:
         certain = entropy(model)
@@ -165,8 +165,6 @@ def _effects(
     ice: int,
 ) -> tuple[Effects, Effects]:
     """Return RHALE of the entropy for all features, and its PDP for the most important ones."""
-    from skedasis.methods.ale import ALE
-
     names = [f.name for f in chosen]
     nominal = [f.name for f in chosen if f.kind == "nominal"]
     others = [n for n in names if n not in nominal]
@@ -184,8 +182,6 @@ def _diagnosis(
     runner: ModelRunner, chosen: Sequence[Feature], notes: list[str]
 ) -> tuple[Diagnosis | None, Mapping[str, object]]:
     """Return the diagnosis if there are labels, and the keywords passed to `skedasis.diagnose`."""
-    from skedasis.analysis.diagnose import diagnose
-
     y = runner.options.y
     if y is None:
         notes.append("No labels were given, so there is no diagnosis by likelihood and entropy.")
