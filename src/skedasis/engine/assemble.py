@@ -12,11 +12,12 @@ import numpy as np
 from skedasis._types import JsonValue, OutputLabel, ResultKey
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import AnyColumn, Dataset
-from skedasis.data.features import Feature, Groups
+from skedasis.data.features import Feature
+from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key
 from skedasis.engine.run import Gathered, limits_model_threads
 from skedasis.engine.select import FeatureSelection, Task, as_method, names_of
-from skedasis.methods.base import BatchStats, Parameters, ResolvedMethod, Result
+from skedasis.methods.base import BatchStats, ResolvedMethod, Result
 from skedasis.methods.missing import MISSING
 from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
@@ -42,21 +43,19 @@ def resolve_method_and_selection(
     quantity: Quantity,
     dataset: Dataset,
     features: object,
-    groups: Groups | None,
-    seed: int,
+    options: ExplainOptions,
 ) -> tuple[ResolvedMethod, FeatureSelection]:
     """Return the method for these rows, and the selected features."""
-    requested: Parameters | None = None
-    if method is not None:
-        requested = as_method(method)
-        dataset, groups = requested.rows_and_groups(dataset, groups, seed)
+    requested, groups = None if method is None else as_method(method), options.groups
+    if requested is not None:
+        dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
     selection = FeatureSelection(dataset, features, groups, free=requested is None)
     chosen = as_method(None, pair=selection.pairs) if requested is None else requested
     names = {f.name for f in dataset.features}
     chosen.check_features(
         (*dataset.features, *(f for f in selection.features if f.name not in names))
     )
-    return chosen.for_rows(quantity, dataset, seed), selection
+    return chosen.for_rows(quantity, dataset, options.seed), selection
 
 
 # ------------------------------------------------------------------------------------------
@@ -119,19 +118,16 @@ Explanation: TypeAlias = "Result | Effects | dict[ResultKey, Result]"
 
 
 def collect_results(
-    found: Mapping[ResultKey, Result],
-    record: dict[str, JsonValue],
-    selection: FeatureSelection,
-    method: ResolvedMethod,
+    job: Job, found: Mapping[ResultKey, Result], record: dict[str, JsonValue]
 ) -> Explanation:
     """Return the results of one output in the form that the caller gets: one result, a dictionary, or `Effects`."""
-    combined = method.combine_features(found, record)
+    combined = job.method.combine_features(found, record)
     if combined is not None:
         return combined
     results = {key: result.with_provenance(record) for key, result in found.items()}
-    if selection.single:
+    if job.selection.single:
         return next(iter(results.values()))
-    if selection.pairs:
+    if job.selection.pairs:
         return results
     effects = {k: r for k, r in results.items() if isinstance(k, str) and isinstance(r, Effect)}
     return Effects(effects, record)

@@ -432,18 +432,14 @@ def explain(
         as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     )
     warn_unused_arguments(method, model, options.y)
-    method, selection = resolve_method_and_selection(
-        method, quantity, dataset, features, options.groups, options.seed
-    )
-    job = prepare_job(quantity, method, selection.dataset, selection.tasks(method), options)
+    method, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
+    job = prepare_job(quantity, method, selection, options)
     gathered = run(job)
     scores = compute_scores(job)
     known = run_second_rounds(job, gathered, scores)
     results = finalize_all(job, gathered, scores, known)
     record = provenance(job, scores, time.perf_counter() - started)
-    by_output = {
-        label: collect_results(found, record, selection, method) for label, found in results.items()
-    }
+    by_output = {label: collect_results(job, found, record) for label, found in results.items()}
     return by_output[None] if job.single else by_output
 
 

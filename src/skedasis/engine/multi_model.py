@@ -43,7 +43,6 @@ from skedasis.engine.second_round import (
 )
 from skedasis.engine.select import (
     AnyPlan,
-    FeatureSelection,
     FeatureTask,
     PairTask,
     Task,
@@ -57,7 +56,6 @@ from skedasis.methods.base import (
     BatchStats,
     CellPlan,
     NumericPlan,
-    ResolvedMethod,
     RowArrays,
 )
 from skedasis.methods.missing import MISSING
@@ -267,8 +265,6 @@ class ModelRun:
     """The run of one model: its job, batch statistics, scores, and the seconds it took."""
 
     job: Job
-    selection: FeatureSelection
-    method: ResolvedMethod
     gathered: Gathered
     scores: Scores
     seconds: float
@@ -553,10 +549,8 @@ class _Call:
     folds: Folds
     options: ExplainOptions
 
-    def prepare(
-        self, agreed: Mapping[Key, DerivativeInfo]
-    ) -> list[tuple[Job, FeatureSelection, ResolvedMethod]]:
-        """Return each model's job, selected features, and the method for its rows.
+    def prepare(self, agreed: Mapping[Key, DerivativeInfo]) -> list[Job]:
+        """Return each model's job.
 
         Parameters
         ----------
@@ -565,18 +559,16 @@ class _Call:
         """
         by_rows = as_method(self.method).by_rows
         options, parts = self.options, self.folds.parts
-        prepared: list[tuple[Job, FeatureSelection, ResolvedMethod]] = []
+        prepared: list[Job] = []
         for i, (quantity, rows) in enumerate(zip(self.quantities, parts, strict=True)):
             with annotate_model_index(i, len(parts)):
                 own, part = quantity.prepare(self.dataset), RowSubset(rows, parts)
                 if by_rows:
                     own, part = some_rows(own, rows), None
                 method, selection = resolve_method_and_selection(
-                    self.method, quantity, own, self.features, options.groups, options.seed
+                    self.method, quantity, own, self.features, options
                 )
-                tasks = selection.tasks(method)
-                job = prepare_job(quantity, method, selection.dataset, tasks, options, part, agreed)
-                prepared.append((job, selection, method))
+                prepared.append(prepare_job(quantity, method, selection, options, part, agreed))
         return prepared
 
 
@@ -584,18 +576,16 @@ def _run_models(call: _Call) -> list[ModelRun]:
     """Prepare every model on shared cells, then run each on its rows."""
     started = time.perf_counter()
     prepared = call.prepare({})
-    check_equal([sorted(map(str, job.outputs)) for job, _, _ in prepared], "outputs")
-    agreed = common_derivative_info([job for job, _, _ in prepared])
+    check_equal([sorted(map(str, job.outputs)) for job in prepared], "outputs")
+    agreed = common_derivative_info(prepared)
     if agreed:
         prepared = call.prepare(agreed)
     found: list[ModelRun] = []
-    for i, (job, selection, method) in enumerate(prepared):
+    for i, job in enumerate(prepared):
         with annotate_model_index(i, len(prepared)):
             gathered = run(job)
             scores = compute_scores(job)
-        found.append(
-            ModelRun(job, selection, method, gathered, scores, time.perf_counter() - started)
-        )
+        found.append(ModelRun(job, gathered, scores, time.perf_counter() - started))
         started = time.perf_counter()
     return found
 
@@ -623,7 +613,7 @@ def _replace_slopes(call: _Call, found: list[ModelRun]) -> None:
                 model_run.job.plans[key] = replace(plan, notes=notes)
     if not failed:
         return
-    for model_run, (job, _, _) in zip(found, call.prepare(failed), strict=True):
+    for model_run, job in zip(found, call.prepare(failed), strict=True):
         model_run.job.checked.stats.add(job.checked.stats)
         model_run.job.plans.update({key: job.plans[key] for key in failed})
         later = run(restricted_job(model_run.job, list(failed)))
@@ -655,7 +645,7 @@ def _results(
             )
             for t in tasks
         }
-        combined = model_run.method.combine_features(results, own)
+        combined = model_run.job.method.combine_features(results, own)
         if combined is not None:
             single.append({None: combined})
         else:
@@ -666,7 +656,7 @@ def _results(
         )
         for key in single[0]
     }
-    selection = found[0].selection
+    selection = found[0].job.selection
     if None in shown or selection.single:
         return next(iter(shown.values()))
     if selection.pairs:

@@ -18,7 +18,7 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.select import AnyPlan, FeatureTask, Task
+from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task
 from skedasis.methods.base import NumericPlan, ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
@@ -55,6 +55,8 @@ class Job:
         One entry for each output; a single entry None for a quantity with one output.
     method : ResolvedMethod
         The method for the rows of the dataset.
+    selection : FeatureSelection
+        What the caller wanted explained.
     dataset : Dataset
     tasks : sequence of Task
     plans : dict of (label, key) to plan
@@ -76,6 +78,7 @@ class Job:
     quantity: Quantity
     outputs: Outputs
     method: ResolvedMethod
+    selection: FeatureSelection
     dataset: Dataset
     tasks: Sequence[Task]
     plans: Plans
@@ -97,8 +100,7 @@ class Job:
 def prepare_job(
     quantity: Quantity,
     method: ResolvedMethod,
-    dataset: Dataset,
-    tasks: Sequence[Task],
+    selection: FeatureSelection,
     options: ExplainOptions,
     part: RowSubset | None = None,
     agreed: Mapping[Key, DerivativeInfo] | None = None,
@@ -107,8 +109,10 @@ def prepare_job(
 
     Parameters
     ----------
-    quantity, method, dataset, tasks
-        Stored in the job.
+    quantity : Quantity
+    method : ResolvedMethod
+        The method for the rows of the selection's dataset.
+    selection : FeatureSelection
     options : ExplainOptions
     part : RowSubset, optional
         For several models: the rows that this one is explained on. Plans are made on all rows, then restricted to
@@ -116,6 +120,7 @@ def prepare_job(
     agreed : mapping of (label, key) to DerivativeInfo, optional
         For several models: how local effects are computed where the models differ in their derivatives.
     """
+    dataset, tasks = selection.dataset, selection.tasks(method)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     outputs = evaluated.outputs
     plans = _plans(outputs, dataset, tasks, checked, agreed or {})
@@ -138,6 +143,7 @@ def prepare_job(
         quantity,
         outputs,
         method,
+        selection,
         dataset,
         tasks,
         plans,
