@@ -261,7 +261,7 @@ def test_boosters_and_rankers_are_known(name: str) -> None:
 
 def test_all_models_whose_trees_can_be_read_are_in_the_table() -> None:
     for library, name in readers._LOADERS:
-        assert name in piecewise_constant._KINDS[library]
+        assert name in piecewise_constant.KINDS[library]
 
 
 # ------------------------------------------------- models that are not piecewise constant

@@ -19,7 +19,7 @@ ANSWERS = {"predict", "predict_proba", "predict_log_proba", "decision_function",
 """Methods that return a model's response to rows."""
 
 
-_KINDS: dict[str, set[str]] = {
+KINDS: dict[str, set[str]] = {
     "sklearn": {
         "DecisionTreeClassifier",
         "DecisionTreeRegressor",
@@ -175,7 +175,7 @@ def _kind(model: object) -> tuple[str, str] | None:
     """Return the model's library and class in the table; None for a subclass that overrides a predicting method."""
     for base in type(model).__mro__:
         library = base.__module__.partition(".")[0]
-        if base.__name__ in _KINDS.get(library, ()):
+        if base.__name__ in KINDS.get(library, ()):
             return library, base.__name__
         if not ANSWERS.isdisjoint(vars(base)):
             return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from skedasis.models.piecewise_constant import KINDS
 from skedasis.trees import catboost, lightgbm, sklearn, xgboost
 from skedasis.trees.ensemble import Ensemble, TreesUnreadable
 
@@ -27,23 +28,6 @@ _FORESTS = (
 )
 
 
-_LIGHTGBM = ("Booster", "LGBMClassifier", "LGBMModel", "LGBMRanker", "LGBMRegressor")
-
-
-_XGBOOST = (
-    "Booster",
-    "XGBClassifier",
-    "XGBModel",
-    "XGBRanker",
-    "XGBRegressor",
-    "XGBRFClassifier",
-    "XGBRFRegressor",
-)
-
-
-_CATBOOST = ("CatBoost", "CatBoostClassifier", "CatBoostRanker", "CatBoostRegressor")
-
-
 _LOADERS: dict[tuple[str, str], Callable[[Any], Ensemble]] = {
     **{("sklearn", name): sklearn.forest for name in _FORESTS},
     ("sklearn", "GradientBoostingClassifier"): sklearn.boosting,
@@ -51,9 +35,9 @@ _LOADERS: dict[tuple[str, str], Callable[[Any], Ensemble]] = {
     ("sklearn", "HistGradientBoostingClassifier"): sklearn.histograms,
     ("sklearn", "HistGradientBoostingRegressor"): sklearn.histograms,
     ("sklearn", "IsolationForest"): sklearn.isolation,
-    **{("lightgbm", name): lightgbm.load for name in _LIGHTGBM},
-    **{("xgboost", name): xgboost.load for name in _XGBOOST},
-    **{("catboost", name): catboost.load for name in _CATBOOST},
+    **{("lightgbm", name): lightgbm.load for name in KINDS["lightgbm"]},
+    **{("xgboost", name): xgboost.load for name in KINDS["xgboost"]},
+    **{("catboost", name): catboost.load for name in KINDS["catboost"]},
 }
 
 
