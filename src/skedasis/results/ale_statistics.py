@@ -31,7 +31,7 @@ from skedasis.results.ale_statistics_bootstrap import (
     positions,
     replicated_statistics,
 )
-from skedasis.results.display import DisplayMixin, count
+from skedasis.results.display import SavedResult, count
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap
@@ -124,7 +124,7 @@ class Statistic:
 
 
 @dataclass(frozen=True, eq=False)
-class Statistics(DisplayMixin):
+class Statistics(SavedResult):
     """ALE statistics of several features, in the order of the columns of X. Indexed by name or position; iterable.
 
     Parameters
@@ -177,10 +177,6 @@ class Statistics(DisplayMixin):
             If no data frame library is installed.
         """
         return operations.to_data_frame(columns(self), backend or self.library)
-
-    def save(self, path: str | Path) -> None:
-        """Save the statistics to a file that `skedasis.load` reads."""
-        operations.save(self, path)
 
 
 @dataclass(frozen=True, eq=False)

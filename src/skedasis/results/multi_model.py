@@ -30,7 +30,7 @@ from skedasis.results.axis import (
     TimedAxis,
     make_read_only,
 )
-from skedasis.results.display import DisplayMixin, Ranking, save_if
+from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import Effects, check_order
 from skedasis.results.importance import Importance
@@ -62,7 +62,7 @@ ResultT = TypeVar("ResultT", Effect, Surface, Importance)
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelResult(DisplayMixin, Generic[ResultT]):
+class MultiModelResult(SavedResult, Generic[ResultT]):
     """The results of several models, with their mean and its variation. `explain` returns it for a list of models.
 
     The classes of effects, surfaces and importances derive from it.
@@ -262,10 +262,6 @@ class MultiModelResult(DisplayMixin, Generic[ResultT]):
             "models": self.reached,
         }
         return {**points, **{name: column.ravel() for name, column in columns.items()}}
-
-    def save(self, path: str | Path) -> None:
-        """Save the result to one npz file, which `skedasis.load` reads; no suffix is added to the name."""
-        operations.save(self, path)
 
 
 def mean_of(values: Floats) -> Floats:
@@ -527,7 +523,7 @@ class ModelsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
+class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
     """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
@@ -663,10 +659,6 @@ class MultiModelEffects(DisplayMixin, Mapping[str, MultiModelEffect]):
             title=title,
         )
         return save_if(page, path)
-
-    def save(self, path: str | Path) -> None:
-        """Save all effects to one file that `skedasis.load` reads."""
-        operations.save(self, path)
 
 
 def on_bins(effect: Effect, numbers: Floats) -> Floats:

@@ -44,6 +44,7 @@ from skedasis.results.intervals.statistics import (
     StatisticName,
     curve_std,
     statistic_of,
+    std_over,
 )
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -205,9 +206,7 @@ class MeanOfCurves(RowSource):
         if isinstance(e.axis, LevelAxis):
             axis = counts_by_cell(x[known].astype(np.int64), len(e.axis), counts[known])
             fraction = axis / axis.sum(axis=0)
-            return np.sqrt((fraction * (mean - (fraction * mean).sum(axis=0)) ** 2).sum(axis=0))[
-                None
-            ]
+            return std_over(fraction, mean)[None]
         grid = e.axis.coordinates
         # Beyond the grid the curve is constant: two more pieces with slope zero.
         place = np.searchsorted(grid, x[known], side="right")

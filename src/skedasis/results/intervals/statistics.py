@@ -157,8 +157,7 @@ class CategoricalStatistic(StepStatistic):
             length = np.diff(self.codes)[:, None]
             some = np.logical_or.reduceat(present, self.codes[:-1], axis=0)
             return np.where(some, np.diff(start[self.codes], axis=0) / length, np.nan)
-        fraction = weight / total_of(weight)
-        return np.sqrt((fraction * (start - (fraction * start).sum(axis=0)) ** 2).sum(axis=0))[None]
+        return std_over(weight / total_of(weight), start)[None]
 
     def _values(self, start: Floats, weight: Floats, present: Bools) -> Floats:
         centred = self.effect.spec.center == "mean"
@@ -212,7 +211,7 @@ class ValueStepStatistic(StepStatistic):
         at_values = interpolation_matrix(edges, self.values) @ curve + self._bulge()
         level = (fraction * at_values).sum(axis=0)
         if of == "importance":
-            return np.sqrt((fraction * (at_values - level) ** 2).sum(axis=0))[None]
+            return std_over(fraction, at_values)[None]
         centred = self.effect.spec.center == "mean"
         present = between_known(steps.known)
         # Edges are at values, or between two values that are both known or both unknown.
@@ -265,7 +264,7 @@ class MeansStatistic(MomentStatistic):
             return np.where(present, value, np.nan)[self.shown]
         if of == "bins":
             return np.where(present, local.mean, np.nan)
-        return np.sqrt((fraction * (local.mean - level) ** 2).sum(axis=0))[None]
+        return std_over(fraction, local.mean)[None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,6 +362,11 @@ def fill_unknown(slope: Floats, known: Bools) -> Floats:
     left = np.take_along_axis(slope, np.maximum(before, 0), axis=0)
     right = np.take_along_axis(slope, np.minimum(after, size - 1), axis=0)
     return np.where(known, slope, np.where(between, (left + right) / 2, 0.0))
+
+
+def std_over(fraction: Floats, values: Floats) -> Floats:
+    """Return the standard deviation of values over cells with these fractions of the weight, both (P, R): (R,)."""
+    return np.sqrt((fraction * (values - (fraction * values).sum(axis=0)) ** 2).sum(axis=0))
 
 
 def curve_std(widths: Floats, left: Floats, curve: Floats, axis: Moments) -> Floats:

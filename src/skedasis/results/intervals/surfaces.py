@@ -39,6 +39,7 @@ from skedasis.results.build.pairs import (
 from skedasis.results.build.pdp import SHOWN
 from skedasis.results.intervals.bootstrap import check_interval
 from skedasis.results.intervals.moments import sums_by_cell
+from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState
 from skedasis.stats.resampling import (
@@ -52,8 +53,6 @@ from skedasis.stats.resampling import (
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from skedasis.results.surface import PairRows, Surface
 
 
 # ------------------------------------------------------------------------------------------
@@ -288,7 +287,7 @@ def surface_error(shown: Surface) -> SurfaceError:
     """Return the standard errors of a surface; NaN where they are not known."""
     unknown_values = np.full(shown.value.shape, np.nan)
     unknown = SurfaceError(unknown_values, unknown_values.copy(), np.zeros(shown.value.shape))
-    if shown.cells is None:
+    if not isinstance(shown, AccumulatedSurface):
         if SHOWN not in shown.moments:
             return unknown
         moments, kind = shown.moments[SHOWN], shown.spec.weight_kind
@@ -522,7 +521,7 @@ def exact_rows(shown: Surface) -> bool:
     rows = shown.rows
     if rows is None or not rows.exact:
         return False
-    if shown.cells is not None and len(cells_of_homes(shown.sides)) == 0:
+    if isinstance(shown, AccumulatedSurface) and len(cells_of_homes(shown.sides)) == 0:
         return True
     return rows.across is not None or rows.effect is not None
 
@@ -536,7 +535,7 @@ def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, Bootstrap
         If not all rows were kept.
     """
     rows = shown.rows
-    if shown.cells is not None and shown.includes_main_effects:
+    if isinstance(shown, AccumulatedSurface) and shown.includes_main_effects:
         raise UnsupportedError(
             f"resampled rows of {shown.spec.method} surface",
             "a surface that includes main effects",
@@ -551,9 +550,9 @@ def from_rows(shown: Surface, of: SurfaceStatistic) -> tuple[Repeated, Bootstrap
             "Explain with a larger keep=, for a PDP with ice='all'; or use interval()",
         )
     draws = BootstrapDraws(rows.weight, shown.spec.weight_kind, len(rows), multinomial=True)
-    if shown.cells is None:
-        return _means_of_surfaces(shown, rows), draws
-    return _surfaces_from_cells(shown, rows, of), draws
+    if isinstance(shown, AccumulatedSurface):
+        return _surfaces_from_cells(shown, rows, of), draws
+    return _means_of_surfaces(shown, rows), draws
 
 
 def resampled(shown: Surface, counts: ArrayLike) -> Floats:
@@ -620,9 +619,9 @@ def bootstrap_replicates(
     rng = bootstrap_rng(seed, 0)
     if not exact_rows(shown):
         check_moments(shown)
-        if shown.cells is None:
-            return _points(shown, replicates, rng)
-        return _from_moments(shown, of, replicates, rng)
+        if isinstance(shown, AccumulatedSurface):
+            return _from_moments(shown, of, replicates, rng)
+        return _points(shown, replicates, rng)
     repeated, draws = from_rows(shown, of)
     kept = draws.sampling_weight
 
@@ -641,7 +640,7 @@ def check_moments(shown: Surface) -> None:
     UnsupportedError
     """
     rows_alone = len(cells_of_homes(shown.sides)) > 1 and JOINT not in shown.moments
-    if rows_alone if shown.cells is not None else SHOWN not in shown.moments:
+    if rows_alone if isinstance(shown, AccumulatedSurface) else SHOWN not in shown.moments:
         raise UnsupportedError(
             f"interval of {shown.spec.method} surface",
             "a result of an earlier version, without variances",
@@ -792,13 +791,15 @@ def interval(
     _check_statistic(shown, of)
     if method == "bootstrap":
         drawn = bootstrap_replicates(shown, of, int(replicates), seed)
-        value = shown.value if of == "value" else _cells(shown)
+        value = shown.value
+        if isinstance(shown, AccumulatedSurface) and of == "cells":
+            value = shown.cells.effect
         ends = (
             _band(drawn, value, confidence_level)
             if simultaneous
             else _percentiles(drawn, value.shape, confidence_level)
         )
-    elif of == "cells":
+    elif isinstance(shown, AccumulatedSurface) and of == "cells":
         ends = _interval_of_cells(shown, confidence_level, simultaneous=simultaneous)
     else:
         ends = _analytic(shown, confidence_level, simultaneous=simultaneous, seed=seed)
@@ -809,28 +810,26 @@ def interval(
 def _check_statistic(shown: Surface, of: SurfaceStatistic) -> None:
     """Raise if the surface has no intervals of this kind."""
     what = f"interval of {shown.spec.method} surface"
-    if shown.cells is not None and shown.includes_main_effects and of == "value":
-        raise UnsupportedError(
-            what,
-            "a surface that includes main effects",
-            "the second-order effect alone",
-            "Compute the interval before adding the main effects",
-        )
-    if shown.cells is None and of == "cells":
+    if isinstance(shown, AccumulatedSurface):
+        if shown.includes_main_effects and of == "value":
+            raise UnsupportedError(
+                what,
+                "a surface that includes main effects",
+                "the second-order effect alone",
+                "Compute the interval before adding the main effects",
+            )
+        return
+    if of == "cells":
         raise UnsupportedError(
             what, "a surface on a grid", "cells, as of ALE and DALE", "Remove of="
         )
-    if shown.cells is None and shown.spec.mean_alone:
+    if shown.spec.mean_alone:
         raise UnsupportedError(
             what,
             "only the mean surface",
             "the standard deviation between rows",
             "Explain again without heterogeneity=False",
         )
-
-
-def _cells(shown: Surface) -> Floats:
-    return shown.value if shown.cells is None else shown.cells.effect
 
 
 def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, seed: int) -> Ends:
@@ -856,7 +855,7 @@ def _analytic(shown: Surface, confidence_level: float, *, simultaneous: bool, se
 
 def _deviation_sampler(shown: Surface) -> Callable[[int, np.random.Generator], Floats] | None:
     """Return a function that draws deviations with the surface's correlation, or None if that is unknown."""
-    if shown.cells is None:
+    if not isinstance(shown, AccumulatedSurface):
         return point_draws(shown)
     found = SurfaceErrors.of(shown)
     return lambda draws, rng: deviations(found, draws, rng)
@@ -874,11 +873,11 @@ def _sidak(confidence_level: float, points: int) -> float:
     return float(confidence_level ** (1 / max(points, 1)))
 
 
-def _interval_of_cells(shown: Surface, confidence_level: float, *, simultaneous: bool) -> Ends:
+def _interval_of_cells(
+    shown: AccumulatedSurface, confidence_level: float, *, simultaneous: bool
+) -> Ends:
     """Return intervals of the cells' mean double differences."""
     cells = shown.cells
-    if cells is None:
-        raise TypeError("a surface of cells has cells")
     size = shown.moments[CELL].effective_size(shown.spec.weight_kind)
     known = int(np.count_nonzero(cells.std_error > 0))
     each = _sidak(confidence_level, known) if simultaneous else confidence_level
