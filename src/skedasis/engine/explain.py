@@ -12,14 +12,14 @@ The pipeline of one model, each step in a module of its own:
 Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
 """
 
-# `Any` overlaps with every other type of model, also with a list of models: the overloads list narrower types first.
+# A quantity with several outputs is a `Quantity`, and a `PFI` is a method: the overloads list the narrower types first.
 # pyright: reportOverlappingOverload=false
 
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, Unpack, overload
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from skedasis._types import OutputLabel, TableLike
 from skedasis.data.dataset import as_dataset
@@ -43,7 +43,7 @@ from skedasis.engine.second_round import run_second_rounds
 from skedasis.errors import DataError
 from skedasis.methods.base import Parameters
 from skedasis.methods.permutation import PFI
-from skedasis.quantities.outputs import MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 
 if TYPE_CHECKING:
     from skedasis.results.effect import Effect
@@ -76,8 +76,9 @@ EffectMethod: TypeAlias = (
 )
 """A `PFI` is also a `Parameters`, so the overloads with `ImportanceMethod` come first."""
 
-Models: TypeAlias = list[Any] | tuple[Any, ...]
-MultiOutputModels: TypeAlias = list[MultiOutput] | tuple[MultiOutput, ...]
+ModelT = TypeVar("ModelT", bound=ModelLike)
+Models: TypeAlias = list[ModelT] | tuple[ModelT, ...]
+MultiOutputModels: TypeAlias = Models[MultiOutput]
 
 
 # ------------------------------------------------------------------------------------------
@@ -141,7 +142,7 @@ def explain(
 
 @overload
 def explain(
-    model: Models,
+    model: Models[ModelT],
     X: TableLike,
     features: Features = None,
     *,
@@ -152,7 +153,7 @@ def explain(
 
 @overload
 def explain(
-    model: Models,
+    model: Models[ModelT],
     X: TableLike,
     features: FeatureLike,
     *,
@@ -163,7 +164,7 @@ def explain(
 
 @overload
 def explain(
-    model: Models,
+    model: Models[ModelT],
     X: TableLike,
     features: PairLike,
     *,
@@ -174,7 +175,7 @@ def explain(
 
 @overload
 def explain(
-    model: Models,
+    model: Models[ModelT],
     X: TableLike,
     features: PairList,
     *,
@@ -185,7 +186,7 @@ def explain(
 
 @overload
 def explain(
-    model: Models,
+    model: Models[ModelT],
     X: TableLike,
     features: FeatureList = None,
     *,
@@ -251,7 +252,7 @@ def explain(
 
 @overload
 def explain(
-    model: Any,
+    model: ModelLike,
     X: TableLike,
     features: Features = None,
     *,
@@ -262,7 +263,7 @@ def explain(
 
 @overload
 def explain(
-    model: Any,
+    model: ModelLike,
     X: TableLike,
     features: FeatureLike,
     *,
@@ -273,7 +274,7 @@ def explain(
 
 @overload
 def explain(
-    model: Any,
+    model: ModelLike,
     X: TableLike,
     features: PairLike,
     *,
@@ -284,7 +285,7 @@ def explain(
 
 @overload
 def explain(
-    model: Any,
+    model: ModelLike,
     X: TableLike,
     features: PairList,
     *,
@@ -295,7 +296,7 @@ def explain(
 
 @overload
 def explain(
-    model: Any,
+    model: ModelLike,
     X: TableLike,
     features: FeatureList = None,
     *,
@@ -306,11 +307,11 @@ def explain(
 
 @takes_options(MultiModelKeywords)
 def explain(
-    model: Any,
+    model: ModelLike | Sequence[ModelLike],
     X: TableLike,
-    features: Any = None,
+    features: Features = None,
     *,
-    method: Any = None,
+    method: ImportanceMethod | EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
@@ -432,8 +433,8 @@ def explain(
         as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     )
     warn_unused_arguments(method, model, options.y)
-    method, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
-    job = prepare_job(quantity, method, selection, options)
+    resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
+    job = prepare_job(quantity, resolved, selection, options)
     gathered = run(job)
     scores = compute_scores(job)
     known = run_second_rounds(job, gathered, scores)
