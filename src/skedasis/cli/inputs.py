@@ -30,7 +30,7 @@ from skedasis.models import files
 from skedasis.models.introspection import is_classifier
 
 if TYPE_CHECKING:
-    from skedasis.methods.base import MethodVariant, Parameters
+    from skedasis.methods.base import Parameters
     from skedasis.quantities.base import Quantity
 
 
@@ -534,7 +534,7 @@ def _group(text: str) -> tuple[str, list[str]]:
     return name.strip(), columns
 
 
-def method_of(name: str, bins: int | None) -> Parameters | MethodVariant:
+def method_of(name: str, bins: int | None) -> Parameters:
     """Return a method by name, with a number of bins or grid points if given.
 
     Raises

@@ -18,7 +18,7 @@ Several models go through the same steps on shared cells: `multi_model`, with th
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from skedasis._types import OutputLabel, TableLike
@@ -307,7 +307,7 @@ def explain(
 
 @takes_options(MultiModelKeywords)
 def explain(
-    model: ModelLike | Sequence[ModelLike],
+    model: ModelLike | Models[ModelT],
     X: TableLike,
     features: Features = None,
     *,
