@@ -30,6 +30,8 @@ OutputLabel: TypeAlias = Hashable
 ResultKey: TypeAlias = str | tuple[str, str]
 """The name of a feature, or the names of a pair."""
 Center: TypeAlias = Literal["mean", "start"] | None
+TreeMode: TypeAlias = Literal["auto", "off", "force"]
+"""The argument `tree` of `explain`."""
 Side: TypeAlias = Literal["left", "right"]
 JsonValue: TypeAlias = (
     "bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue] | None"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,15 @@ from numpy.typing import NDArray
 
 import skedasis as sd
 
+Model = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
 
 def model(X: NDArray[np.float64]) -> NDArray[np.float64]:
     return X[:, 0]
+
+
+def fit(X: NDArray[np.float64], y: NDArray[np.float64]) -> Model:
+    return model
 
 
 def misuse() -> None:
@@ -42,6 +49,17 @@ def misuse() -> None:
     sd.RHALE(bin=5)  # wrong: reportCallIssue
     sd.Uniform("five")  # wrong: reportArgumentType
     sd.Optimal(criterion="best")  # wrong: reportArgumentType
+    sd.explain(3, X, "x0")  # wrong: reportArgumentType
+    sd.explain(model, 3, "x0")  # wrong: reportArgumentType
+    sd.explain(model, X, "x0", schema={"x0": "number"})  # wrong: reportArgumentType
+    sd.explain(model, X, "x0", cv=[[0], [1]])  # wrong: reportCallIssue
+    sd.explain([model, model], X, "x0", cv=5)  # wrong: reportArgumentType
+    sd.report(model, X, seed=1)  # wrong: reportCallIssue
+    sd.report(model, X, n_jobs="two")  # wrong: reportArgumentType
+    sd.diagnose(model, X, X[:, 0], heterogeneity_rows=5)  # wrong: reportCallIssue
+    sd.diagnose(model, X, X[:, 0], weight_kind="none")  # wrong: reportArgumentType
+    sd.null_distribution(fit, X, X[:, 0], groups={})  # wrong: reportCallIssue
+    sd.null_distribution(fit, X, X[:, 0], how="swapped")  # wrong: reportArgumentType
     sd.diagnose(model, X)  # wrong: reportCallIssue
     sd.report(model, X, path=3)  # wrong: reportArgumentType
     sd.load(Path("e.npz"), allow_pickle=True)  # wrong: reportCallIssue

@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import numpy as np
+import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
+import polars as pl
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestRegressor  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.model_selection import KFold  # pyright: ignore[reportMissingTypeStubs]
 
 import skedasis as sd
 
@@ -92,9 +96,6 @@ def an_effect(X: Numbers, folder: Path) -> None:
     e.save(folder / "e.npz")
     again: sd.Effect = sd.load(folder / "e.npz")
     assert_type(again.value, Numbers)
-    # A quantity that comes from nowhere in particular is explained as well as any.
-    unknown: object = curved
-    assert_type(sd.explain(unknown, X, 1), sd.Effect)
 
 
 def effects_and_surfaces(X: Numbers, y: Numbers) -> None:
@@ -146,6 +147,29 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(sd.predictive_quantile(several, 0.9).at(X), Numbers)
 
 
+class Network:
+    """A network as torch's are: its call has no types."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return args[0][:, 0]
+
+
+def libraries(X: Numbers, y: Numbers, folder: Path) -> None:
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    forest = RandomForestRegressor(n_estimators=3, random_state=0)
+    forest.fit(frame, y)  # pyright: ignore[reportUnknownMemberType] - scikit-learn has no types
+    assert_type(sd.explain(forest, frame, "a"), sd.Effect)
+    assert_type(sd.explain(forest, pl.DataFrame(X, schema=["a", "b", "c"]), "a"), sd.Effect)
+    assert_type(sd.explain(Network(), X, 0), sd.Effect)
+    path = folder / "model.joblib"
+    assert_type(sd.explain([forest, forest], frame, "a", cv=KFold(2)), sd.MultiModelEffect)
+    if path.is_file():
+        assert_type(sd.explain(path, frame, "a"), sd.Effect)
+    schema: dict[str, sd.Feature] = {"a": sd.Feature("a", unit="m")}
+    done = sd.explain(forest, frame, schema=schema, groups={"g": ["c"]}, progress=False)
+    assert_type(done, sd.Effects)
+
+
 def several_models(X: Numbers) -> None:
     models = [Line(1.0), Line(1.5), Line(2.0)]
     assert_type(sd.explain(models, X, "x0"), sd.MultiModelEffect)
@@ -166,5 +190,6 @@ def main(folder: Path) -> None:
     effects_and_surfaces(X, y)
     importances(X, y)
     quantities(X, y)
+    libraries(X, y, folder)
     several_models(X)
     pages(X, y, folder)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine.options import ExplainOptions, MultiModelKeywords
+from skedasis.engine.options import ExplainOptions, MultiModelKeywords, help_of
 
 NAMES = {f.name: f for f in fields(ExplainOptions)}
 
@@ -52,3 +53,18 @@ def test_a_generator_is_used_once():
 def test_an_invalid_option_is_a_data_error_that_names_it(name, value):
     with pytest.raises(sd.DataError, match=name):
         ExplainOptions.of("explain", **{name: value})
+
+
+@pytest.mark.parametrize("function", [sd.explain, sd.report, sd.diagnose, sd.null_distribution])
+def test_every_keyword_is_documented_where_it_is_taken(function):
+    text = inspect.getdoc(function).partition("\nParameters\n")[2].partition("\nReturns\n")[0]
+    heads = [line for line in text.splitlines() if line and not line[0].isspace()]
+    documented = {name for line in heads for name in line.partition(" : ")[0].split(", ")}
+    assert documented >= set(inspect.signature(function).parameters)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_documentation_of_explain_begins_with_the_help_text(name):
+    text = " ".join(inspect.getdoc(sd.explain).split())
+    about = re.search(rf" {name} : (.*)", text)[1]
+    assert f" {help_of(name).rstrip('.')}" in about[: len(help_of(name)) + 80]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,7 @@ from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
-from skedasis.quantities.uncertainty import entropy, nll
+from skedasis.quantities.uncertainty import DistributionLike, entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 
@@ -50,7 +50,7 @@ _FLAT = (
 
 @takes_options(DiagnoseKeywords)
 def diagnose(
-    model: Any,
+    model: DistributionLike,
     X: TableLike,
     y: ArrayLike,
     *,
@@ -194,7 +194,7 @@ def _dependence(data: Coded | None, features: int, options: ExplainOptions) -> D
     return dependence(data, seed=options.seed, n_jobs=options.n_jobs, progress=options.progress)
 
 
-def _both(model: Any) -> MultiOutput:
+def _both(model: DistributionLike) -> MultiOutput:
     """Return both quantities of a model, computed from the same predictions."""
     if isinstance(model, Quantity):
         raise DataError(

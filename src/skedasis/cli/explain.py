@@ -28,6 +28,7 @@ from skedasis.cli.options import (
     TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
+from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 
@@ -110,8 +111,8 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
             autocompletion=completion.losses,
         ),
     ] = None
-    heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
+    n_jobs: options.Threads = 1
 
 
 def effect(opts: EffectOptions, terminal: Terminal) -> Document:
@@ -260,7 +261,7 @@ class ImportanceOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions,
             min=1,
         ),
     ] = None
-    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    n_jobs: options.Threads = 1
 
 
 @dataclass(frozen=True)
@@ -570,8 +571,8 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
             rich_help_panel=PAGE_PANEL,
         ),
     ] = True
-    heterogeneity_rows: options.HeterogeneityRows = options.HETEROGENEITY_ROWS
-    n_jobs: Annotated[int, typer.Option(help="Number of threads.", metavar="N", min=1)] = 1
+    heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
+    n_jobs: options.Threads = 1
 
 
 def report(opts: ReportOptions, terminal: Terminal) -> Document:

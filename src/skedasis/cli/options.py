@@ -23,6 +23,7 @@ from skedasis._types import Values
 from skedasis.cli import completion
 from skedasis.cli.output import Document, Terminal, jsonable
 from skedasis.cli.runtime import Command
+from skedasis.engine.options import help_of
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -169,14 +170,14 @@ FeatureArguments = Annotated[
 HeterogeneityRows = Annotated[
     int,
     typer.Option(
-        help="Largest number of rows for the heterogeneity scores; 0 computes no scores.",
+        help=help_of("heterogeneity_rows"),
         metavar="N",
         min=0,
     ),
 ]
 
 
-HETEROGENEITY_ROWS = 10_000
+Threads = Annotated[int, typer.Option(help=help_of("n_jobs"), metavar="N", min=1)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,7 +291,8 @@ class DataOptions:
         ),
     ] = None
     random_state: Annotated[
-        int, typer.Option(help="Random seed.", metavar="N", min=0, rich_help_panel=DATA_PANEL)
+        int,
+        typer.Option(help=help_of("random_state"), metavar="N", min=0, rich_help_panel=DATA_PANEL),
     ] = 0
 
 

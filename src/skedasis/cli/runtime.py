@@ -116,7 +116,7 @@ class CommandGroup(TyperGroup):
             raise
         except BaseException as error:
             # A model may raise anything; errors raised during its calls carry a note.
-            if isinstance(error, BrokenPipeError) and (not _notes(error) or _output_is_closed()):
+            if _is_broken_pipe(error) and (not _notes(error) or _output_is_closed()):
                 _close_output()
                 raise typer.Exit(CLOSED) from error
             if _is_usage(error):
@@ -234,6 +234,12 @@ def configure_streams() -> None:
             stream.reconfigure(errors="skedasis")  # type: ignore[union-attr]
 
 
+def _is_broken_pipe(error: BaseException) -> bool:
+    """Return whether the reader has closed the pipe; rich and click then end the program."""
+    cause = error.__context__ if isinstance(error, SystemExit) else error
+    return isinstance(cause, BrokenPipeError)
+
+
 def _output_is_closed() -> bool:
     """Return whether our own standard output is closed, and not a pipe of the model."""
     try:
@@ -281,7 +287,7 @@ def run(app: typer.Typer, args: Sequence[str] | None = None) -> None:
         try:
             app(args)
         except SystemExit as end:
-            code = end.code
+            code = CLOSED if _is_broken_pipe(end) else end.code
         except KeyboardInterrupt:
             code = INTERRUPTED
         except BrokenPipeError:

@@ -342,32 +342,33 @@ def explain(
         Columns that are explained together as one nominal feature of that name: a one-hot block, or columns with few
         distinct rows. A group of one column is that column.
     random_state : int
-        For the sample of rows that results keep, for the rows of the heterogeneity scores, and for the permutations of
-        `PFI`. Nothing else is random.
+        Random seed, for the sample of rows that results keep, for the rows of the heterogeneity scores, and for the
+        permutations of `PFI`. Nothing else is random.
     memory : int or str
         Memory for batches, such as "1GB".
     keep : int or str
         Memory for the rows that results keep. If all rows need more, a random sample of them is kept, and the results
         that are computed from the sample say so.
     n_jobs : int
-        Number of batches evaluated at a time. Useful for models that release the global interpreter lock. With several
-        threads, the model's own thread pools are limited to one thread each.
+        Number of threads. Each evaluates one batch at a time. Useful for models that release the global interpreter
+        lock. With several threads, the model's own thread pools are limited to one thread each.
     progress : bool, optional
         Whether to show a progress bar if the work takes longer than two seconds. By default if standard error is a
         terminal.
     weight_kind : {"frequency", "sampling"}
-        "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and (sum w)²/sum(w²) for n in standard errors.
+        What weights mean for standard errors. "sampling" uses sum(w) - sum(w²)/sum(w) for n - 1 and
+        (sum w)²/sum(w²) for n.
     row_id : array of n different numbers or texts, optional
         Unique row identifiers. Random draws are keyed by them, so that results do not depend on the order of the rows.
         By default the row indices.
     tree : {"auto", "off", "force"}
-        For tree ensembles (scikit-learn, LightGBM, XGBoost). "auto" computes the effects from the tree structure, which
-        is exact and does not call the model; where that is not possible, the model is called, and a warning states the
-        reason. "off" always calls the model. "force" raises an error where the tree structure cannot be used.
+        Whether tree ensembles are explained from their structure, without model calls (scikit-learn, LightGBM,
+        XGBoost). "auto" does so where it is exact; where that is not possible, the model is called, and a warning
+        states the reason. "off" always calls the model. "force" raises an error where the tree structure cannot be
+        used.
     heterogeneity_rows : int or None
-        Largest number of rows from which the heterogeneity scores are computed: those with the smallest hashes of
-        `random_state` and `row_id`. None uses all rows, 0 computes no scores. 1 is an error, because rows are compared
-        in pairs.
+        Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
+        hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.
     cv : list, array or splitter, optional
         For a list of models: the held-out rows on which each is explained. For each model its test rows, or its
         ``(train, test)`` rows, as indices of rows of X; or for each row of X the number of its fold (negative for

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack, cast, get_ar
 
 from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
 from skedasis._renamed import KEYWORDS
+from skedasis._types import TreeMode
 from skedasis.errors import DataError
-from skedasis.quantities.tree_evaluator import TreeMode
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
 
@@ -156,9 +156,7 @@ class ExplainOptions:
 
     y: ArrayLike | None = field(
         default=None,
-        metadata=_help(
-            "Labels, for quantities that need them, and for `MPlot` of labels and residuals."
-        ),
+        metadata=_help("For quantities that need labels, and for `MPlot` of labels and residuals."),
     )
     sample_weight: ArrayLike | None = field(
         default=None,

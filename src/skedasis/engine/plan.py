@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
@@ -30,7 +30,7 @@ from skedasis.quantities.evaluator import (
     derivative_info_of,
     probe_model,
 )
-from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, TreeMode, use_trees_if_exact
+from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, use_trees_if_exact
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset

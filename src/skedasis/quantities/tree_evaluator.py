@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import isfunction
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, OutputLabel, RawResponse, Values
+from skedasis._types import Floats, Ints, OutputLabel, RawResponse, TreeMode, Values
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
@@ -235,8 +235,6 @@ class TreeEvaluator(BatchEvaluator):
 
 # --- choice between trees and model ---------------------------------------------------------------
 
-
-TreeMode = Literal["auto", "off", "force"]
 
 Outputs: TypeAlias = Mapping[OutputLabel, Quantity]
 
