@@ -14,18 +14,17 @@ import math
 import re
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rich import box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis._types import Bools
+from skedasis._types import Bools, Ints, TableLike, TreeMode, Values
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
@@ -82,7 +81,7 @@ class Problem:
     """
 
     table: FileTable
-    y: NDArray[Any]
+    y: Values
     target: str
     nominal: tuple[str, ...] = ()
     class_: str | None = None
@@ -91,7 +90,7 @@ class Problem:
     source: str = ""
 
     @property
-    def schema(self) -> dict[Any, Feature]:
+    def schema(self) -> dict[Hashable, Feature]:
         """Return the `schema` argument of `skedasis.explain`, with names and units."""
         units = self.units or {}
         names = [n for n in self.table.names if n in units or not self.table.is_frame]
@@ -153,7 +152,7 @@ def breast_cancer() -> Problem:
     return Problem(table, y, "diagnosis", class_="malignant", notes=notes, source=source)
 
 
-def _as_frame(values: NDArray[Any], names: tuple[str, ...]) -> Any:
+def _as_frame(values: Values, names: tuple[str, ...]) -> TableLike:
     """Return a data frame if pandas is installed, otherwise the array."""
     if importlib.util.find_spec("pandas") is None:
         return values
@@ -199,7 +198,7 @@ def user_problem(path: str | Path, target: str | None, class_: str | None) -> Pr
     )
 
 
-def missing(values: NDArray[Any]) -> Bools:
+def missing(values: Values) -> Bools:
     """Return a mask of missing values."""
     if values.dtype.kind == "f":
         return np.isnan(values)
@@ -209,9 +208,7 @@ def missing(values: NDArray[Any]) -> Bools:
     return np.array([v is None or repr(v) in ("nan", "<NA>", "NaT") for v in values], dtype=bool)
 
 
-def _target(
-    values: NDArray[Any], target: str, class_: str | None
-) -> tuple[NDArray[Any], str | None]:
+def _target(values: Values, target: str, class_: str | None) -> tuple[Values, str | None]:
     """Return the target as numbers, or as classes together with the class to explain."""
     what = f"target {target!r}"
     numeric = values.dtype.kind in "iuf"
@@ -265,7 +262,7 @@ def _usable_columns(table: FileTable, target: str) -> tuple[list[str], list[str]
     return kept, nominal, reasons
 
 
-def _numeric_problem(name: str, present: NDArray[Any]) -> str:
+def _numeric_problem(name: str, present: Values) -> str:
     """Return why a numeric column is not used as a feature; empty if it is used."""
     if len(present) == 0 or present.min() == present.max():
         return "all its values are the same" if len(present) else "it has no values"
@@ -276,7 +273,7 @@ def _numeric_problem(name: str, present: NDArray[Any]) -> str:
             "finite numbers",
             "Correct or remove these rows",
         )
-    whole = present.dtype.kind in "iu" or bool(np.all(present == np.round(present)))
+    whole = present.dtype.kind in "iu" or bool(np.all(present == np.round(present.astype(float))))
     if whole and np.abs(present.astype(float)).max() > 2**53:
         return "integers of this size are identifiers, not measurements"
     distinct = whole and len(np.unique(present)) == len(present)
@@ -286,7 +283,7 @@ def _numeric_problem(name: str, present: NDArray[Any]) -> str:
     return ""
 
 
-def _text_problem(present: NDArray[Any]) -> str:
+def _text_problem(present: Values) -> str:
     """Return why a column without numbers is not used as a feature; empty if it is used."""
     if len(present) == 0:
         return "it has no values"
@@ -405,7 +402,7 @@ def _encoders(problem: Problem) -> tuple[Any, list[Any]]:
     return coded, [make_column_transformer(*parts[not numeric :])]
 
 
-def _fit_in_units(model: Any, X: Any, y: NDArray[Any]) -> None:
+def _fit_in_units(model: Any, X: TableLike, y: Values) -> None:
     """Fit a model; for a network, scale the target and fold the scale into the last layer.
 
     Targets of any magnitude are learnt equally well, and the model still predicts in units of the target.
@@ -415,13 +412,14 @@ def _fit_in_units(model: Any, X: Any, y: NDArray[Any]) -> None:
     if type(last).__name__ != "MLPRegressor":
         model.fit(X, y)
         return
-    mean, sd = float(y.mean()), float(y.std())
-    model.fit(X, (y - mean) / sd)
+    numbers = y.astype(float)
+    mean, sd = float(numbers.mean()), float(numbers.std())
+    model.fit(X, (numbers - mean) / sd)
     last.coefs_[-1] = last.coefs_[-1] * sd
     last.intercepts_[-1] = last.intercepts_[-1] * sd + mean
 
 
-def _quality(model: Any, problem: Problem, train: NDArray[Any], test: NDArray[Any]) -> str:
+def _quality(model: Any, problem: Problem, train: Ints, test: Ints) -> str:
     y = problem.y
     fitted = model.score(problem.table.take(train).data, y[train])
     held = model.score(problem.table.take(test).data, y[test])
@@ -649,7 +647,7 @@ def demo(
     return report
 
 
-def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> None:
+def _check(data: str | Path | None, target: str | None, out: str | Path, rows: int | None) -> None:
     if importlib.util.find_spec("sklearn") is None:
         fix = "Install it: pip install 'skedasis[sklearn]'"
         raise DataError("demo", "no scikit-learn", "scikit-learn", fix)
@@ -662,7 +660,7 @@ def _check(data: Any, target: str | None, out: str | Path, rows: int | None) -> 
         raise DataError("--out", f"the file {str(out)!r}", "a folder", "Choose another name")
 
 
-def _limit_threads(rows: int) -> contextlib.AbstractContextManager[Any]:
+def _limit_threads(rows: int) -> contextlib.AbstractContextManager[object]:
     """Limit small problems to one thread: with several threads, waiting can make them a hundred times slower."""
     if rows >= SMALL_ROWS:
         return contextlib.nullcontext()
@@ -689,7 +687,7 @@ def _explain(
     quantities = {m.name: m.quantity for m in models}
     notes = {m.name: m.quality for m in models}
     # Without numba, tree evaluation would warn; calling the model is fast enough here.
-    tree: Any = "auto" if importlib.util.find_spec("numba") else "off"
+    tree: TreeMode = "auto" if importlib.util.find_spec("numba") else "off"
     content = gather(
         quantities,
         table.data,
