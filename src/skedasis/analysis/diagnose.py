@@ -244,7 +244,7 @@ def _diagnosis(
         **likelihood.provenance,
         "method": "diagnose",
         "settings": {
-            **likelihood.provenance["settings"],
+            **likelihood.provenance.get("settings", {}),
             "confidence_level": float(confidence_level),
         },
         "dependence": _forest_record(links),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, ResultKey
+from skedasis._types import Bools, Floats, Ints, Json, ResultKey
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
@@ -36,6 +36,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.provenance import with_entries
 from skedasis.stats.moments import Totals, WeightKind
 from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
@@ -246,7 +247,7 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
             about.library,
             self.name,
             kept,
-            {**plan.notes},
+            with_entries({}, plan.notes),
         )
 
 
@@ -356,7 +357,7 @@ def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Imp
             first.local.weight,
             first.local.exact,
         )
-    notes = dict(first.provenance)
+    notes: Json = {**first.provenance}
     for part in parts:
         for key, value in part.provenance.items():
             notes[key] = {**notes[key], **value} if isinstance(value, dict) else value

@@ -143,8 +143,9 @@ def cautions(effect: Effect, levels: LevelStats, *, skip_few_rows: bool) -> list
         )
     if effect.missing and None not in levels.values:
         found.append(f"{counted(effect.missing, 'row')} without a value: left out of the levels.")
-    if effect.provenance.get("rows_outside"):
-        rows = counted(effect.provenance["rows_outside"], "row")
+    outside = effect.provenance.get("rows_outside")
+    if outside:
+        rows = counted(outside, "row")
         found.append(f"{rows} of other, rarer levels: left out.")
     return found
 

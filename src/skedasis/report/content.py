@@ -496,7 +496,7 @@ def _without_rows(section: ModelSection) -> ModelSection:
         mplot=without_rows(section.mplot),
         interactions=replace(section.interactions, surfaces=pairs),
         uncertainty=uncertainty,
-        passes=tuple(Pass(p.provenance) for p in section.passes),
+        passes=tuple(Pass({**p.provenance}) for p in section.passes),
     )
 
 

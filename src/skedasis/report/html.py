@@ -19,6 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
+from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
@@ -62,7 +63,7 @@ def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
     """Return a row per pass: method, settings, model rows, calls, slope, check and score rows, seconds."""
     lines: list[tuple[str, ...]] = []
     for made in section.passes:
-        p = made.provenance
+        p: Json = {**made.provenance}
         lines.append(
             (
                 _method(section, p),
@@ -82,7 +83,8 @@ def _method(section: ModelSection, made: Mapping[str, object]) -> str:
     """Return the method of a pass, with its quantity if this is not the one explained."""
     of = str(made.get("quantity", ""))
     other = (
-        of not in ("", str(section.rhale.provenance["quantity"])) and made["method"] != "diagnose"
+        of not in ("", section.rhale.provenance.get("quantity", ""))
+        and made["method"] != "diagnose"
     )
     return f"{made['method']} of {of}" if other else str(made["method"])
 
@@ -101,7 +103,7 @@ def tree_note(section: ModelSection) -> str:
 
 def versions(content: ReportContent) -> str:
     """Return the versions of the libraries that computed the numbers."""
-    known = content.sections[0].rhale.provenance["versions"]
+    known = content.sections[0].rhale.provenance.get("versions", {})
     return ", ".join(f"{name} {version}" for name, version in known.items())
 
 
@@ -636,7 +638,7 @@ def _provenance_table(section: ModelSection) -> NumberTable:
         *(("Slope rows", False), ("Check rows", False), ("Score rows", False)),
         ("Seconds", False),
     )
-    caption = f"{named(section.name)}: {section.rhale.provenance['quantity']}.{where}"
+    caption = f"{named(section.name)}: {section.rhale.provenance.get('quantity', '')}.{where}"
     return NumberTable(caption, heads, provenance_rows(section))
 
 

@@ -115,7 +115,7 @@ class ModelRunner:
         several = not all(isinstance(k, tuple) and k in found for k in pairs)
         shown: dict[Label, dict[tuple[str, str], Surface]] = found if several else {None: found}
         first = next(iter(next(iter(shown.values())).values()))
-        of = f"{first.provenance['method']}, {counted(len(pairs), 'pair')}"
+        of = f"{first.provenance.get('method', '')}, {counted(len(pairs), 'pair')}"
         self.passes.append(Pass({**first.provenance, "method": of}))
         return shown
 

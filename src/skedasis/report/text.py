@@ -215,8 +215,9 @@ def cautions(effect: Effect, *, skip_few_rows: bool = False) -> list[str]:
         if isinstance(axis, LevelAxis)
         else _bin_cautions(effect, skip_few_rows=skip_few_rows)
     )
-    if effect.provenance.get("missing"):
-        text = str(effect.provenance["missing"]).splitlines()[0].strip()
+    missing = effect.provenance.get("missing")
+    if missing:
+        text = missing.splitlines()[0].strip()
         found.append(text[:1].upper() + text[1:])
     if effect.rows is not None and not effect.rows.exact:
         found.append(
@@ -249,10 +250,9 @@ def _bin_cautions(effect: Effect, *, skip_few_rows: bool) -> list[str]:
         found += _few_rows_cautions(effect, skip_few_rows=skip_few_rows)
     if effect.missing:
         found.append(f"{counted(effect.missing, 'row')} without a value: left out of the curve.")
-    if effect.provenance.get("rows_outside"):
-        found.append(
-            f"{counted(effect.provenance['rows_outside'], 'row')} outside the bins: left out."
-        )
+    outside = effect.provenance.get("rows_outside")
+    if outside:
+        found.append(f"{counted(outside, 'row')} outside the bins: left out.")
     return found
 
 

@@ -43,6 +43,7 @@ from skedasis.results.axis import (
     make_read_only,
 )
 from skedasis.results.display import SavedResult, count, save_if
+from skedasis.results.provenance import Provenance, with_entries
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -481,7 +482,7 @@ class Effect(SavedResult):
     spec: Spec
     rows: Rows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    provenance: Json = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
     # None here; the kinds that have them declare them as parameters.
@@ -927,9 +928,9 @@ class Effect(SavedResult):
         )
         return save_if(operations.effect_page(self, view, title=title), path)
 
-    def with_provenance(self, provenance: Json) -> Self:
+    def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the effect with entries added to its provenance."""
-        return replace(self, provenance={**self.provenance, **provenance})
+        return replace(self, provenance=with_entries(self.provenance, entries))
 
 
 # --- kinds of effects -----------------------------------------------------------------------------

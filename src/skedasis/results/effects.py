@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Floats, Json, TableLike
+from skedasis._types import Floats, TableLike
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import Effect
+from skedasis.results.provenance import Provenance
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
     """
 
     effects: dict[str, Effect]
-    provenance: Json = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __getitem__(self, feature: Hashable) -> Effect:
         """Return the effect of a feature, given its name, its label or its position in X."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -11,7 +11,7 @@ import numpy as np
 
 from skedasis._arguments import check_name, check_option, check_probability
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Floats, Ints, Json
+from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
@@ -23,6 +23,7 @@ from skedasis.results.display import (
     no_interval_error,
     save_if,
 )
+from skedasis.results.provenance import Provenance, with_entries
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Importance(SavedResult):
     library: str | None = None
     method: str = "PFI"
     local: LocalImportance | None = None
-    provenance: Json = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
 
     def __post_init__(self) -> None:
         make_read_only(self.values, self.std_error, self.df)
@@ -448,9 +449,9 @@ class Importance(SavedResult):
         )
         return save_if(page, path)
 
-    def with_provenance(self, record: Json) -> Importance:
+    def with_provenance(self, entries: Mapping[str, object]) -> Importance:
         """Return the importances with entries added to their provenance."""
-        return replace(self, provenance={**self.provenance, **record})
+        return replace(self, provenance=with_entries(self.provenance, entries))
 
 
 def _index(features: tuple[str, ...], feature: str) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Bools, Floats, Ints, Json, TableLike, Values
+from skedasis._types import Bools, Floats, Ints, TableLike, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -35,6 +35,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
+from skedasis.results.provenance import Provenance, with_entries
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -268,7 +269,7 @@ class Surface(SavedResult):
     spec: Spec
     rows: PairRows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    provenance: Json = field(default_factory=dict)
+    provenance: Provenance = field(default_factory=Provenance)
     # None here; an accumulated surface declares them as parameters.
     cells: CellStats | None = field(default=None, init=False)
     main: tuple[Floats, Floats] | None = field(default=None, init=False)
@@ -621,9 +622,9 @@ class Surface(SavedResult):
         """
         return save_if(operations.surface_page(self, title=title), path)
 
-    def with_provenance(self, provenance: Json) -> Self:
+    def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the surface with entries added to its provenance."""
-        return replace(self, provenance={**self.provenance, **provenance})
+        return replace(self, provenance=with_entries(self.provenance, entries))
 
 
 # --- kinds of surfaces ----------------------------------------------------------------------------
@@ -680,4 +681,6 @@ class AccumulatedSurface(Surface):
             )
         value = self.value + parts[0][:, None] + parts[1][None, :]
         origin = "given" if effects is not None else "own"
-        return replace(self, value=value, provenance={**self.provenance, "main_effects": origin})
+        return replace(
+            self, value=value, provenance=with_entries(self.provenance, {"main_effects": origin})
+        )

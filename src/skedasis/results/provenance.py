@@ -1,0 +1,168 @@
+"""The record of how a result was computed: every entry of ``result.provenance``, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict, cast
+
+from skedasis._types import JsonValue
+
+
+class SlopeCheckRecord(TypedDict):
+    """The check of slopes against differences (`skedasis.results.checks.slope_check`).
+
+    Attributes
+    ----------
+    distance, limit : float
+        Root mean square distance of the two curves, and the distance that is allowed.
+    rows : int
+        Number of rows at which differences were computed.
+    """
+
+    distance: float
+    limit: float
+    rows: int
+
+
+class Provenance(TypedDict, total=False):
+    """The entries of a provenance. A result has those that apply to it; all can be written as JSON.
+
+    Surfaces of categorical features also have the entries ``"order of <feature>"``.
+
+    Attributes
+    ----------
+    method : str
+        The method, and in `settings` its parameters.
+    settings : dict
+    instead_of : str
+        The method that was asked for, where another one was used, and why.
+    quantity, unit : str
+        The quantity and its unit.
+    features : list of str
+        The explained features.
+    versions : dict of str to str
+        Versions of this package, of Python and of the libraries used.
+    random_state : int
+    n_jobs, model_threads : int
+        Threads of this package, and of the model.
+
+    rows : int
+        Number of rows that were explained.
+    weight : float
+        Their weight.
+    exact : bool
+        Whether the result is of all rows, and no edge was moved.
+    missing : str
+        How the point of missing values was computed.
+    rows_outside : int
+        Rows outside the edges or the grid.
+    rows_in_cells : int
+        For a surface: rows inside its cells.
+    rows_kept : int or str
+        How many rows the result keeps.
+    kept_as_wanted : bool
+        Whether as many rows were kept as ``keep`` asked for.
+
+    model_rows, model_calls : int
+        Rows at which the model was evaluated, and calls of the model.
+    model_seconds, seconds : float
+        Time inside the model, and in all.
+    slope_rows, slope_calls, check_rows, check_calls, score_rows, score_calls : int
+        The same for slopes, for the check of the model and for the heterogeneity score.
+    score_exact : bool
+        Whether the heterogeneity score is of all rows.
+    vif : float
+        Variance inflation factor of the heterogeneity score's standard error.
+    trees : str
+        How trees were evaluated instead of calling the model.
+    tree_rows : int
+        Rows that the trees were evaluated at.
+
+    local_effects : str
+        What the local effects are, and where slopes come from.
+    slope_check : SlopeCheckRecord
+        Slopes in comparison with differences.
+    averaged : str
+        For an M-plot: what was averaged.
+    grid : str or list of str
+        How the points of a PDP were chosen.
+    order, order_chosen : list of str, str
+        The order of levels, and how it was chosen.
+    rounding : float
+        Possible rounding error of the quantity.
+    empty_cells : str
+        For a surface: "nearest" or "left empty".
+    main_effects : str
+        For a surface with main effects: "own" or "given".
+
+    rebinned : dict
+        The binning of `rebin`.
+    rebinned_note, approximated : str
+        What `rebin` could not compute, and where it moved edges.
+
+    metric : str
+        For a permutation importance: the metric.
+    greater_is_better : bool
+        Whether a larger metric is better.
+    floored_rows : int
+        Rows whose probability was raised to a floor.
+    mean_of : dict
+        For the mean over several models: their provenance, and in `models` their number.
+    models : int
+    """
+
+    method: str
+    settings: dict[str, JsonValue]
+    instead_of: str
+    quantity: str
+    unit: str | None
+    features: list[str]
+    versions: dict[str, str]
+    random_state: int
+    n_jobs: int
+    model_threads: int
+    rows: int
+    weight: float
+    exact: bool
+    missing: str
+    rows_outside: int
+    rows_in_cells: int
+    rows_kept: int | str
+    kept_as_wanted: bool
+    model_rows: int
+    model_calls: int
+    model_seconds: float
+    seconds: float
+    slope_rows: int
+    slope_calls: int
+    check_rows: int
+    check_calls: int
+    score_rows: int
+    score_calls: int
+    score_exact: bool
+    vif: float
+    trees: str
+    tree_rows: int
+    local_effects: str
+    slope_check: SlopeCheckRecord
+    averaged: str
+    grid: str | list[str]
+    order: list[str]
+    order_chosen: str
+    rounding: float
+    empty_cells: str
+    main_effects: str
+    rebinned: JsonValue
+    rebinned_note: str
+    approximated: str
+    metric: str
+    greater_is_better: bool
+    floored_rows: int
+    mean_of: Mapping[str, Any]
+    models: int
+
+
+def with_entries(provenance: Provenance, entries: Mapping[str, object]) -> Provenance:
+    """Return a provenance with entries added, or replaced."""
+    # Methods add their notes as dictionaries, whose entries type checkers cannot know.
+    return cast("Provenance", {**provenance, **entries})
