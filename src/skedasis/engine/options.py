@@ -212,8 +212,9 @@ class ExplainOptions:
     @classmethod
     def of(cls, function: str, **keywords: Unpack[MultiModelKeywords]) -> Self:
         """Return the options from the keywords of a public function, whose name a message about the seed states."""
-        seed = as_seed(f"{function}(random_state)", keywords.get("random_state", 0))
-        keywords["random_state"] = seed
+        if "random_state" in keywords:
+            what = f"{function}(random_state)"
+            keywords["random_state"] = as_seed(what, keywords["random_state"])
         return cls(**keywords)
 
     def __post_init__(self) -> None:
@@ -226,7 +227,7 @@ class ExplainOptions:
     @property
     def seed(self) -> int:
         """Return the integer that keys all random draws."""
-        return as_seed("random_state", self.random_state)
+        return cast(int, self.random_state)  # the check has replaced all other random states
 
     @property
     def memory_bytes(self) -> int:
