@@ -23,6 +23,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Integral
 from typing import Literal, TypeAlias, cast
 
 import numpy as np
@@ -637,7 +638,7 @@ def as_binning(bins: object, whole: type[Uniform] | type[Quantile]) -> Binning:
 
 def is_fixed(bins: object) -> bool:
     """Return whether bins do not depend on the local effects: an integer, `Uniform`, `Quantile` or `Edges`."""
-    return isinstance(bins, (Uniform, Quantile, Edges)) or is_int(bins)
+    return isinstance(bins, (Integral, Uniform, Quantile, Edges))
 
 
 def cells_for_column(
