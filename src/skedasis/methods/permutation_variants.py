@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, Json, ResultKey
+from skedasis._types import Bools, Floats, Ints, ResultKey
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature
@@ -36,7 +36,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.provenance import with_entries
+from skedasis.results.provenance import merged, with_entries
 from skedasis.stats.moments import Totals, WeightKind
 from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
@@ -357,10 +357,7 @@ def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Imp
             first.local.weight,
             first.local.exact,
         )
-    notes: Json = {**first.provenance}
-    for part in parts:
-        for key, value in part.provenance.items():
-            notes[key] = {**notes[key], **value} if isinstance(value, dict) else value
+    notes = merged([p.provenance for p in parts])
     if sampled:
         notes["exact"] = False
     return replace(
@@ -370,7 +367,7 @@ def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Imp
         std_error=np.concatenate([p.std_error for p in parts]),
         df=np.concatenate([p.df for p in parts]),
         local=local,
-        provenance={**record, **notes},
+        provenance=with_entries(with_entries({}, record), notes),
     )
 
 

@@ -19,7 +19,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
-from skedasis._types import Json
 from skedasis.engine.run import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
@@ -63,17 +62,17 @@ def provenance_rows(section: ModelSection) -> list[tuple[str, ...]]:
     """Return a row per pass: method, settings, model rows, calls, slope, check and score rows, seconds."""
     lines: list[tuple[str, ...]] = []
     for made in section.passes:
-        p: Json = {**made.provenance}
+        p = made.provenance
         lines.append(
             (
                 _method(section, p),
-                settings(p["settings"]),
-                f"{p['model_rows']:,}",
-                f"{p['model_calls']:,}",
-                f"{p['slope_rows']:,}",
-                f"{p['check_rows']:,}",
+                settings(p.get("settings", {})),
+                f"{p.get('model_rows', 0):,}",
+                f"{p.get('model_calls', 0):,}",
+                f"{p.get('slope_rows', 0):,}",
+                f"{p.get('check_rows', 0):,}",
                 f"{p.get('score_rows', 0):,}",
-                f"{p['seconds']:.2f}",
+                f"{p.get('seconds', 0.0):.2f}",
             )
         )
     return lines

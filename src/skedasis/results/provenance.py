@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, cast
 
-from skedasis._types import JsonValue
+from skedasis._types import Json, JsonValue
 
 
 class SlopeCheckRecord(TypedDict):
@@ -158,7 +158,7 @@ class Provenance(TypedDict, total=False):
     metric: str
     greater_is_better: bool
     floored_rows: int
-    mean_of: Mapping[str, Any]
+    mean_of: JsonValue
     models: int
 
 
@@ -166,3 +166,12 @@ def with_entries(provenance: Provenance, entries: Mapping[str, object]) -> Prove
     """Return a provenance with entries added, or replaced."""
     # Methods add their notes as dictionaries, whose entries type checkers cannot know.
     return cast("Provenance", {**provenance, **entries})
+
+
+def merged(provenances: Sequence[Provenance]) -> Provenance:
+    """Return the entries of several results: of each entry the last one, and all keys of dictionaries."""
+    entries: Json = {**provenances[0]}
+    for provenance in provenances:
+        for key, value in provenance.items():
+            entries[key] = {**entries[key], **value} if isinstance(value, dict) else value
+    return with_entries({}, entries)
