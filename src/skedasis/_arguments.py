@@ -57,8 +57,8 @@ def check_option(
     skedasis.errors.DataError: plot(ice): got 'all', expected 'centered', 'raw' or None. Use one of these.
     """
     # An array has no truth value, and True equals 1.
-    plain = value is None or isinstance(value, (str, int, float))
-    flag = isinstance(value, bool)
+    flag = isinstance(value, (bool, np.bool_))
+    plain = value is None or flag or isinstance(value, str) or is_number(value)
     if not plain or not any(value == o and flag == isinstance(o, bool) for o in options):
         raise DataError(what, shown(value), listed(options), fix)
 

@@ -47,6 +47,14 @@ def test_truth_values_are_not_the_numbers_that_equal_them():
         check.check_option("flag", 1, (True, False))
 
 
+def test_numbers_and_truth_values_of_numpy_are_options_too():
+    check.check_option("ddof", np.int64(1), (0, 1))
+    check.check_option("flag", np.True_, (True, False))
+    with pytest.raises(sd.DataError):
+        check.check_option("ddof", np.True_, (0, 1))
+    assert sd.ALE(ddof=np.int64(0)) == sd.ALE(ddof=0)
+
+
 @pytest.mark.parametrize(
     "value", [0, 1, -0.1, 1.1, np.nan, np.inf, True, "0.9", None, np.array(0.5)]
 )
