@@ -28,7 +28,7 @@ from typing import Literal, TypeAlias, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_number, check_option, is_int, shown
+from skedasis._arguments import check_int, check_number, check_option, is_int, is_number, shown
 from skedasis._types import Bools, Floats, Ints, JsonValue, Side
 from skedasis.data.column_stats import Column
 from skedasis.data.times import TimeLike, given_times
@@ -297,7 +297,8 @@ class AutomaticBinning(Binning):
         check_int(f"{name}(max_bins)", self.max_bins, 1, "Use 20")
         discount = "a discount between 0 and 1"
         check_number(f"{name}(alpha)", self.alpha, discount, "Use 0.2", least=0.0, most=1.0)
-        if self.min_points is not None:
+        single = is_number(self.min_points) and self.min_points == math.inf  # always one bin
+        if self.min_points is not None and not single:
             fix = "Use None for the default of a twentieth of the rows"
             least = "a number of at least 1"
             check_number(f"{name}(min_points)", self.min_points, least, fix, least=1.0)

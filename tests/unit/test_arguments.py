@@ -88,3 +88,10 @@ def test_a_long_value_is_cut_off():
     with pytest.raises(sd.DataError) as caught:
         check.check_name("feature", "x" * 500, ["a"], "Pass a name")
     assert len(str(caught.value)) < 150
+
+
+@pytest.mark.parametrize("bins", [sd.Greedy, sd.AutoUniform, sd.Optimal])
+def test_bins_of_infinitely_many_rows_are_one_bin(bins):
+    assert bins(min_points=float("inf")).min_points == float("inf")
+    with pytest.raises(sd.DataError, match="min_points"):
+        bins(min_points=float("nan"))
