@@ -72,7 +72,8 @@ class Provenance(TypedDict, total=False):
     score_exact : bool
         Whether the heterogeneity score is of all rows.
     vif : float
-        Variance inflation factor of the heterogeneity score's standard error.
+        Variance inflation factor of the feature by the other columns, which decides how near in value the pairs of rows of
+        the heterogeneity score are.
     trees : str
         How trees were evaluated instead of calling the model.
     tree_rows : int
