@@ -11,6 +11,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.engine.options import ExplainOptions, MultiModelKeywords, help_of
+from skedasis.report.report import report
 
 NAMES = {f.name: f for f in fields(ExplainOptions)}
 
@@ -55,12 +56,16 @@ def test_an_invalid_option_is_a_data_error_that_names_it(name, value):
         ExplainOptions.of("explain", **{name: value})
 
 
-@pytest.mark.parametrize("function", [sd.explain, sd.report, sd.diagnose, sd.null_distribution])
+@pytest.mark.parametrize("function", [sd.explain, report, sd.diagnose, sd.null_distribution])
 def test_every_keyword_is_documented_where_it_is_taken(function):
     text = inspect.getdoc(function).partition("\nParameters\n")[2].partition("\nReturns\n")[0]
     heads = [line for line in text.splitlines() if line and not line[0].isspace()]
     documented = {name for line in heads for name in line.partition(" : ")[0].split(", ")}
     assert documented >= set(inspect.signature(function).parameters)
+
+
+def test_the_report_that_is_a_package_shows_the_signature_of_the_function():
+    assert inspect.signature(sd.report) == inspect.signature(report)
 
 
 @pytest.mark.parametrize("name", NAMES)

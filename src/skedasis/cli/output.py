@@ -305,6 +305,12 @@ def jsonable(value: object) -> JsonValue:
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
+def _kind(found: Result) -> str:
+    """Return the name of a result's public class, in lower case: all kinds of effects are an "effect"."""
+    public = next(k for k in (Effect, Surface, Importance, Diagnosis) if isinstance(found, k))
+    return public.__name__.lower()
+
+
 def json_result(found: Result, **labels: object) -> Document:
     """Return the numbers of a result and its provenance, for a JSON document.
 
@@ -316,7 +322,7 @@ def json_result(found: Result, **labels: object) -> Document:
     """
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
     document: Document = {
-        "kind": type(found).__name__.lower(),
+        "kind": _kind(found),
         "features": list(map(str, names)),
         **labels,
     }

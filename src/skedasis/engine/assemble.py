@@ -23,7 +23,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
-from skedasis.results.provenance import with_entries
+from skedasis.results.provenance import as_provenance
 
 if TYPE_CHECKING:
     from skedasis.engine.heterogeneity_score import Scores
@@ -131,7 +131,7 @@ def collect_results(
     if job.selection.pairs:
         return results
     effects = {k: r for k, r in results.items() if isinstance(k, str) and isinstance(r, Effect)}
-    return Effects(effects, with_entries({}, record))
+    return Effects(effects, as_provenance(record))
 
 
 # ------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import MultiOutput
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
-from skedasis.results.provenance import merged, with_entries
+from skedasis.results.provenance import as_provenance, merged
 from skedasis.stats.moments import Totals, WeightKind
 from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
@@ -247,7 +247,7 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
             about.library,
             self.name,
             kept,
-            with_entries({}, plan.notes),
+            as_provenance(plan.notes),
         )
 
 
@@ -367,7 +367,7 @@ def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Imp
         std_error=np.concatenate([p.std_error for p in parts]),
         df=np.concatenate([p.df for p in parts]),
         local=local,
-        provenance=with_entries(with_entries({}, record), notes),
+        provenance=as_provenance({**record, **notes}),
     )
 
 

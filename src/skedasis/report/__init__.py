@@ -8,6 +8,7 @@ the same tables in a terminal.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from types import ModuleType
 from typing import Any
@@ -21,6 +22,13 @@ class _Report(ModuleType):
         from skedasis.report.report import report
 
         return report(*args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """Return the signature of the function, for `help` and `inspect.signature`."""
+        from skedasis.report.report import report
+
+        return inspect.signature(report)
 
 
 sys.modules[__name__].__class__ = _Report

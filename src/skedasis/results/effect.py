@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,7 +43,7 @@ from skedasis.results.axis import (
     make_read_only,
 )
 from skedasis.results.display import SavedResult, count, save_if
-from skedasis.results.provenance import Provenance, with_entries
+from skedasis.results.provenance import Provenance
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -930,7 +930,7 @@ class Effect(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the effect with entries added to its provenance."""
-        return replace(self, provenance=with_entries(self.provenance, entries))
+        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
 
 
 # --- kinds of effects -----------------------------------------------------------------------------

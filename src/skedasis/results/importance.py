@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from skedasis.results.display import (
     no_interval_error,
     save_if,
 )
-from skedasis.results.provenance import Provenance, with_entries
+from skedasis.results.provenance import Provenance
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -451,7 +451,7 @@ class Importance(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Importance:
         """Return the importances with entries added to their provenance."""
-        return replace(self, provenance=with_entries(self.provenance, entries))
+        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
 
 
 def _index(features: tuple[str, ...], feature: str) -> int:

@@ -72,8 +72,8 @@ class Provenance(TypedDict, total=False):
     score_exact : bool
         Whether the heterogeneity score is of all rows.
     vif : float
-        Variance inflation factor of the feature by the other columns, which decides how near in value the pairs of rows of
-        the heterogeneity score are.
+        Variance inflation factor of the feature by the other columns, which decides how near in value the pairs of rows
+        of the heterogeneity score are.
     trees : str
         How trees were evaluated instead of calling the model.
     tree_rows : int
@@ -163,10 +163,9 @@ class Provenance(TypedDict, total=False):
     models: int
 
 
-def with_entries(provenance: Provenance, entries: Mapping[str, object]) -> Provenance:
-    """Return a provenance with entries added, or replaced."""
-    # Methods add their notes as dictionaries, whose entries type checkers cannot know.
-    return cast("Provenance", {**provenance, **entries})
+def as_provenance(entries: Mapping[str, object]) -> Provenance:
+    """Return entries as a provenance: methods add notes as dictionaries, whose entries type checkers cannot know."""
+    return cast("Provenance", {**entries})
 
 
 def merged(provenances: Sequence[Provenance]) -> Provenance:
@@ -175,4 +174,4 @@ def merged(provenances: Sequence[Provenance]) -> Provenance:
     for provenance in provenances:
         for key, value in provenance.items():
             entries[key] = {**entries[key], **value} if isinstance(value, dict) else value
-    return with_entries({}, entries)
+    return as_provenance(entries)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
-from skedasis.results.provenance import Provenance, with_entries
+from skedasis.results.provenance import Provenance
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -624,7 +624,7 @@ class Surface(SavedResult):
 
     def with_provenance(self, entries: Mapping[str, object]) -> Self:
         """Return the surface with entries added to its provenance."""
-        return replace(self, provenance=with_entries(self.provenance, entries))
+        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
 
 
 # --- kinds of surfaces ----------------------------------------------------------------------------
@@ -681,6 +681,4 @@ class AccumulatedSurface(Surface):
             )
         value = self.value + parts[0][:, None] + parts[1][None, :]
         origin = "given" if effects is not None else "own"
-        return replace(
-            self, value=value, provenance=with_entries(self.provenance, {"main_effects": origin})
-        )
+        return replace(self, value=value, provenance={**self.provenance, "main_effects": origin})
