@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import html
 import http.server
+import inspect
 import os
 import re
 import subprocess
@@ -40,6 +42,25 @@ def test_every_public_name_has_its_place_in_the_reference(site):
     names = {name for name in sd.__all__ if name not in {"__version__", "datasets"}}
     assert {f"skedasis.{name}" for name in names} <= anchors
     assert {f"skedasis.datasets.{name}" for name in datasets.__all__} <= anchors
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [
+        ("explain", "explain"),
+        ("report", "report"),
+        ("analysis", "diagnose"),
+        ("analysis", "null_distribution"),
+    ],
+)
+def test_a_signature_has_all_keywords_with_their_defaults(site, page, name):
+    text = (site / "reference" / f"{page}.html").read_text("utf-8")
+    plain = html.unescape(re.sub(r"<[^>]+>", "", text))
+    shown = re.search(rf"^{name}\(\n(.*?)^\) ->", plain, re.MULTILINE | re.DOTALL)
+    names = re.findall(r"^    (\w+)\b", shown[1], re.MULTILINE)
+    assert names == list(inspect.signature(getattr(sd, name)).parameters)
+    assert 'memory: int | str = "1GB"' in shown[1]
+    assert "**" not in shown[1]
 
 
 def test_formulas_are_drawn_by_the_browser_alone(site):
