@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 
 from skedasis._arguments import check_int, check_number, check_option, is_int, is_number, shown
-from skedasis._types import Bools, Floats, Ints, JsonValue, Side
+from skedasis._types import Bools, Floats, Ints, JsonValue, Side, SupportsArray
 from skedasis.data.column_stats import Column
 from skedasis.data.times import TimeLike, given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
@@ -205,7 +205,7 @@ class Edges(Binning):
 
     Parameters
     ----------
-    edges : sequence of float, or of times
+    edges : sequence or array of float, or of times
         At least two, strictly increasing and finite. For a feature of dates, times or durations: values of that kind,
         or ISO 8601 text such as ``"2020-01-31"``.
     closed : {"left", "right"}, optional
@@ -222,39 +222,40 @@ class Edges(Binning):
     (0.0, 18.0, 65.0, 100.0)
     """
 
-    edges: Sequence[float | TimeLike] = ()
+    edges: tuple[float, ...] | tuple[TimeLike, ...] = ()
     closed: Side | None = None
 
-    def __post_init__(self) -> None:
-        times = given_times(self.edges)
+    def __init__(
+        self,
+        edges: Sequence[float] | Sequence[TimeLike] | SupportsArray = (),
+        closed: Side | None = None,
+    ) -> None:
+        fix = "Use one of these; None is the method's default"
+        check_option("Edges(closed)", closed, ("left", "right", None), fix)
+        object.__setattr__(self, "closed", closed)
+        times = given_times(edges)
         if (
             times is not None
         ):  # their order is checked in `candidates`, where the feature's kind of time is known
             object.__setattr__(self, "edges", times)
-            self._check_side()
             return
         try:
-            numbers = cast("Sequence[float]", self.edges)  # what is no number is refused below
-            edges = tuple(float(z) for z in numbers)
+            numbers = cast("Sequence[float]", edges)  # what is no number is refused below
+            values = tuple(float(z) for z in numbers)
         except (TypeError, ValueError):
-            edges = ()
-        self._check_increasing(np.array(edges))
-        self._check_side()
-        object.__setattr__(self, "edges", edges)
+            values = ()
+        self._check_increasing(np.array(values), edges)
+        object.__setattr__(self, "edges", values)
 
-    def _check_increasing(self, edges: Floats) -> None:
+    def _check_increasing(self, edges: Floats, given: object) -> None:
         steps = np.diff(edges)
         if len(edges) < 2 or not np.isfinite(edges).all() or not (steps > 0).all():
             raise DataError(
                 "Edges",
-                f"{self.edges!r}"[:80],
+                f"{given!r}"[:80],
                 "two or more increasing, finite numbers",
                 "Sort the edges and remove duplicates",
             )
-
-    def _check_side(self) -> None:
-        fix = "Use one of these; None is the method's default"
-        check_option("Edges(closed)", self.closed, ("left", "right", None), fix)
 
     def _described(self) -> dict[str, JsonValue]:
         settings = super()._described()
@@ -266,7 +267,7 @@ class Edges(Binning):
         time, what = column.feature.time, f"Edges of {column.feature.name!r}"
         if time is not None:
             edges = time.days(self.edges, what)
-            self._check_increasing(edges)
+            self._check_increasing(edges, self.edges)
             return _snapped_cells(column, edges, self.closed or "left")
         numbers = [z for z in self.edges if isinstance(z, float)]
         if len(numbers) < len(self.edges):

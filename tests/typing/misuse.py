@@ -48,6 +48,8 @@ def misuse() -> None:
     sd.ensemble([model], noises=1.0)  # wrong: reportCallIssue
     sd.RHALE(bin=5)  # wrong: reportCallIssue
     sd.Uniform("five")  # wrong: reportArgumentType
+    sd.Edges(5)  # wrong: reportArgumentType
+    sd.explain(model, "rows.csv", "x0")  # wrong: reportArgumentType
     sd.Optimal(criterion="best")  # wrong: reportArgumentType
     sd.explain(3, X, "x0")  # wrong: reportArgumentType
     sd.explain(model, 3, "x0")  # wrong: reportArgumentType

@@ -6,6 +6,7 @@ It also runs, for what is only said to be a type may be another.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from datetime import date
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -14,7 +15,12 @@ import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 import polars as pl
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor  # pyright: ignore[reportMissingTypeStubs]
-from sklearn.model_selection import KFold  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.linear_model import LinearRegression  # pyright: ignore[reportMissingTypeStubs]
+from sklearn.model_selection import (  # pyright: ignore[reportMissingTypeStubs]
+    GridSearchCV,
+    KFold,
+)
+from sklearn.pipeline import Pipeline  # pyright: ignore[reportMissingTypeStubs]
 
 import skedasis as sd
 
@@ -62,6 +68,10 @@ def methods_and_bins(X: Numbers) -> None:
     assert_type(sd.explain(curved, X, 0, method=sd.PDP(grid=5)), sd.Effect)
     assert_type(sd.explain(curved, X, 0, method=sd.ICE(center="start")), sd.Effect)
     assert_type(sd.explain(curved, X, 0, method=sd.MPlot(bins=sd.Edges([-1, 0, 1]))), sd.Effect)
+    quantiles = np.quantile(X[:, 0], [0.0, 0.5, 1.0])
+    assert_type(sd.explain(curved, X, 0, method=sd.ALE(bins=sd.Edges(quantiles))), sd.Effect)
+    for edges in ([date(2020, 1, 1), date(2021, 1, 1)], ["2020-01-01", "2021-01-01"]):
+        assert len(sd.Edges(edges, closed="left").edges) == 2
     best = sd.RHALE(bins=sd.Optimal(max_bins=20, alpha=0.3, min_points=5))
     assert_type(sd.explain(curved, X, method=best), sd.Effects)
     assert_type(sd.explain(curved, X, ["x0", "x2"], method=sd.RHALE(sd.Greedy(10))), sd.Effects)
@@ -78,6 +88,7 @@ def an_effect(X: Numbers, folder: Path) -> None:
     assert_type(e.heterogeneity, Numbers)
     assert_type(e.std_error, Numbers)
     assert_type(e.importance, float)
+    assert_type(e.value - e.x, Numbers)
     assert_type(e(np.array([0.0, 0.5])), Numbers)
     assert_type(e.rebin(sd.Uniform(3)), sd.Effect)
     assert_type(e.interval(0.95), tuple[Numbers, Numbers])
@@ -161,6 +172,14 @@ def libraries(X: Numbers, y: Numbers, folder: Path) -> None:
     assert_type(sd.explain(forest, frame, "a"), sd.Effect)
     assert_type(sd.explain(forest, pl.DataFrame(X, schema=["a", "b", "c"]), "a"), sd.Effect)
     assert_type(sd.explain(Network(), X, 0), sd.Effect)
+    pipeline = Pipeline([("model", LinearRegression())])
+    pipeline.fit(frame, y)  # pyright: ignore[reportUnknownMemberType]
+    search = GridSearchCV(pipeline, {"model__fit_intercept": [True, False]}, cv=2)
+    search.fit(frame, y)  # pyright: ignore[reportUnknownMemberType]
+    assert_type(sd.explain(pipeline, frame, "a"), sd.Effect)
+    assert_type(sd.explain([pipeline, pipeline], frame, "a"), sd.MultiModelEffect)
+    # Without stubs of pandas, some rows of a frame may be a column.
+    sd.explain(search, frame[frame["b"] > 0], "a")  # pyright: ignore[reportUnknownArgumentType]
     path = folder / "model.joblib"
     assert_type(sd.explain([forest, forest], frame, "a", cv=KFold(2)), sd.MultiModelEffect)
     if path.is_file():

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_option
-from skedasis._types import Floats, Ints, Json, TableLike
+from skedasis._types import Container, Floats, Ints, Json, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, Schema, SchemaEntry, find_feature
 from skedasis.engine.explain import EffectMethod, explain
@@ -37,13 +37,13 @@ from skedasis.results.effects import Effects
 class Changed(NamedTuple):
     """Data with permuted columns: the container of X, the labels of these columns, and the schema of all columns."""
 
-    X: TableLike
+    X: Container
     labels: list[Hashable]
     schema: Schema | None
 
 
 def replaced(
-    X: TableLike, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
+    X: Container, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
 ) -> Changed:
     """Return X with columns replaced by permutations of themselves.
 
@@ -69,7 +69,7 @@ def replaced(
 
 
 def added(
-    X: TableLike, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
+    X: Container, features: Sequence[Feature], orders: Sequence[Ints], schema: Schema | None
 ) -> Changed:
     """Return X with permuted copies of columns appended; the parameters are those of `replaced`."""
     pairs = list(zip(features, orders, strict=True))
@@ -270,7 +270,9 @@ def null_distribution(
     with Progress(len(refits), "refits with random features", options.progress) as bar:
         for features in refits:
             orders = [_order(rows, seed, f, len(draws.values[f.name])) for f in features]
-            new = permute(X, features, orders, schema)
+            new = permute(
+                cast("Container", X), features, orders, schema
+            )  # `as_dataset` has checked X
             model = _fitted(learn, new.X, y)
             changed = replace(common, schema=new.schema)
             for group in _by_method(features, methods):

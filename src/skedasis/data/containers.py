@@ -18,7 +18,7 @@ from typing import Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints, TableLike, Values
+from skedasis._types import Container, Floats, Ints, Values
 from skedasis.data.factorize import Factorized, coded_array, is_missing
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import TimeObjects, Times, is_times
@@ -84,7 +84,7 @@ or values of rows of X."""
 # ------------------------------------------------------------------------------------- protocols
 Rows: TypeAlias = slice | Ints
 """Rows of X: a range of them, or their indices."""
-RowsT_co = TypeVar("RowsT_co", bound=TableLike, covariant=True)
+RowsT_co = TypeVar("RowsT_co", bound=Container, covariant=True)
 """What a container holds its rows in, and what the model is called with: arrays, or frames of a library."""
 
 
@@ -149,7 +149,7 @@ class Table(Protocol[RowsT_co]):
         ...
 
     def tile(
-        self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None
+        self, rows: Rows, copies: int, used: Buffer[Container] | None = None
     ) -> Buffer[RowsT_co]:
         """Return a buffer of the rows, repeated; it reuses the memory of the buffer `used` if possible."""
         ...
@@ -252,7 +252,7 @@ class ArrayTable:
         """Return the array itself."""
         return self.X
 
-    def tile(self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None) -> ArrayBuffer:
+    def tile(self, rows: Rows, copies: int, used: Buffer[Container] | None = None) -> ArrayBuffer:
         """Return a writable buffer of the rows repeated `copies` times, one set after the other.
 
         It takes over the memory of the earlier buffer `used` if shape and type are the same.

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_int_or_none
-from skedasis._types import Floats, Ints, TableLike, Values
+from skedasis._types import Container, Floats, Ints, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
@@ -32,6 +32,9 @@ from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
 
 # ------------------------------------------------------------------------- data set and batches
 AnyColumn: TypeAlias = Column | LevelColumn | Feature
@@ -116,7 +119,7 @@ class Batch:
             return values[self.start : self.start + self.size]
         return values[self.places]
 
-    def tile(self, copies: int, used: Buffer[TableLike] | None = None) -> Buffer[TableLike]:
+    def tile(self, copies: int, used: Buffer[Container] | None = None) -> Buffer[Container]:
         """Return a buffer of the batch's rows, repeated `copies` times (see `Table.tile`)."""
         return self.dataset.table.tile(self.rows, copies, used)
 
@@ -150,7 +153,7 @@ class Dataset:
         Whether this is a subset of the rows that were passed.
     """
 
-    table: Table[TableLike]
+    table: Table[Container]
     features: tuple[Feature, ...]
     y: Values | None = None
     weights: Floats | None = None
@@ -373,7 +376,7 @@ def as_frames(dataset: Dataset, names: Sequence[str]) -> Dataset:
     return dataset
 
 
-def to_array(X: TableLike) -> Values:
+def to_array(X: Container) -> Values:
     """Return an array or any data frame as an array."""
     if isinstance(X, np.ndarray):
         return X
@@ -385,7 +388,7 @@ def to_array(X: TableLike) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
-def as_table(X: TableLike) -> Table[TableLike]:
+def as_table(X: TableLike) -> Table[Container]:
     """Return X as a table.
 
     Raises
@@ -402,7 +405,7 @@ def as_table(X: TableLike) -> Table[TableLike]:
     from skedasis.data.frames import FrameTable
 
     try:
-        return FrameTable(X)
+        return FrameTable(cast("IntoDataFrame", X))  # which raises a TypeError for all else
     except TypeError as error:
         raise DataError(
             "X",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
+from skedasis._types import Bools, Container, Floats, Ints, Level, Values
 from skedasis.data.containers import (
     Buffer,
     DonorRows,
@@ -202,7 +202,7 @@ class FrameTable:
             return np.stack([self.column(j) for j in range(len(self.columns))], axis=1)
         return decoded(self.frame).to_numpy()
 
-    def tile(self, rows: Rows, copies: int, used: Buffer[TableLike] | None = None) -> FrameBuffer:
+    def tile(self, rows: Rows, copies: int, used: Buffer[Container] | None = None) -> FrameBuffer:
         """Return a buffer of the rows repeated `copies` times, one set after the other."""
         return FrameBuffer(self, rows, copies)
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._types import Ints, TableLike, Values
+from skedasis._types import Container, Ints, Values
 from skedasis.data.features import Feature, check_names
 from skedasis.errors import DataError
 
@@ -173,7 +173,7 @@ class FileTable:
     names : tuple of str
     """
 
-    data: TableLike
+    data: Container
     names: tuple[str, ...]
 
     @property

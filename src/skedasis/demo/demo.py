@@ -24,7 +24,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis._types import Bools, Ints, TableLike, TreeMode, Values
+from skedasis._types import Bools, Container, Ints, TableLike, TreeMode, Values
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
 from skedasis.datasets.real import load
@@ -152,7 +152,7 @@ def breast_cancer() -> Problem:
     return Problem(table, y, "diagnosis", class_="malignant", notes=notes, source=source)
 
 
-def _as_frame(values: Values, names: tuple[str, ...]) -> TableLike:
+def _as_frame(values: Values, names: tuple[str, ...]) -> Container:
     """Return a data frame if pandas is installed, otherwise the array."""
     if importlib.util.find_spec("pandas") is None:
         return values

@@ -22,7 +22,7 @@ from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, ModelRows, TableLike, Values
+from skedasis._types import Bools, Container, Floats, Ints, ModelRows, Values
 from skedasis.data.features import Feature
 
 # --- containers of rows between steps: arrays, sparse matrices or data frames ---------------------
@@ -41,14 +41,14 @@ class SparseMatrix(Protocol):
         ...
 
 
-Rows: TypeAlias = "TableLike | SparseMatrix"
+Rows: TypeAlias = "Container | SparseMatrix"
 """Rows between steps: an array, a data frame or a sparse matrix."""
 
 NOT_READ: Rows = np.empty((0, 0))
 """In place of rows that no step reads, because all are flat."""
 
 
-def doubles(X: TableLike) -> TableLike:
+def doubles(X: Container) -> Container:
     """Return rows in their own container, with numbers in double precision.
 
     scikit-learn's steps compute in the precision of their input: in single precision, the inputs of later steps would
@@ -77,7 +77,7 @@ def numbers(Z: Rows) -> Floats:
     return np.asarray(FrameTable(Z).to_array(), dtype=float)
 
 
-def slice_rows(X: TableLike, start: int, stop: int) -> TableLike:
+def slice_rows(X: Container, start: int, stop: int) -> Container:
     """Return the rows from `start` to `stop`, in their container."""
     if isinstance(X, np.ndarray):
         return X[start:stop]
@@ -387,7 +387,7 @@ class Derivative:
 
     def __call__(self, X: ModelRows) -> Floats:
         """Return the derivatives at rows in any container that the model takes, computed in chunks."""
-        n, rows = len(X), cast("TableLike", X)  # no query of trees: these models have none
+        n, rows = len(X), cast("Container", X)  # no query of trees: these models have none
         if self.head.flat:
             gradient = self.head.gradient(rows)
             return np.broadcast_to(gradient, (n, gradient.shape[1]))

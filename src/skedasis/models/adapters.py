@@ -16,7 +16,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from skedasis._types import Floats, ModelRows, TableLike, Values
+from skedasis._types import Container, Floats, ModelRows, Values
 from skedasis.data.containers import ArrayTable, to_float
 from skedasis.data.dataset import Dataset, as_arrays, to_array
 from skedasis.data.features import Feature
@@ -130,7 +130,7 @@ class ModelAdapter(AdaptedModel, ABC):
         return False
 
     def _rows(self, X: ModelRows) -> Values:
-        return to_array(cast("TableLike", X))  # no query of trees: these models have none
+        return to_array(cast("Container", X))  # no query of trees: these models have none
 
     def _parts(self, n: int) -> Iterator[slice]:
         """Cut n rows into parts of nearly equal size; no part is a single row unless n is 1."""

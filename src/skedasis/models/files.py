@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._types import TableLike, Values
+from skedasis._types import Container, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
@@ -282,7 +282,7 @@ class XGBooster(AdaptedModel):
     def _has_trees(self) -> bool:  # asking the booster writes all of its settings as JSON
         return is_piecewise_constant(self.grown)
 
-    def predict(self, X: TableLike) -> Values:
+    def predict(self, X: Container) -> Values:
         """Return the booster's predictions for rows in any container."""
         rows = to_array(X)
         if rows.shape[1] != self.grown.num_features():

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from skedasis._types import TableLike, Values
+from skedasis._types import Container, Values
 from skedasis.data.dataset import Dataset, to_array
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
@@ -246,7 +246,7 @@ class OnnxClassifier(OnnxModel):
             return np.array(list(response[0]))
         return np.arange(max(np.asarray(response).shape[1], 2))
 
-    def predict_proba(self, X: TableLike) -> Values:
+    def predict_proba(self, X: Container) -> Values:
         """Return the probabilities, (n, classes)."""
         return self(X)
 

@@ -16,27 +16,34 @@ MixedFunction: TypeAlias = Callable[[Any, int, int], object]
 """The user's mixed second derivatives by two columns, (n,)."""
 
 
+# Methods are properties of type Any, because those of scikit-learn's pipelines and searches are descriptors without
+# types: their final estimator decides whether they exist.
+
+
 class SupportsPredict(Protocol):
     """A fitted model with `predict`."""
 
-    def predict(self, X: Any, /) -> object:
-        """Return one number or label for each row, or one row of them."""
+    @property
+    def predict(self) -> Any:
+        """The function of rows that returns one number or label for each row, or one row of them."""
         ...
 
 
 class SupportsPredictProba(Protocol):
     """A fitted classifier with `predict_proba`."""
 
-    def predict_proba(self, X: Any, /) -> object:
-        """Return the probabilities of the classes, (n, classes)."""
+    @property
+    def predict_proba(self) -> Any:
+        """The function of rows that returns the probabilities of the classes, (n, classes)."""
         ...
 
 
 class SupportsDecisionFunction(Protocol):
     """A fitted classifier with `decision_function`."""
 
-    def decision_function(self, X: Any, /) -> object:
-        """Return the scores of the classes, (n,) or (n, classes)."""
+    @property
+    def decision_function(self) -> Any:
+        """The function of rows that returns the scores of the classes, (n,) or (n, classes)."""
         ...
 
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import DType, Floats, Ints, ModelRows, RawResponse, TableLike, Values
+from skedasis._types import Container, DType, Floats, Ints, ModelRows, RawResponse, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
 from skedasis.data.containers import Buffer, DonorRows, LevelReplacement, Replacement
@@ -291,9 +291,9 @@ class BatchEvaluator:
     def _buffer(self) -> InputBuffer:
         return self.batch.tile(self.copies, self._used)
 
-    def left(self) -> Buffer[TableLike] | None:
+    def left(self) -> Buffer[Container] | None:
         """Return the buffer for reuse, if there is one, and release all other memory. Ends the evaluator's life."""
-        buffer: Buffer[TableLike] | None = self.__dict__.get("_buffer")
+        buffer: Buffer[Container] | None = self.__dict__.get("_buffer")
         self.__dict__.pop("_slopes", None)
         self._own, self._columns = None, {}
         return buffer

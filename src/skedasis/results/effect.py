@@ -495,8 +495,8 @@ class Effect(SavedResult):
         make_read_only(self.value, self.heterogeneity, self.std_error, self.df)
 
     @property
-    def x(self) -> Values:
-        """Return the points at which `value` is given, in the feature's own type."""
+    def x(self) -> NDArray[Any]:
+        """Return the points at which `value` is given, in the feature's own type: numbers, times or levels."""
         return self.axis.x
 
     @property

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Bools, Floats, Ints, TableLike, Values
+from skedasis._types import Bools, Floats, Ints, TableLike
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -287,7 +287,7 @@ class Surface(SavedResult):
         return first, second
 
     @property
-    def x(self) -> tuple[Values, Values]:
+    def x(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the points at which `value` is given, in the features' own types."""
         first, second = (
             x if t is None else t.times(x) for x, t in zip(self.points, self.times, strict=True)
