@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
 from skedasis._renamed import KEYWORDS
@@ -137,8 +137,73 @@ SCORE_ROWS = 10_000
 """Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
 
 
-def _help(text: str) -> dict[str, str]:
-    return {"help": text}
+def as_bytes(size: object, what: str) -> int:
+    """Return the bytes of a size such as "256MB".
+
+    Raises
+    ------
+    DataError
+        For anything but a non-negative number with an optional unit.
+
+    Examples
+    --------
+    >>> as_bytes("1.5GB", "memory")
+    1500000000
+    """
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+    text = str(size).strip().upper()
+    number, factor = text, 1
+    for unit, worth in units.items():
+        if text.endswith(unit):
+            number, factor = text[: -len(unit)], worth
+            break
+    try:
+        value = float(number) * factor
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf") or isinstance(size, bool):
+        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
+    return int(value)
+
+
+def _check_size(what: str, size: object) -> object:
+    as_bytes(size, what)
+    return size
+
+
+def _check_threads(what: str, value: object) -> int:
+    return check_int(what, value, 1, "Use 1")
+
+
+def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
+    """Return None, 0, or an integer of at least 2: rows are compared in pairs."""
+    expected = "0, an integer of at least 2, or None for all rows"
+    fix = "Use 10_000, or 0 for no heterogeneity score"
+    least = 0 if is_int(rows) and rows == 0 else 2
+    return check_int_or_none(what, rows, least, fix, expected)
+
+
+def _check_correction(what: str, correction: object) -> float | None:
+    expected = "a non-negative number: the ratio of held-out to training rows"
+    fix = "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data"
+    return None if correction is None else check_number(what, correction, expected, fix, least=0.0)
+
+
+def _one_of(options: Sequence[str]) -> Callable[[str, object], object]:
+    def check(what: str, value: object) -> object:
+        check_option(what, value, options)
+        return value
+
+    return check
+
+
+Check: TypeAlias = Callable[[str, object], object]
+"""Takes the name of an option and its value, and returns the checked value. It does not depend on X."""
+
+
+def _described(help_text: str, check: Check | None = None) -> dict[str, str | Check | None]:
+    """Return what a field says of its option besides name, type and default."""
+    return {"help": help_text, "check": check}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -156,57 +221,70 @@ class ExplainOptions:
 
     y: ArrayLike | None = field(
         default=None,
-        metadata=_help("For quantities that need labels, and for `MPlot` of labels and residuals."),
+        metadata=_described(
+            "For quantities that need labels, and for `MPlot` of labels and residuals."
+        ),
     )
     sample_weight: ArrayLike | None = field(
         default=None,
-        metadata=_help(
+        metadata=_described(
             "Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."
         ),
     )
     schema: Schema | None = field(
         default=None,
-        metadata=_help(
+        metadata=_described(
             "Kinds, units and orders of levels of columns whose types do not determine them."
         ),
     )
     groups: Groups | None = field(
         default=None,
-        metadata=_help("Columns that are explained together as one nominal feature."),
+        metadata=_described("Columns that are explained together as one nominal feature."),
     )
-    random_state: RandomState = field(default=0, metadata=_help("Random seed."))
-    memory: int | str = field(default="1GB", metadata=_help('Memory for batches, such as "1GB".'))
+    random_state: RandomState = field(default=0, metadata=_described("Random seed.", as_seed))
+    memory: int | str = field(
+        default="1GB", metadata=_described('Memory for batches, such as "1GB".', _check_size)
+    )
     keep: int | str = field(
-        default="256MB", metadata=_help("Memory for the rows that results keep.")
+        default="256MB", metadata=_described("Memory for the rows that results keep.", _check_size)
     )
-    n_jobs: int = field(default=1, metadata=_help("Number of threads."))
+    n_jobs: int = field(default=1, metadata=_described("Number of threads.", _check_threads))
     progress: bool | None = field(
         default=None,
-        metadata=_help("Whether to show a progress bar if the work takes longer than two seconds."),
+        metadata=_described(
+            "Whether to show a progress bar if the work takes longer than two seconds."
+        ),
     )
     weight_kind: WeightKind = field(
-        default="frequency", metadata=_help("What weights mean for standard errors.")
+        default="frequency",
+        metadata=_described(
+            "What weights mean for standard errors.", _one_of(get_args(WeightKind))
+        ),
     )
-    row_id: ArrayLike | None = field(default=None, metadata=_help("Unique row identifiers."))
+    row_id: ArrayLike | None = field(default=None, metadata=_described("Unique row identifiers."))
     tree: TreeMode = field(
         default="auto",
-        metadata=_help(
-            "Whether tree ensembles are explained from their structure, without model calls."
+        metadata=_described(
+            "Whether tree ensembles are explained from their structure, without model calls.",
+            _one_of(get_args(TreeMode)),
         ),
     )
     heterogeneity_rows: int | None = field(
         default=SCORE_ROWS,
-        metadata=_help(
-            "Largest number of rows for the heterogeneity scores; 0 computes no scores."
+        metadata=_described(
+            "Largest number of rows for the heterogeneity scores; 0 computes no scores.",
+            _check_heterogeneity_rows,
         ),
     )
     cv: CrossValidation | None = field(
         default=None,
-        metadata=_help("For a list of models: the held-out rows on which each is explained."),
+        metadata=_described("For a list of models: the held-out rows on which each is explained."),
     )
     correction: float | None = field(
         default=None,
-        metadata=_help("For a list of models: the ratio of held-out to training rows."),
+        metadata=_described(
+            "For a list of models: the ratio of held-out to training rows.", _check_correction
+        ),
     )
 
     @classmethod
@@ -220,7 +298,7 @@ class ExplainOptions:
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
-            check = _CHECKS.get(option.name)
+            check: Check | None = option.metadata["check"]
             if check is not None and value is not option.default:
                 object.__setattr__(self, option.name, check(option.name, value))
 
@@ -282,72 +360,3 @@ def help_of(name: str) -> str:
     """
     (text,) = (f.metadata["help"] for f in fields(ExplainOptions) if f.name == name)
     return text
-
-
-def as_bytes(size: object, what: str) -> int:
-    """Return the bytes of a size such as "256MB".
-
-    Raises
-    ------
-    DataError
-        For anything but a non-negative number with an optional unit.
-
-    Examples
-    --------
-    >>> as_bytes("1.5GB", "memory")
-    1500000000
-    """
-    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
-    text = str(size).strip().upper()
-    number, factor = text, 1
-    for unit, worth in units.items():
-        if text.endswith(unit):
-            number, factor = text[: -len(unit)], worth
-            break
-    try:
-        value = float(number) * factor
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf") or isinstance(size, bool):
-        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
-    return int(value)
-
-
-def _check_size(what: str, size: object) -> object:
-    as_bytes(size, what)
-    return size
-
-
-def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
-    """Return None, 0, or an integer of at least 2: rows are compared in pairs."""
-    expected = "0, an integer of at least 2, or None for all rows"
-    fix = "Use 10_000, or 0 for no heterogeneity score"
-    least = 0 if is_int(rows) and rows == 0 else 2
-    return check_int_or_none(what, rows, least, fix, expected)
-
-
-def _check_correction(what: str, correction: object) -> float | None:
-    expected = "a non-negative number: the ratio of held-out to training rows"
-    fix = "Use 0.25 for 5-fold cross-validation, 0 for models fitted on independent data"
-    return None if correction is None else check_number(what, correction, expected, fix, least=0.0)
-
-
-def _one_of(options: Sequence[str]) -> Callable[[str, object], object]:
-    def check(what: str, value: object) -> object:
-        check_option(what, value, options)
-        return value
-
-    return check
-
-
-_CHECKS: dict[str, Callable[[str, object], object]] = {
-    "random_state": as_seed,
-    "memory": _check_size,
-    "keep": _check_size,
-    "n_jobs": lambda what, value: check_int(what, value, 1, "Use 1"),
-    "weight_kind": _one_of(get_args(WeightKind)),
-    "tree": _one_of(get_args(TreeMode)),
-    "heterogeneity_rows": _check_heterogeneity_rows,
-    "correction": _check_correction,
-}
-"""Checks of options that do not depend on X. They take the name and the value, and return the checked value."""
