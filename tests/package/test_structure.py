@@ -84,19 +84,29 @@ def test_faults_name_what_is_exceeded():
         Module("skedasis.b", "def f():\n    from skedasis.a import x"),
     ]
     budgets = {"a": Budget(any=1), "b": Budget(lazy=1)}
-    assert structure.faults(package, budgets, lazy=(), circular=0) == [
+    assert structure.faults(package, budgets, introspective=(), lazy=()) == [
         "a: 2 of 'any', at most 1",
         "b: an import inside a function; import above, or list the module",
         "modules that import each other: skedasis.a, skedasis.b",
     ]
     enough = {**budgets, "a": Budget(any=2)}
-    assert structure.faults(package, enough, lazy={"b"}, circular=2) == []
+    assert structure.faults(package[:1], enough, introspective=(), lazy=()) == []
+    assert structure.faults(package[1:], enough, introspective=(), lazy={"b"}) == []
+
+
+def test_budgets_and_lists_become_smaller_with_the_package():
+    package = [Module("skedasis.a", "x: Any")]
+    assert structure.faults(package, {"a": Budget(any=2)}, introspective={"a"}, lazy={"a"}) == [
+        "a: 1 of 'any', lower its budget of 2",
+        "a: no getattr or hasattr; remove it from the list",
+        "a: no import inside a function; remove it from the list",
+    ]
 
 
 def test_introspection_is_allowed_in_listed_modules_only():
     package = [Module("skedasis.a", "getattr(x, 'y')"), Module("skedasis.b", "hasattr(x, 'y')")]
     budgets = {"a": Budget(getattr=1), "b": Budget(getattr=1)}
-    assert structure.faults(package, budgets, introspective={"a"}) == [
+    assert structure.faults(package, budgets, introspective={"a"}, lazy=()) == [
         "b: getattr or hasattr; declare the attribute, or list the module"
     ]
 
