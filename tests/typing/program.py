@@ -96,6 +96,7 @@ def an_effect(X: Numbers, folder: Path) -> None:
     assert_type(e.checks(X=X), sd.Checks)
     assert_type(e.variance_decomposition(), sd.VarianceDecomposition)
     assert_type(e.heterogeneity_test(), sd.HeterogeneityTest)
+    assert_type(e.provenance["model_rows"], int)
     if e.bins is not None:
         assert_type(e.bins.effect, Numbers)
         assert_type(e.bins.std, Numbers)

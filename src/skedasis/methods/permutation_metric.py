@@ -32,6 +32,7 @@ from skedasis.quantities.uncertainty import Entropy, PredictiveVariance
 from skedasis.results.display import METRIC_ROWS
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.provenance import as_provenance
 from skedasis.stats.moments import Totals, WeightKind
 
 if TYPE_CHECKING:
@@ -346,7 +347,7 @@ class MetricPFI(RowBasedVariant):
             about.library,
             self.name,
             self._local_importance(plan, stats),
-            {"metric": self.what, "greater_is_better": sign > 0},
+            as_provenance({"metric": self.what, "greater_is_better": sign > 0}),
         )
 
     def _error(

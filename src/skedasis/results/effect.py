@@ -43,7 +43,7 @@ from skedasis.results.axis import (
     make_read_only,
 )
 from skedasis.results.display import SavedResult, count, save_if
-from skedasis.results.provenance import Provenance
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -482,7 +482,7 @@ class Effect(SavedResult):
     spec: Spec
     rows: Rows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = field(default_factory=no_provenance)
     missing_point: MissingPoint | None = None
     swap_score: HeterogeneityScore | None = None
     # None here; the kinds that have them declare them as parameters.

@@ -17,7 +17,7 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import Effect
-from skedasis.results.provenance import Provenance
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
     """
 
     effects: dict[str, Effect]
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = field(default_factory=no_provenance)
 
     def __getitem__(self, feature: Hashable) -> Effect:
         """Return the effect of a feature, given its name, its label or its position in X."""

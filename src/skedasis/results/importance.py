@@ -23,7 +23,7 @@ from skedasis.results.display import (
     no_interval_error,
     save_if,
 )
-from skedasis.results.provenance import Provenance
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Importance(SavedResult):
     library: str | None = None
     method: str = "PFI"
     local: LocalImportance | None = None
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = field(default_factory=no_provenance)
 
     def __post_init__(self) -> None:
         make_read_only(self.values, self.std_error, self.df)

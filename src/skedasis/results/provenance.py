@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypedDict, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Required, TypedDict, cast
 
 from skedasis._types import Json, JsonValue
 
@@ -21,11 +21,13 @@ class SlopeCheckRecord(TypedDict):
 
     distance: float
     limit: float
-    rows: int
+    rows: Required[int]
 
 
 class Provenance(TypedDict, total=False):
-    """The entries of a provenance. A result has those that apply to it; all can be written as JSON.
+    """The entries of a provenance, all of which can be written as JSON.
+
+    Results of `explain` have all required entries, and those of the others that apply to them: ask by ``get``.
 
     Surfaces of categorical features also have the entries ``"order of <feature>"``.
 
@@ -112,35 +114,35 @@ class Provenance(TypedDict, total=False):
     models : int
     """
 
-    method: str
-    settings: dict[str, JsonValue]
+    method: Required[str]
+    settings: Required[dict[str, JsonValue]]
     instead_of: str
-    quantity: str
-    unit: str | None
-    features: list[str]
-    versions: dict[str, str]
-    random_state: int
-    n_jobs: int
+    quantity: Required[str]
+    unit: Required[str | None]
+    features: Required[list[str]]
+    versions: Required[dict[str, str]]
+    random_state: Required[int]
+    n_jobs: Required[int]
     model_threads: int
     rows: int
-    weight: float
-    exact: bool
+    weight: Required[float]
+    exact: Required[bool]
     missing: str
     rows_outside: int
     rows_in_cells: int
-    rows_kept: int | str
-    kept_as_wanted: bool
-    model_rows: int
-    model_calls: int
-    model_seconds: float
-    seconds: float
-    slope_rows: int
-    slope_calls: int
-    check_rows: int
-    check_calls: int
-    score_rows: int
-    score_calls: int
-    score_exact: bool
+    rows_kept: Required[int | str]
+    kept_as_wanted: Required[bool]
+    model_rows: Required[int]
+    model_calls: Required[int]
+    model_seconds: Required[float]
+    seconds: Required[float]
+    slope_rows: Required[int]
+    slope_calls: Required[int]
+    check_rows: Required[int]
+    check_calls: Required[int]
+    score_rows: Required[int]
+    score_calls: Required[int]
+    score_exact: Required[bool]
     vif: float
     trees: str
     tree_rows: int
@@ -166,6 +168,10 @@ class Provenance(TypedDict, total=False):
 def as_provenance(entries: Mapping[str, object]) -> Provenance:
     """Return entries as a provenance: methods add notes as dictionaries, whose entries type checkers cannot know."""
     return cast("Provenance", {**entries})
+
+
+no_provenance = cast("Callable[[], Provenance]", dict)
+"""Returns a provenance without entries, to which `explain` adds its own."""
 
 
 def merged(provenances: Sequence[Provenance]) -> Provenance:

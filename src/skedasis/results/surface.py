@@ -35,7 +35,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
-from skedasis.results.provenance import Provenance
+from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -269,7 +269,7 @@ class Surface(SavedResult):
     spec: Spec
     rows: PairRows | None = None
     moments: Mapping[str, Moments] = field(default_factory=dict)
-    provenance: Provenance = field(default_factory=Provenance)
+    provenance: Provenance = field(default_factory=no_provenance)
     # None here; an accumulated surface declares them as parameters.
     cells: CellStats | None = field(default=None, init=False)
     main: tuple[Floats, Floats] | None = field(default=None, init=False)

@@ -19,6 +19,7 @@ from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import BinPairAxis, LevelPairAxis, NumericPairAxis, PairAxis
 from skedasis.results.effect import About, Spec
+from skedasis.results.provenance import as_provenance
 from skedasis.results.surface import AccumulatedSurface, CellStats, PairRows, Surface
 from skedasis.stats.ale_math import accumulation_matrix
 from skedasis.stats.grid import Cells
@@ -82,7 +83,7 @@ def accumulated_surface(
         main=_main_effects(moments, sides),
         rows=rows,
         moments=moments,
-        provenance={"empty_cells": "nearest" if fill else "left empty"},
+        provenance=as_provenance({"empty_cells": "nearest" if fill else "left empty"}),
     )
 
 
