@@ -30,7 +30,6 @@ from skedasis.engine.assemble import (
     resolve_method_and_selection,
     warn_unused_arguments,
 )
-from skedasis.engine.heterogeneity_score import compute_scores
 from skedasis.engine.options import (
     ExplainKeywords,
     ExplainOptions,
@@ -39,13 +38,12 @@ from skedasis.engine.options import (
 )
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.run import run
-from skedasis.engine.second_round import run_second_rounds
 from skedasis.errors import DataError
 from skedasis.methods.base import Parameters
-from skedasis.methods.permutation import PFI
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 
 if TYPE_CHECKING:
+    from skedasis.methods.permutation import PFI
     from skedasis.results.effect import Effect
     from skedasis.results.effects import Effects
     from skedasis.results.importance import Importance
@@ -70,7 +68,7 @@ FeatureList: TypeAlias = (
 )
 Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
 
-ImportanceMethod: TypeAlias = PFI | Literal["pfi"]
+ImportanceMethod: TypeAlias = "PFI | Literal['pfi']"
 EffectMethod: TypeAlias = (
     Parameters | Literal["ale", "dale", "ice", "mplot", "pdp", "rhale", "uale"] | None
 )
@@ -427,6 +425,10 @@ def explain(
         from skedasis.engine.multi_model import explain_several
 
         return explain_several(model, X, features, method, options)
+    # Imported here to keep `import skedasis` fast.
+    from skedasis.engine.heterogeneity_score import compute_scores
+    from skedasis.engine.second_round import run_second_rounds
+
     _check_one_model(options)
     started = time.perf_counter()
     quantity = as_quantity(model)
