@@ -32,7 +32,11 @@ TOOLS = ("hypothesis", "pytest", "pytest-xdist")
 COMMON = (
     *("tests/unit/test_containers.py", "tests/unit/test_readers.py", "tests/unit/test_frames.py"),
     *("tests/unit/test_saving.py", "tests/unit/test_cli.py", "tests/unit/test_notebooks.py"),
-    *("tests/unit/test_tree_loading.py", "tests/plots/test_mpl.py", "tests/report/test_page.py"),
+    *(
+        "tests/unit/test_tree_loading.py",
+        "tests/plots/test_draw_matplotlib.py",
+        "tests/report/test_page.py",
+    ),
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),
 )
 """Containers, files, the shell, figures, the report, trees, closed forms: every dependency is met."""

@@ -101,17 +101,13 @@ def two_features() -> None:
     """Write `pairs.png`."""
     X = correlated(500)
     quantity = sd.prediction(product, name="f")
-    figure, axes = plt.subplots(1, 2, figsize=(13.5, 5.2), layout="constrained")
     grid = {"x1": np.linspace(0.01, 0.49, 25), "x2": np.linspace(2.5, 7.5, 41)}
     pdp = sd.explain(quantity, X, ("x1", "x2"), method=sd.PDP(grid=grid))
     ale = sd.explain(quantity, X, ("x1", "x2"), method=sd.ALE(bins=10))
-    pdp.plot(ax=axes[0])
-    ale.with_main_effects().plot(ax=axes[1], legend=False)
-    for ax in axes:
-        ax.set_xlim(grid["x1"][0], grid["x1"][-1])
-        ax.set_ylim(grid["x2"][0], grid["x2"][-1])
+    (left, *_, right), (lower, *_, upper) = grid.values()
+    both = {"PDP": pdp, "ALE with main effects": ale.with_main_effects()}
+    figure = sd.compare(both, size=(9, 4.6), xlim=(left, right), ylim=(lower, upper))
     write(figure, "pairs", 3 * PIXELS // 2, 255)
-    plt.close(figure)
 
 
 def forest_of_two() -> None:

@@ -31,7 +31,7 @@ from skedasis.methods.pdp import ICE as ICE
 from skedasis.methods.pdp import PDP as PDP
 from skedasis.methods.permutation import PFI as PFI
 from skedasis.plots.html import Explorable as Explorable
-from skedasis.plots.mpl.effect import compare as compare
+from skedasis.plots.plot import compare as compare
 from skedasis.quantities.loss import loss as loss
 from skedasis.quantities.outputs import logit as logit
 from skedasis.quantities.outputs import prediction as prediction

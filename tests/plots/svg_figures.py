@@ -8,9 +8,10 @@ from xml.etree import ElementTree as ET
 
 import numpy as np
 
-from skedasis.plots.svg.elements import Drawing
+from skedasis.plots.elements import Drawing
 
 SVG = "{http://www.w3.org/2000/svg}"
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 LOOKS = {"style", "onclick", "onload", "onmouseover"}
 """Attributes that a strict page refuses."""
 
@@ -26,8 +27,8 @@ def parsed(drawing: Drawing) -> ET.Element:
     names = [e.get("id") for e in root.iter() if e.get("id")]
     assert len(names) == len(set(names))
     assert root.get("aria-labelledby", "").split() == names[:2]
-    used = re.findall(r"url\(#([^)]*)\)", str(drawing.svg))
-    assert set(used) <= set(names)
+    used = [e.get(key, "") for e in root.iter() for key in ("fill", "clip-path")]
+    assert {u[5:-1] for u in used if u.startswith("url(")} <= set(names)
     assert not any(LOOKS & set(e.attrib) for e in root.iter())
     assert "script" not in {e.tag.removeprefix(SVG) for e in root.iter()}
     numbers = re.findall(r"(?:nan|inf)\b", " ".join(v for _, v in lengths(root)))
@@ -73,6 +74,37 @@ def pixel(panel: ET.Element, which: str) -> float:
 def moves(d: str) -> np.ndarray:
     """Return the points where the subpaths of a path begin."""
     return np.array([[float(a), float(b)] for a, b in re.findall(r"M(\S+?) (-?[\d.]+)", d)])
+
+
+def parts(element: ET.Element) -> list[np.ndarray]:
+    """Return the vertices of each part of a path, in pixels; for marks made of arcs, their centers."""
+    found: list[list[tuple[float, float]]] = []
+    x = y = 0.0
+    for letter, rest in re.findall(r"([a-zA-Z])([^a-zA-Z]*)", element.get("d", "")):
+        numbers = [float(v) for v in _NUMBER.findall(rest)]
+        kind, ox, oy = letter.upper(), *((x, y) if letter.islower() else (0.0, 0.0))
+        if kind == "Z" or kind == "A":
+            continue
+        step = 1 if kind in "HV" else 2
+        for k in range(0, len(numbers), step):
+            if letter.islower():
+                ox, oy = x, y
+            if kind == "H":
+                x = ox + numbers[k]
+            elif kind == "V":
+                y = oy + numbers[k]
+            else:
+                x, y = ox + numbers[k], oy + numbers[k + 1]
+            if kind == "M" and k == 0:
+                found.append([])
+            found[-1].append((x, y))
+    return [np.array(p) for p in found]
+
+
+def marks(element: ET.Element) -> np.ndarray:
+    """Return the centers of marks, in pixels, (m, 2): each mark is a move to its center and a relative shape."""
+    pairs = re.findall(r"M([-\d.]+) ([-\d.]+)m", element.get("d", ""))
+    return np.array(pairs, dtype=float).reshape(-1, 2)
 
 
 def inside(root: ET.Element) -> bool:

@@ -1,21 +1,77 @@
-"""Several effects of one feature in one panel."""
+"""Several results of the same features in one figure."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 
 import skedasis as sd
-from skedasis.plots.figures.compare import mean_over_data, overlay
-from skedasis.plots.mpl.effect import compare
-from skedasis.plots.theme import HUES, MARKS, STROKES
+from skedasis.plots import draw_matplotlib, draw_svg, theme
+from skedasis.plots.figures.compare import compare_figure, mean_over_data, overlay_figure
+from skedasis.plots.marks import (
+    Area,
+    Curves,
+    FigureSpec,
+    Heat,
+    Line,
+    Points,
+    Rug,
+    Segments,
+    legend_of,
+    marks_of,
+)
 from tests.helpers import refused
-from tests.plots.mpl_helpers import drawn, fits
 
 
 def model(X):
     return 2 * X[:, 0] + X[:, 1]
+
+
+class Strand(NamedTuple):
+    """The marks of one effect."""
+
+    x: np.ndarray
+    y: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+def strands(figure: FigureSpec) -> list[Strand]:
+    """Return the curves of an overlay, with intervals where they are drawn."""
+    found = []
+    panel = figure.main
+    for i in range(8):
+        line = next(marks_of(panel, Line, f"hue{i}"), None)
+        points = next(marks_of(panel, Points, f"hue{i}-vertex"), None)
+        if points is None:
+            break
+        curve = line or points
+        area = next(marks_of(panel, Area, f"hue{i}-band"), None)
+        bars = next(marks_of(panel, Segments, f"hue{i}-interval"), None)
+        nothing = np.full(len(curve.y), np.nan)
+        ends = (nothing, nothing)
+        if area is not None:
+            ends = area.lower, area.upper
+        elif bars is not None:
+            ends = bars.y0, bars.y1
+        found.append(Strand(curve.x, curve.y, *ends))
+    return found
+
+
+def labels(figure: FigureSpec) -> list[str]:
+    return [key.label for key in legend_of(figure.panels, figure.order)]
+
+
+def drawn(figure: FigureSpec) -> str:
+    """Draw a figure by both renderers, and return all texts of the SVG."""
+    draw_matplotlib.draw(figure).draw_without_rendering()
+    root = ET.fromstring(str(draw_svg.draw(figure, ident="c").svg))
+    return "\n".join(root.itertext())
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +90,7 @@ def three(X):
 
 class TestCentring:
     def test_pdp_and_ale_of_a_linear_model_coincide(self, X, three):
-        pdp, ale, _ = overlay(three, None, "mean", 0.95).strands
+        pdp, ale, _ = strands(overlay_figure(three))
         inside = (ale.x > pdp.x[0]) & (ale.x < pdp.x[-1])
         np.testing.assert_allclose(ale.y, 2 * (ale.x - X[:, 0].mean()), atol=1e-9)
         # Outside its grid a PDP is extrapolated as constant.
@@ -43,7 +99,7 @@ class TestCentring:
         assert inside.any()
 
     def test_each_mean_over_the_data_is_zero(self, X, three):
-        for strand in overlay(three, None, "mean", 0.95).strands:
+        for strand in strands(overlay_figure(three)):
             at_rows = np.interp(X[:, 0], strand.x, strand.y)
             assert at_rows.mean() == pytest.approx(0, abs=1e-12)
 
@@ -60,17 +116,17 @@ class TestCentring:
         assert mean_over_data(a) == pytest.approx(mean_over_data(b))
 
     def test_as_they_are(self, three):
-        shown = overlay(three, None, None, 0.9)
-        for strand, e in zip(shown.strands, three, strict=True):
+        shown = overlay_figure(three, None, None, 0.9)
+        for strand, e in zip(strands(shown), three, strict=True):
             np.testing.assert_array_equal(strand.y, e.value)
             np.testing.assert_allclose((strand.lower, strand.upper), e.interval(0.9))
-        assert not shown.zero
-        assert shown.y.label == "prediction"
+        assert not list(marks_of(shown.main, Segments, "zero"))
+        assert shown.main.y.label == "prediction"
 
     def test_a_centred_pdp_has_lost_the_error_of_its_level(self, X):
         """The model is additive: its curves are parallel, so their centered average has no error."""
         e = sd.explain(model, X, 0, method=sd.PDP())
-        (strand,) = overlay([e], None, "mean", 0.95).strands
+        (strand,) = strands(overlay_figure([e]))
         np.testing.assert_allclose(strand.upper - strand.lower, 0, atol=1e-9)
         assert e.std_error.min() > 0.05
 
@@ -81,75 +137,147 @@ class TestCentring:
         F = pd.DataFrame({"g": g, "z": np.arange(100) % 7.0})
         q = lambda F: F["g"].map({"a": 0.0, "b": 1.0, "c": 5.0}).to_numpy(float)  # noqa: E731
         es = [sd.explain(q, F, "g", method=m) for m in (sd.PDP(), sd.MPlot(), sd.ALE())]
-        for strand in overlay(es, None, "mean", 0.95).strands:
+        for strand in strands(overlay_figure(es)):
             at = np.round(strand.x).astype(int)
             np.testing.assert_allclose(strand.y, np.array([0.0, 1.0, 5.0])[at] - worth.mean())
+
+    def test_a_constant_is_zero_and_not_rounding_noise(self, X):
+        flat = sd.prediction(lambda X: np.exp(X[:, 1]) + 50)
+        es = [sd.explain(flat, X, 0, method=m) for m in (sd.PDP(grid=9), sd.ALE(bins=5))]
+        shown = overlay_figure(es)
+        assert all(not s.y.any() for s in strands(shown))
+        assert shown.main.y.range[1] - shown.main.y.range[0] > 0.1
 
 
 class TestLooks:
     def test_no_two_lines_look_alike_without_colours(self, X):
         es = [sd.explain(model, X, 0, method=sd.ALE(bins=k)) for k in range(2, 10)]
-        figure = compare(es)
-        lines = figure.axes[0].get_lines()[1:]  # the first is zero
-        assert len(lines) == 8
-        assert len({repr(line._unscaled_dash_pattern) for line in lines}) == 8
-        assert len({line.get_marker() for line in lines}) == 8
-        assert len({line.get_color() for line in lines}) == 8
-        assert len(set(map(str, STROKES))) == len(set(MARKS)) == len(set(HUES)) == 8
+        panel = overlay_figure(es).main
+        lines = [theme.STYLES[m.style] for m in marks_of(panel, Line)]
+        points = [theme.STYLES[m.style] for m in marks_of(panel, Points)]
+        assert len({style.dash for style in lines}) == 8
+        assert len({style.shape for style in points}) == 8
+        assert len({style.stroke for style in lines}) == 8
 
-    def test_bands_of_up_to_three(self, three):
-        assert overlay(three, None, "mean", 0.95).bands
-        assert not overlay([*three, three[0]], None, "mean", 0.95).bands
+    def test_each_has_one_legend_entry_with_line_and_mark(self, three):
+        shown = overlay_figure(three)
+        keys = legend_of(shown.panels, shown.order)
+        assert [k.label for k in keys][:3] == ["PDP", "ALE", "MPlot"]
+        assert keys[1].parts == (("line", "hue1"), ("points", "hue1-vertex"))
+
+    def test_marks_of_different_lines_are_staggered(self, X):
+        es = [sd.explain(model, X, 0, method=sd.ALE(bins=b)) for b in (100, 100, 100)]
+        panel = overlay_figure(es).main
+        lines, points = list(marks_of(panel, Line)), list(marks_of(panel, Points))
+        at = [set(p.x) for p in points]
+        assert all(2 < len(p.x) <= 26 for p in points)
+        assert not at[0] & at[1]
+        for line, p in zip(lines, points, strict=True):
+            assert set(zip(p.x, p.y, strict=True)) <= set(zip(line.x, line.y, strict=True))
+
+    def test_bands_of_up_to_three_below_all_lines(self, three):
+        panel = overlay_figure(three).main
+        kinds = [type(m) for m in panel.marks]
+        assert kinds.count(Area) == 3
+        assert max(i for i, k in enumerate(kinds) if k is Area) < kinds.index(Line)
+        assert "bands: 95 % intervals" in panel.notes
+        four = overlay_figure([*three, three[0]]).main
+        assert not list(marks_of(four, Area))
+        assert not any("bands" in n for n in four.notes)
+
+    def test_the_rows_are_shown_once(self, X, three):
+        (rug,) = marks_of(overlay_figure(three).main, Rug)
+        np.testing.assert_array_equal(rug.x, np.sort(X[:, 0]))
 
     def test_labels(self, X, three):
         y = model(X)
         label = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of="label"))
-        names = [s.label for s in overlay([*three, label], None, "mean", 0.95).strands]
+        names = labels(overlay_figure([*three, label]))[:4]
         assert names == ["PDP", "ALE", "MPlot", "MPlot of label"]
         again = [sd.explain(model, X, 0, method=sd.ALE(bins=k)) for k in (3, 5, 5)]
-        names = [s.label for s in overlay(again, None, "mean", 0.95).strands]
+        names = labels(overlay_figure(again))[:3]
         assert names[0] == "ALE, 3 bins"
         assert len(set(names)) == 3
-        assert (
-            overlay([three[0], label], None, "mean", 0.95).y.label == "effect on prediction, label"
-        )
+        assert overlay_figure([three[0], label]).main.y.label == "effect on prediction, label"
+
+    def test_equal_labels_are_told_apart(self, three):
+        names = labels(overlay_figure(three, ["a", "a", "b"]))[:3]
+        assert len(set(names)) == 3
 
     def test_given_in_any_way(self, three):
-        for figure in (
-            compare(*three),
-            compare(three),
-            compare(dict(zip("abc", three, strict=True))),
-        ):
-            assert drawn(figure)
-            assert fits(figure)
-        texts = drawn(compare({"<script>": three[0], "$x_1$": three[1], "n" * 80: three[2]}))
-        assert {"<script>", "$x_1$"} <= set(texts)
-        assert "one" in drawn(compare(three[0], labels=["one"]))
+        first = strands(compare_figure(*three))
+        for other in (compare_figure(three), compare_figure(dict(zip("abc", three, strict=True)))):
+            for a, b in zip(first, strands(other), strict=True):
+                np.testing.assert_array_equal(a.y, b.y)
+        hostile = {"<script>": three[0], "$x_1$": three[1], "n" * 80: three[2]}
+        texts = drawn(compare_figure(hostile))
+        assert {"<script>", "$x_1$"} <= set(texts.split("\n"))
+        assert labels(compare_figure(three[0], labels=["one"]))[0] == "one"
 
-    def test_into_a_users_axes(self, three):
-        figure = Figure()
-        ax = figure.subplots()
-        assert compare(three, ax=ax, center=None) is figure
-        assert ax.get_legend() is not None
-        drawn(figure)
+    def test_it_is_named_after_what_it_compares(self, three):
+        shown = compare_figure(three)
+        assert shown.main.title == "PDP, ALE and MPlot"
+        assert shown.title == "PDP, ALE and MPlot of x0"
+        assert compare_figure({"a model": three[0]}).main.title == "a model"
 
     def test_slopes(self, X):
         es = [sd.explain(model, X, 0, method=sd.PDP(derivative=True, grid=g)) for g in (4, 9)]
-        shown = overlay(es, None, "mean", 0.95)
-        np.testing.assert_allclose(shown.strands[0].y, 2)
-        assert shown.y.label == "slope of prediction per x0"
-        assert shown.zero
+        shown = overlay_figure(es)
+        np.testing.assert_allclose(strands(shown)[0].y, 2)
+        assert shown.main.y.label == "slope of prediction per x0"
+        assert list(marks_of(shown.main, Segments, "zero"))
+        assert not any("mean of each curve" in n for n in shown.main.notes)
 
     def test_constant_feature(self, X):
         X = X.copy()
         X[:, 0] = 2.0
         es = [sd.explain(model, X, 0, method=m) for m in (sd.PDP(), sd.ALE(), sd.MPlot())]
-        drawn(compare(es))
+        shown = overlay_figure(es)
+        assert len(list(marks_of(shown.main, Points))) == 3
+        drawn(shown)
 
     def test_beyond_the_data(self, X):
         es = [sd.explain(model, X, 0, method=sd.ALE(bins=sd.Edges([-2, -1, 0, 0.5, 2])))] * 2
-        assert np.isfinite(overlay(es, None, "mean", 0.95).strands[0].y).any()
-        drawn(compare(es))
+        shown = overlay_figure(es)
+        assert np.isfinite(strands(shown)[0].y).any()
+        drawn(shown)
+
+    def test_intervals_of_few_rows_leave_the_curves_readable(self):
+        few = np.array([[0.0, 1.0], [1.0, 3.0], [3.0, 0.0]])
+        e = sd.explain(lambda X: X[:, 0] * X[:, 1], few, 0, method=sd.ALE(bins=2))
+        shown = overlay_figure([e])
+        low, high = shown.main.y.range
+        assert high - low < 2.5 * np.ptp(e.value)
+
+
+class TestTexts:
+    def test_tooltips_read_all_effects_at_the_same_value(self, X, three):
+        shown = overlay_figure(three)
+        tips = shown.main.tooltips
+        assert tips[0].left == shown.main.x.range[0]
+        assert tips[-1].right == shown.main.x.range[1]
+        for before, after in itertools.pairwise(tips):
+            assert before.right == after.left
+        for tip in tips:
+            head, *lines = tip.text.split("\n")
+            at = float(head.removeprefix("x0 = ").replace("−", "-"))
+            assert tip.left - 0.02 <= at <= tip.right + 0.02
+            assert [line.split(" ")[0] for line in lines] == ["PDP", "ALE", "MPlot"]
+            said = lines[1].split(" ", 1)[1].replace("−", "-")
+            # The model is linear in x0, with a slope of 2.
+            assert float(said) == pytest.approx(2 * (at - X[:, 0].mean()), abs=0.03)
+
+    def test_outside_the_range_of_an_effect_nothing_is_said(self, X):
+        short = sd.explain(model, X, 0, method=sd.PDP(grid=[0.2, 0.3, 0.4]))
+        long = sd.explain(model, X, 0, method=sd.PDP(grid=[0.0, 0.5, 1.0]))
+        first = overlay_figure([short, long]).main.tooltips[0].text.split("\n")
+        assert first[1].endswith("–")
+        assert not first[2].endswith("–")
+
+    def test_alternative_text_has_the_range_of_each_curve(self, three):
+        alt = compare_figure(three).alt
+        assert alt.startswith("Overlaid effects of x0.")
+        assert alt.count(": from ") == 3
 
 
 class TestLevels:
@@ -162,14 +290,28 @@ class TestLevels:
         q = lambda F: F["g"].map(ord).to_numpy(float)  # noqa: E731
         first = sd.explain(q, F, "g", method=sd.ALE(order=list("dbca")))
         second = sd.explain(q, F, "g", method=sd.PDP())
-        shown = overlay([first, second], None, "mean", 0.95)
-        assert shown.x.labels == ("d", "b", "c", "a")
-        a, b = shown.strands
+        shown = overlay_figure([first, second])
+        assert shown.main.x.labels == ("d", "b", "c", "a")
+        a, b = strands(shown)
         np.testing.assert_array_equal(np.round(a.x), [0, 1, 2, 3])
         assert (a.x < b.x).all()
         np.testing.assert_allclose(a.y, b.y)
-        assert a.joined is None
-        drawn(compare(first, second))
+        assert not list(marks_of(shown.main, Line))
+        assert len(list(marks_of(shown.main, Segments, "hue1-interval"))) == 1
+        tips = [t.text.split("\n") for t in shown.main.tooltips]
+        assert [t[0] for t in tips] == list("dbca")
+        assert all([line.split(" ")[0] for line in t[1:]] == ["ALE", "PDP"] for t in tips)
+        drawn(shown)
+
+    def test_a_thin_line_joins_ordinal_levels(self):
+        pd = pytest.importorskip("pandas")
+        F = pd.DataFrame({"g": np.arange(80) % 4, "z": np.arange(80.0)})
+        q = lambda F: F["g"].to_numpy() * 1.0  # noqa: E731
+        es = [
+            sd.explain(q, F, "g", method=m, schema={"g": "ordinal"}) for m in (sd.ALE(), sd.PDP())
+        ]
+        styles = [m.style for m in marks_of(overlay_figure(es).main, Line)]
+        assert styles == ["hue0-thin", "hue1-thin"]
 
     def test_many(self):
         pd = pytest.importorskip("pandas")
@@ -178,10 +320,133 @@ class TestLevels:
             sd.explain(lambda F: F["z"].to_numpy() + 0.0, F, "g", method=m)
             for m in (sd.PDP(), sd.MPlot())
         ]
-        shown = overlay(es, None, "mean", 0.95)
-        assert len(shown.strands[0].x) == 40
-        assert any("260 are not" in n for n in shown.notes)
-        assert fits(compare(es))
+        shown = overlay_figure(es)
+        assert len(strands(shown)[0].x) == 40
+        assert any("260 are not" in n for n in shown.main.notes)
+        drawn(shown)
+
+
+class TestManyFeatures:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def two(X):
+        wide = np.c_[X, X[:, :1] * X[:, 1:], np.arange(300.0) % 7]
+        q = lambda X: model(X) + 0.1 * X[:, 3]  # noqa: E731
+        return [sd.explain(q, wide, method=m) for m in (sd.ALE(bins=5), sd.PDP(grid=6))]
+
+    def test_one_overlay_per_feature_largest_first(self, two):
+        shown = compare_figure(two)
+        first = [stack[0].x.name for stack in shown.stacks]
+        size = {f: max(es[f].importance for es in two) for f in two[0]}
+        assert first == sorted(size, key=lambda f: -size[f])
+        assert shown.main.title == f"1. {first[0]}"
+        assert shown.title == "ALE and PDP of 4 features"
+        assert len({stack[0].y for stack in shown.stacks}) == 1
+        assert shown.shared
+        assert shown.small
+        assert labels(shown)[:2] == ["ALE", "PDP"]
+        alone = overlay_figure([es[first[1]] for es in two])
+        for a, b in zip(
+            strands(replace(shown, stacks=shown.stacks[1:2])), strands(alone), strict=True
+        ):
+            np.testing.assert_array_equal(a.y, b.y)
+        drawn(shown)
+
+    def test_by_labels_in_any_form(self, two):
+        shown = compare_figure({"old": two[0], "new": two[1]})
+        assert labels(shown)[:2] == ["old", "new"]
+        assert labels(compare_figure(*two, labels=["p", "q"]))[:2] == ["p", "q"]
+
+    def test_only_common_features(self, two):
+        part = sd.Effects({f: two[1][f] for f in ("x1", "x3")}) if hasattr(sd, "Effects") else None
+        part = part or type(two[1])({f: two[1][f] for f in ("x1", "x3")})
+        shown = compare_figure(two[0], part)
+        assert {stack[0].x.name for stack in shown.stacks} == {"x1", "x3"}
+        assert "2 of 4 features" in shown.notes
+        other = type(part)({"other": two[0]["x0"]})
+        with refused(sd.DataError, "compare", "without a common feature"):
+            compare_figure(part, other)
+
+    def test_thirty_at_most(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(40, 33))
+        two = [sd.explain(lambda X: X @ np.arange(33.0), X, method=sd.PDP(grid=g)) for g in (3, 4)]
+        shown = compare_figure(two)
+        assert len(shown.stacks) == 30
+        assert "30 of 33 features" in shown.notes
+        size = {f: max(es[f].importance for es in two) for f in two[0]}
+        assert shown.main.x.name == max(size, key=size.__getitem__)
+
+    def test_slopes_of_different_features_have_their_own_scales(self, X):
+        X = X * [1.0, 1000.0]
+        two = [sd.explain(model, X, method=sd.PDP(derivative=True, grid=g)) for g in (3, 4)]
+        shown = compare_figure(two)
+        assert not shown.shared
+        assert len({stack[0].y.label for stack in shown.stacks}) == 2
+
+
+class TestSurfaces:
+    def test_side_by_side_on_one_colour_scale(self, X):
+        q = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
+        small = sd.explain(q, X, (0, 1), method=sd.ALE(bins=3))
+        large = sd.explain(lambda X: 5 * q(X), X, (0, 1), method=sd.ALE(bins=3))
+        shown = compare_figure({"small": small, "large": large})
+        heats = [next(marks_of(stack[0], Heat)) for stack in shown.stacks]
+        assert heats[0].limits == heats[1].limits
+        # The model is linear: five times the output has five times the effect.
+        np.testing.assert_allclose(5 * heats[0].value, heats[1].value, atol=1e-9)
+        assert np.nanmax(np.abs(heats[0].value)) <= 0.21 * heats[0].limits[1]
+        assert [stack[0].title for stack in shown.stacks] == ["small", "large"]
+        assert shown.title == "small and large of x0 \N{MULTIPLICATION SIGN} x1"
+        assert all(stack[1].kind == "scale" for stack in shown.stacks)
+        assert shown.stacks[0][1].x == shown.stacks[1][1].x
+        drawn(shown)
+
+    def test_of_several_models_and_methods(self, X):
+        models = [lambda X, k=k: k * X[:, 0] * X[:, 1] for k in (1.0, 2.0)]
+        shown = compare_figure(sd.explain(models, X, (0, 1), method=sd.ALE(bins=3)))
+        assert [stack[0].title for stack in shown.stacks] == ["model 1", "model 2"]
+        pdp = sd.explain(models[0], X, (0, 1), method=sd.PDP(grid=4))
+        ale = sd.explain(models[0], X, (0, 1), method=sd.ALE(bins=4))
+        with refused(sd.UnsupportedError, "with and without main effects"):
+            compare_figure(pdp, ale)
+        both = compare_figure(pdp, ale.with_main_effects())
+        assert [stack[0].title for stack in both.stacks] == ["PDP", "ALE"]
+        assert len({stack[0].x.range for stack in both.stacks}) == 1
+        drawn(both)
+
+    def test_of_different_features(self, X):
+        wide = np.c_[X, X[:, 0] ** 2]
+        a, b = (sd.explain(model, wide, p, method=sd.ALE(bins=3)) for p in ((0, 1), (0, 2)))
+        with refused(sd.DataError, "'x0 and x1'", "'x0 and x2'", "same two features"):
+            compare_figure(a, b)
+
+
+class TestModels:
+    def many(self, X, m):
+        return [lambda X, k=k: k * X[:, 0] + X[:, 1] for k in range(1, m + 1)]
+
+    def test_each_model_is_a_curve(self, X):
+        em = sd.explain(self.many(X, 3), X, 0, method=sd.ALE(bins=4))
+        shown = compare_figure(em)
+        assert labels(shown)[:3] == ["model 1", "model 2", "model 3"]
+        for strand, e in zip(strands(shown), em.models, strict=True):
+            np.testing.assert_allclose(np.diff(strand.y), np.diff(e.value), atol=1e-12)
+        assert labels(compare_figure(em, labels=list("abc")))[:3] == list("abc")
+
+    def test_of_more_than_eight_the_mean_is_shown(self, X):
+        em = sd.explain(self.many(X, 9), X, 0, method=sd.ALE(bins=4))
+        shown = compare_figure(em)
+        assert labels(shown)[0] == "mean of the models"
+        assert len(next(iter(marks_of(shown.main, Curves))).y) == 9
+
+    def test_many_features(self, X):
+        em = sd.explain(self.many(X, 2), X, method=sd.ALE(bins=4))
+        shown = compare_figure(em)
+        assert len(shown.stacks) == 2
+        assert labels(shown)[:2] == ["model 1", "model 2"]
+        nine = compare_figure(sd.explain(self.many(X, 9), X, method=sd.ALE(bins=4)))
+        assert labels(nine)[0] == "mean of the models"
 
 
 class TestRefused:
@@ -189,26 +454,30 @@ class TestRefused:
         other = sd.explain(model, X, 1, method=sd.ALE(bins=3))
         slope = sd.explain(model, X, 0, method=sd.PDP(derivative=True, grid=4))
         surface = sd.explain(model, X, (0, 1), method=sd.PDP(grid=3))
-        with refused(sd.DataError, "compare", "no effect"):
-            compare()
-        with refused(sd.DataError, "9 effects", "1 to 8"):
-            compare([three[0]] * 9)
+        with refused(sd.DataError, "compare", "no result"):
+            compare_figure()
+        with refused(sd.DataError, "compare", "no result"):
+            overlay_figure([])
+        with refused(sd.DataError, "9 results", "1 to 8"):
+            compare_figure([three[0]] * 9)
         with refused(sd.DataError, "'x0'", "'x1'", "same feature"):
-            compare(three[0], other)
+            compare_figure(three[0], other)
         with refused(sd.DataError, "same feature"):
-            compare(sd.explain(model, X, method=sd.ALE(bins=3)))
+            compare_figure(sd.explain(model, X, method=sd.ALE(bins=3)))
         with refused(sd.UnsupportedError, "derivatives and values"):
-            compare(three[0], slope)
+            compare_figure(three[0], slope)
         with refused(sd.UnsupportedError, "Surface"):
-            compare(surface)
+            compare_figure(surface, three[0])
         with refused(sd.UnsupportedError, "str"):
-            compare("x0")
+            compare_figure("x0")
         with refused(sd.DataError, "compare(labels)", "2 labels", "3 labels"):
-            compare(three, labels=["a", "b"])
+            compare_figure(three, labels=["a", "b"])
+        with refused(sd.DataError, "compare(labels)", "one string"):
+            compare_figure(three, labels="abc")
         with refused(sd.DataError, "compare(center)", "'start'"):
-            compare(three, center="start")
+            compare_figure(three, center="start")
         with pytest.raises(sd.DataError, match="level"):
-            compare(three, confidence_level=2)
+            compare_figure(three, confidence_level=2)
 
     def test_units(self, X):
         es = [
@@ -216,8 +485,8 @@ class TestRefused:
             for u in ("EUR", "USD", None)
         ]
         with refused(sd.UnsupportedError, "'EUR'", "'USD'"):
-            compare(es[0], es[1])
-        drawn(compare(es[0], es[2]))
+            compare_figure(es[0], es[1])
+        drawn(compare_figure(es[0], es[2]))
 
     def test_levels_beside_numbers(self, X):
         pd = pytest.importorskip("pandas")
@@ -226,4 +495,42 @@ class TestRefused:
         a = sd.explain(q, F, "g", method=sd.ALE(), schema={"g": "ordinal"})
         b = sd.explain(q, F, "g", method=sd.ALE())
         with refused(sd.UnsupportedError, "'g' as a categorical and as a numeric feature"):
-            compare(a, b)
+            compare_figure(a, b)
+
+
+class TestHostileInput:
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"value": lambda v: v * np.nan},
+            {"value": lambda v: v * 1e305},
+            {"value": lambda v: np.where(np.arange(len(v)) == 1, np.inf, v)},
+            {"std_error": lambda v: v * np.nan},
+            {"std_error": lambda v: v + np.inf},
+            {"df": lambda v: v * 0},
+        ],
+        ids=lambda c: next(iter(c)),
+    )
+    def test_numbers_that_are_none(self, three, change):
+        for e in three:
+            changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
+            drawn(overlay_figure([changed, e]))
+
+    @pytest.mark.parametrize("size", [1e-300, 5e-324, 1e-12, 1e12, 1e150])
+    def test_quantities_of_any_size(self, X, size):
+        e = sd.explain(lambda X: size * model(X), X, 0, method=sd.ALE(bins=4))
+        drawn(overlay_figure([e, e]))
+
+    @pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
+    @pytest.mark.parametrize(
+        "name", ["", "</style><script>", "年齢" * 40, "אבג\u202eabc", "x" * 9999]
+    )
+    def test_names(self, name):
+        pd = pytest.importorskip("pandas")
+        rng = np.random.default_rng(0)
+        F = pd.DataFrame({name: rng.normal(size=40), "b": rng.choice([name, "other"], 40)})
+        for key in (name, "b"):
+            e = sd.explain(lambda F: F[name].to_numpy(), F, key, method=sd.PDP(grid=4))
+            shown = compare_figure({name: e, f"{name}2": e})
+            assert len(shown.alt) < 400
+            drawn(shown)

@@ -1,4 +1,4 @@
-"""Figures of diagnoses: positions and labels of features, without overlapping names."""
+"""Figures of diagnoses: features lie where their importances are, kinds differ, names overlap nothing."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
-from matplotlib.text import Annotation, Text
+from scipy import stats
 
 import skedasis as sd
-from skedasis.plots.figures.diagnosis import predictable, where
-from skedasis.plots.mpl.importance import LOOKS, draw_diagnosis
+from skedasis.plots.figures.diagnosis import KINDS, diagnosis_figure
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Points, Rectangles, Segments, marks_of
 from skedasis.plots.scales import MARK, place_labels
+from skedasis.plots.theme import STYLES
 from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
 from skedasis.results.importance import Importance
 from tests.helpers import refused
-from tests.plots.mpl_helpers import drawn, fits
+from tests.plots.specs import assert_readable, box_of, labels, mark, tips
 
 NAMES = [r"$x^2_{\frac$ \alpha", "_b_", "<script>x</script>", "very long " * 20, "", " a\nb "]
 
@@ -53,168 +54,221 @@ FOUR = (
 R2 = [(0.1, 0.2), (-0.05, 0.6), (0.9, 0.95), (np.nan, np.nan)]
 
 
-class TestDiagnosis:
-    def test_where_features_lie(self):
-        shown = where(diagnosis(*FOUR))
-        assert shown.names == ("feature_1", "feature_2", "feature_3", "feature_0")
-        assert shown.kinds == ("independent", "shared", "uninformative", "unused")
-        np.testing.assert_allclose(shown.at[:, 0], [0.6, 0.4, 0.02, 0])
-        np.testing.assert_allclose(shown.at[:, 1], [0, 0.3, 0.25, 0])
-        half = 0.02 * 2.0859634  # Student's t with 20 degrees of freedom
-        np.testing.assert_allclose((shown.upper - shown.lower)[1], 2 * half, rtol=1e-6)
-        np.testing.assert_array_equal((shown.upper - shown.lower)[3], 0)
-        assert shown.x.label == "Likelihood-PFI: rise of negative log-likelihood [nats]"
-        assert shown.y.label == "Entropy-PFI: rise of entropy [nats]"
-        for axis, k in ((shown.x, 0), (shown.y, 1)):
-            assert axis.limits[0] < min(0, shown.lower[:, k].min())
-            assert axis.limits[1] > shown.upper[:, k].max()
+def words(spec):
+    """Return the texts on parts of the panel, on one line each."""
+    return {t.texts[0].replace("\n", " "): t for t in spec.main.texts}
+
+
+class TestScatter:
+    def test_points_lie_at_both_importances(self):
+        panel = diagnosis_figure(diagnosis(*FOUR)).main
+        for kind, at in zip(
+            ("unused", "independent", "shared", "uninformative"), FOUR[0], strict=True
+        ):
+            points = mark(panel, Points, kind)
+            assert (points.x[0], points.y[0]) == pytest.approx(at)
+        assert panel.x.label == "Likelihood-PFI: rise of negative log-likelihood [nats]"
+        assert panel.y.label == "Entropy-PFI: rise of entropy [nats]"
+
+    def test_crosses_are_the_intervals(self):
+        given = diagnosis(*FOUR)
+        panel = diagnosis_figure(given, 0.9).main
+        cross = mark(panel, Segments, "cross")
+        half = 0.02 * stats.t.ppf(0.95, 20)
+        level = cross.y0 == cross.y1
+        found = {(a, b, c) for a, b, c in np.round([cross.x0, cross.y0, cross.x1], 9).T[level]}
+        want = [(x - (half if x else 0), y, x + (half if x else 0)) for x, y in FOUR[0]]
+        assert {tuple(v) for v in np.round(want, 9)} <= found
+        for axis, ends in ((panel.x, (cross.x0, cross.x1)), (panel.y, (cross.y0, cross.y1))):
+            assert axis.limits[0] < min(0.0, *(e.min() for e in ends))
+            assert axis.limits[1] > max(e.max() for e in ends)
+
+    def test_unknown_intervals_are_not_drawn(self):
+        spec = diagnosis_figure(diagnosis(*FOUR, error=np.nan))
+        # Importances of exactly zero have an interval of length zero.
+        cross = mark(spec.main, Segments, "cross")
+        assert np.all((cross.x0 == cross.x1) & (cross.y0 == cross.y1))
+        assert np.isfinite([cross.x0, cross.y0]).all()
+        none = diagnosis_figure(diagnosis([(0.2, 0.1)], ["shared"], error=np.nan))
+        assert "no intervals" in none.main.notes
+        assert (
+            tips(spec)[0] == "feature_1\nLikelihood-PFI 0.600\nEntropy-PFI 0 (0 to 0)\nindependent"
+        )
+
+    def test_tooltips_state_both_importances(self):
+        spec = diagnosis_figure(diagnosis(*FOUR))
+        half = 0.02 * stats.t.ppf(0.975, 20)
+        assert tips(spec)[1].split("\n") == [
+            "feature_2",
+            f"Likelihood-PFI 0.400 ({0.4 - half:.3f} to {0.4 + half:.3f})",
+            f"Entropy-PFI 0.300 ({0.3 - half:.3f} to {0.3 + half:.3f})",
+            "shared",
+        ]
+        tip = spec.main.tooltips[1]
+        assert (tip.left, tip.lower) == (tip.right, tip.upper) == pytest.approx((0.4, 0.3))
 
     def test_words_say_what_lies_where(self):
-        words = {w.text.replace("\n", " "): w for w in where(diagnosis(*FOUR)).words}
-        assert list(words) == [
+        found = words(diagnosis_figure(diagnosis(*FOUR)))
+        assert list(found) == [
             "informative and shared: PFI underestimates it",
             "shared, not informative",
             "informative, independent",
             "unused",
         ]
-        assert words["informative, independent"].y == 0.0
-        assert (words["unused"].x, words["unused"].y) == (0.0, 0.0)
-        more = where(diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])).words
-        assert [w.text.partition("\n")[0] for w in more[4:]] == [
-            "negative Likelihood-PFI:",
-            "negative Entropy-PFI: shared,",
+        assert found["informative, independent"].y == 0.0
+        assert (found["unused"].x, found["unused"].y) == (0.0, 0.0)
+        more = diagnosis([(-0.2, 0), (0.1, -0.3)], ["misleading", "shared"])
+        assert [w.partition(":")[0] for w in list(words(diagnosis_figure(more)))[4:]] == [
+            "negative Likelihood-PFI",
+            "negative Entropy-PFI",
         ]
 
-    def test_every_kind_has_a_mark_of_its_own_without_colours(self):
-        assert set(LOOKS) == set(get_args(Kind))
-        assert len({(mark, ground == "white") for mark, ground in LOOKS.values()}) == len(LOOKS)
+    def test_words_stay_on_their_side_of_zero(self):
+        more = diagnosis([(-0.2, 0), (0.1, -0.3), (0.6, 0.4)], ["misleading", "shared", "shared"])
+        spec = diagnosis_figure(more)
+        for width in (240.0, 320.0, 640.0):
+            placed = arrange(spec, width)
+            zero = float(placed.panels[0].frame.up(0.0))
+            regions = [t for t in placed.texts() if t.style == "region"]
+            assert len(regions) >= 3
+            for text in regions:
+                _, top, _, bottom = box_of(placed, text)
+                above = " ".join(text.lines).startswith(("informative and", "shared"))
+                assert bottom <= zero + 1 if above else top >= zero - 1
 
-    def test_drawn(self):
-        figure = draw_diagnosis(diagnosis(*FOUR, r2=R2))
-        texts = drawn(figure)
-        assert {"independent (1)", "unused (1)", "R² from the other features", "unknown"} <= set(
-            texts
+    def test_words_give_way_to_points(self):
+        """Features slightly below zero on both axes are where the text "unused" would be."""
+        for at in ([(1.0, 1.0), (-0.02, -0.03)], [(1.0, -0.03), (0.9, 1.0), (0.95, -0.05)]):
+            spec = diagnosis_figure(diagnosis(at, ["shared"] * len(at), error=1e-4))
+            placed = arrange(spec, 489.0)
+            (panel,) = placed.panels
+            regions = [t for t in panel.texts if t.style == "region"]
+            assert any(t.lines == ("unused",) for t in regions)
+            for x, y in at:
+                a, b = float(panel.frame.across(x)), float(panel.frame.up(y))
+                for text in regions:
+                    left, top, right, bottom = box_of(placed, text)
+                    assert not (left < a < right and top < b < bottom)
+
+    def test_every_kind_has_a_mark_of_its_own_without_colours(self):
+        assert set(KINDS) == set(get_args(Kind))
+        looks = [STYLES[kind.replace(" ", "-")] for kind in KINDS]
+        assert len({(s.shape, s.fill == "ground") for s in looks}) == len(KINDS)
+
+    def test_the_legend_counts_the_features_of_each_kind(self):
+        kinds = ["unused", "shared", "unused", "a kind of another version"]
+        spec = diagnosis_figure(diagnosis(np.arange(8.0).reshape(4, 2), kinds))
+        assert labels(spec) == ["shared (1)", "unused (2)", "a kind of another version (1)"]
+        assert mark(spec.main, Points, "other-verdict").x.tolist() == [6.0]
+
+    def test_title_notes_and_alternative_text(self):
+        d = diagnosis(*FOUR, notes=("a note\nof two lines",))
+        d.provenance["quantity"] = "likelihood and entropy(Tree)"
+        spec = diagnosis_figure(d)
+        assert spec.title == spec.main.title == "Diagnosis"
+        assert spec.main.notes == (
+            "likelihood and entropy(Tree)",
+            "1,000 rows",
+            "5 repeats",
+            "crosses: 95 % intervals",
+            "a note of two lines",
         )
-        assert fits(figure)
-        scatter, bars = figure.axes
-        marks = {m.get_marker(): (m.get_xdata()[0], m.get_ydata()[0]) for m in scatter.get_lines()}
-        assert marks["o"] == pytest.approx((0.6, 0))
-        assert marks["^"] == pytest.approx((0.02, 0.25))
-        widths = sorted(p.get_width() for p in bars.patches)
-        np.testing.assert_allclose(widths, sorted(np.ravel(R2[:3])))
-        assert {bool(p.get_hatch()) for p in bars.patches} == {False, True}
+        assert "shared: feature_2; uninformative: feature_3" in spec.alt
+        many = diagnosis_figure(diagnosis(np.zeros((60, 2)), ["unused"] * 60))
+        assert many.alt.endswith("feature_5 and 54 more.")
+
+    def test_level(self):
+        narrow, wide = (diagnosis_figure(diagnosis(*FOUR), level).main for level in (0.5, 0.99))
+        a, b = (mark(p, Segments, "cross") for p in (narrow, wide))
+        assert (a.x1 - a.x0).max() < (b.x1 - b.x0).max()
+        assert "crosses: 99 % intervals" in wide.notes
+        with refused(sd.DataError, "plot(confidence_level)", "95"):
+            diagnosis_figure(diagnosis(*FOUR), confidence_level=95)
+
+
+class TestPredictability:
+    def test_bars_are_r2(self):
+        spec = diagnosis_figure(diagnosis(*FOUR, r2=R2))
+        panel = spec.panels[1]
+        assert panel.y.labels == ("feature_0", "feature_3", "feature_2", "feature_1")
+        line = dict(zip(panel.y.labels, panel.y.ticks, strict=True))
+        for k, style in enumerate(("bar", "bar-hatched")):
+            bars = mark(panel, Rectangles, style)
+            found = {
+                round(float(a + b) / 2): (float(v), float(w))
+                for a, b, v, w in zip(bars.lower, bars.upper, bars.left, bars.right, strict=True)
+            }
+            assert found == {
+                line[f"feature_{i}"]: (min(0.0, r[k]), max(0.0, r[k]))
+                for i, r in enumerate(R2)
+                if np.isfinite(r[k])
+            }
+        assert [(t.texts, t.y) for t in panel.texts] == [(("unknown",), line["feature_3"])]
+        assert (
+            "feature_3\nR² from the other features –\nR² from the other features and the label –"
+            in tips(spec)
+        )
+        assert labels(spec)[-2:] == [
+            "R² from the other features",
+            "R² from the other features and the label",
+        ]
 
     def test_nothing_known_of_dependence(self):
-        plain = diagnosis(*FOUR)
-        assert predictable(plain) is None
-        assert len(draw_diagnosis(plain).axes) == 1
-        many = diagnosis(np.zeros((60, 2)), ["unused"] * 60, r2=np.full((60, 2), 0.5))
-        assert (len(predictable(many).names), predictable(many).left_out) == (40, 20)
-        assert "20 more not shown" in drawn(draw_diagnosis(many))
+        assert len(diagnosis_figure(diagnosis(*FOUR)).panels) == 1
+        many = diagnosis_figure(
+            diagnosis(np.zeros((60, 2)), ["unused"] * 60, r2=np.full((60, 2), 0.5))
+        )
+        assert many.panels[1].rows == 40
+        assert many.panels[1].notes == ("20 more not shown",)
 
+    def test_side_by_side_in_a_wide_figure(self):
+        spec = diagnosis_figure(diagnosis(*FOUR, r2=R2))
+        for width, columns in ((320.0, 1), (734.0, 2)):
+            assert len({p.frame.left for p in arrange(spec, width).panels}) == columns
+
+
+class TestReadable:
     def test_names_touch_nothing(self):
         rng = np.random.default_rng(0)
         for n in (3, 12, 30):
-            d = diagnosis(rng.uniform(-0.1, 1, size=(n, 2)), ["shared"] * n)
-            figure = draw_diagnosis(d)
-            figure.draw_without_rendering()
-            ax = figure.axes[0]
-            names = [t for t in ax.texts if t.get_text().startswith("feature")]
-            boxes = [Text.get_window_extent(t) for t in names]
-            for a, b in itertools.combinations(boxes, 2):
-                assert not a.overlaps(b)
-            centres = ax.transData.transform(where(d).at)
-            for box in boxes:
-                assert not any(box.contains(*c) for c in centres)
-            said = [t.get_text() for t in ax.texts if t.get_text().startswith("no room")]
-            assert len(names) == n - (int(said[0].split()[3]) if said else 0)
-            assert len(names) > 0.6 * n
+            at = rng.uniform(-0.1, 1, size=(n, 2))
+            placed = arrange(diagnosis_figure(diagnosis(at, ["shared"] * n)), 489.0, 374.0)
+            (panel,) = placed.panels
+            boxes = [box_of(placed, t) for t in panel.texts if t.style == "name"]
+            assert len(boxes) > 0.6 * n
+            for x, y in at:
+                a, b = float(panel.frame.across(x)), float(panel.frame.up(y))
+                assert not any(c < a < e and d < b < f for c, d, e, f in boxes)
 
-    def test_a_crowd_is_counted(self):
-        d = diagnosis(
-            np.zeros((60, 2)), ["unused"] * 60, names=[f"{'n' * 18}{i}" for i in range(60)]
-        )
-        texts = drawn(draw_diagnosis(d, size=(5.0, 4.0)))
-        (said,) = [t for t in texts if t.startswith("no room for")]
-        assert int(said.split()[3]) == 60 - sum(t.startswith("nn") for t in texts)
-
-    def test_names_at_zero_are_counted_beside_one_that_dwarfs_them(self):
-        at = [(1e6, 1e6), *[(1e-3 * i, 0.0) for i in range(60)]]
-        names = ["first", *[f"{'n' * 18}{i}" for i in range(60)]]
-        d = diagnosis(at, ["shared"] * 61, names=names, error=1e-4)
-        (said,) = [t for t in drawn(draw_diagnosis(d)) if t.startswith("no room for")]
-        left_out = int(said.split()[3])
-        assert left_out > 0
-        assert said == f"no room for {left_out} names, {left_out} of them at zero"
-
-    def test_words_give_way_to_points(self):
-        """Features slightly below zero on both axes are where the label "unused" would be."""
-        for at in ([(1.0, 1.0), (-0.02, -0.03)], [(1.0, -0.03), (0.9, 1.0), (0.95, -0.05)]):
-            figure = draw_diagnosis(diagnosis(at, ["shared"] * len(at), error=1e-4))
-            figure.draw_without_rendering()
-            ax = figure.axes[0]
-            words = [t for t in ax.texts if t.get_gid() == "part"]
-            assert any(t.get_text() == "unused" for t in words)
-            centres = ax.transData.transform(np.array(at))
-            for box in (t.get_window_extent() for t in words):
-                assert not any(box.contains(*c) for c in centres)
-
-    def test_what_it_is_of(self):
-        d = diagnosis(*FOUR)
-        d.provenance["quantity"] = "likelihood and entropy(Tree)"
-        shown = where(d)
-        assert (shown.title, shown.notes[0]) == ("Diagnosis", "likelihood and entropy(Tree)")
-
-    def test_a_line_leads_to_far_names(self):
-        figure = draw_diagnosis(diagnosis(np.zeros((12, 2)), ["unused"] * 12))
-        figure.draw_without_rendering()
-        names = [t for t in figure.axes[0].texts if isinstance(t, Annotation) and t.arrow_patch]
-        led = [t for t in names if t.arrow_patch.get_visible()]
-        scale = 72 / figure.dpi
-        for t in names:
-            box, (x, y) = Text.get_window_extent(t), figure.axes[0].transData.transform((0, 0))
-            gap = np.hypot(max(box.x0 - x, x - box.x1, 0), max(box.y0 - y, y - box.y1, 0)) * scale
-            assert (gap > 8) == (t in led)
-        assert 0 < len(led) < len(names)
+    def test_names_of_distant_positions_are_connected_to_their_points(self):
+        spec = diagnosis_figure(diagnosis(np.zeros((12, 2)), ["unused"] * 12))
+        (panel,) = arrange(spec, 489.0, 374.0).panels
+        named = sum(t.style == "name" for t in panel.texts)
+        assert 0 < len(panel.leads) < named
 
     @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e9])
     @pytest.mark.parametrize("n", [1, 6, 40])
-    def test_whatever_comes(self, n, scale):
+    def test_any_scale_and_number_of_features(self, n, scale):
         rng = np.random.default_rng(1)
         names = [NAMES[i] if i < len(NAMES) else f"f{i}" for i in range(n)]
-        kinds = list(itertools.islice(itertools.cycle(LOOKS), n))
-        d = diagnosis(
-            rng.normal(size=(n, 2)),
-            kinds,
-            rng.uniform(-1, 1, (n, 2)),
-            names,
-            scale,
-            notes=("word " * 60,),
-        )
-        figure = draw_diagnosis(d)
-        assert not any("nan" in t for t in drawn(figure))
-        assert fits(figure)
+        kinds = list(itertools.islice(itertools.cycle(KINDS), n))
+        r2 = rng.uniform(-1, 1, (n, 2))
+        d = diagnosis(rng.normal(size=(n, 2)), kinds, r2, names, scale, notes=("word " * 60,))
+        assert_readable(diagnosis_figure(d))
 
-    def test_into_a_users_axes_and_small(self):
-        figure = Figure()
-        ax = figure.subplots()
-        d = diagnosis(*FOUR, r2=R2)
-        assert d.plot(ax=ax) is figure
-        assert len(figure.axes) == 1
-        drawn(figure)
-        small = draw_diagnosis(d, size=(4.2, 3.4), legend=False)
-        assert not small.legends
-        small.draw_without_rendering()
-        words = [t for t in small.axes[0].texts if t.get_gid() == "part"]
-        boxes = [t.get_window_extent() for t in words]
-        assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
-
-    def test_level(self):
-        narrow, wide = (where(diagnosis(*FOUR), level) for level in (0.5, 0.99))
-        assert (narrow.upper[0, 0] - narrow.lower[0, 0]) < (wide.upper[0, 0] - wide.lower[0, 0])
-        assert "crosses: 99 % intervals" in wide.notes
-        with refused(sd.DataError, "plot(confidence_level)", "95"):
-            draw_diagnosis(diagnosis(*FOUR), confidence_level=95)
+    @pytest.mark.parametrize(
+        "given",
+        [
+            diagnosis([(0, 0), (0, 0)], ["no effect"] * 2, error=0.0),
+            diagnosis([(1, 1)] * 6, ["shared"] * 6, names=NAMES, r2=[(0.5, 0.5)] * 6),
+            diagnosis([(1.0, -2.0)], ["a kind of another version"], error=np.nan),
+            diagnosis([(1e6, 1e6), *[(1e-3 * i, 0.0) for i in range(60)]], ["shared"] * 61),
+        ],
+    )
+    def test_extremes(self, given):
+        spec = diagnosis_figure(given)
+        assert_readable(spec)
+        assert sum(len(m.x) for m in marks_of(spec.main, Points)) == len(given)
 
 
 class TestTags:

@@ -9,9 +9,24 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import effect_spec, share_vertical_axis, slopes
-from skedasis.plots.scales import Scale, join_notes, shorten
-from skedasis.plots.spec import EffectPlotOptions
+from skedasis.plots.figures.effect import effect_figure, slopes
+from skedasis.plots.figures.multiples import on_shared_scales
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import (
+    Area,
+    Curves,
+    Line,
+    Points,
+    Polygons,
+    Rectangles,
+    Rug,
+    Segments,
+    marks_of,
+)
+from skedasis.plots.scales import Scale, shorten
+from skedasis.plots.text import Lettering
+from tests.plots.spec_helpers import legend, only, panel_of, styles, texts
 
 
 def model(X):
@@ -38,163 +53,270 @@ def pdp(X):
     return sd.explain(model, X, 0, method=sd.PDP(grid=9))
 
 
+def heterogeneity_and_interval(panel):
+    return only(panel, Area, "heterogeneity"), only(panel, Area, "interval")
+
+
+def violins(panel):
+    """Return the outlines of the violins as height and half width, from the lower to the upper end."""
+    found = []
+    for outline in next(marks_of(panel, Polygons)).outlines:
+        right, left = outline[: len(outline) // 2], outline[len(outline) // 2 :][::-1]
+        np.testing.assert_array_equal(right[:, 1], left[:, 1])
+        found.append((right[:, 1], (right[:, 0] - left[:, 0]) / 2, (right + left)[:, 0] / 2))
+    return found
+
+
 class TestAccumulated:
     def test_the_line_is_the_effect_with_vertices_at_the_edges(self, rhale):
-        (line,) = effect_spec(rhale).main.lines
-        assert line.vertices
-        np.testing.assert_array_equal(line.x, rhale.x)
-        np.testing.assert_array_equal(line.y, rhale.value)
+        main = effect_figure(rhale).main
+        line, vertices = only(main, Line, "average"), only(main, Points, "vertex")
+        assert line.label == vertices.label == "average effect"
+        for mark in (line, vertices):
+            np.testing.assert_array_equal(mark.x, rhale.x)
+            np.testing.assert_array_equal(mark.y, rhale.value)
 
     def test_bands(self, rhale):
-        spread, error = effect_spec(rhale, EffectPlotOptions(confidence_level=0.9)).main.bands
-        assert (spread.role, error.role) == ("heterogeneity", "error")
+        main = effect_figure(rhale, EffectPlotOptions(confidence_level=0.9)).main
+        spread, error = heterogeneity_and_interval(main)
         np.testing.assert_allclose(spread.upper, rhale.value + rhale.heterogeneity)
         np.testing.assert_allclose(spread.lower, rhale.value - rhale.heterogeneity)
         np.testing.assert_allclose((error.lower, error.upper), rhale.interval(0.9))
         assert error.label == "90 % interval of the average"
 
+    def test_what_is_in_front(self, rhale):
+        order = [m.style for m in effect_figure(rhale).main.marks]
+        wanted = ["heterogeneity", "zero", "interval", "average", "vertex", "rug"]
+        assert order == wanted
+        below = [m.style for m in effect_figure(rhale).panels[1].marks]
+        assert below == ["zero", "violin", "whisker", "slope"]
+
+    def test_slopes_that_change_bend_the_curve_and_tilt_the_means(self, X):
+        quantity = sd.prediction(
+            lambda X: np.sin(3 * X[:, 0]) + X[:, 0] * X[:, 1],
+            slope=lambda X: np.c_[3 * np.cos(3 * X[:, 0]) + X[:, 1], X[:, 0]],
+        )
+        e = sd.explain(quantity, X, 0, method=sd.RHALE())
+        assert np.any(e.bins.slope_change)
+        main, below = effect_figure(e).panels[:2]
+        x, value = e.path()
+        line = only(main, Line, "average")
+        np.testing.assert_allclose((line.x, line.y), (x, value))
+        np.testing.assert_array_equal(only(main, Points, "vertex").x, e.x)
+        means = only(below, Segments, "slope")
+        np.testing.assert_allclose((means.y0, means.y1), e.bins.ends)
+
+    def test_an_unknown_stretch_interrupts_curve_and_bands(self, X):
+        e = sd.explain(model, X, 0, method=sd.ALE(bins=sd.Edges([-2.0, -1.0, 0.0, 1.0])))
+        unknown = np.isnan(e.value)
+        assert unknown.any()
+        main = effect_figure(e).main
+        for mark in heterogeneity_and_interval(main):
+            np.testing.assert_array_equal(np.isnan(mark.upper), unknown)
+        np.testing.assert_array_equal(np.isnan(only(main, Line, "average").y), unknown)
+
     def test_names_and_units(self, rhale):
-        shown = effect_spec(rhale)
-        assert shown.main.x.label == f"{rhale.about.feature.name} [m²]"
-        assert shown.main.y.label == "effect on price [EUR]"
-        assert shown.slopes.y.label == "slope [EUR per m²]"
+        main, below = effect_figure(rhale).panels[:2]
+        assert main.x.label == f"{rhale.about.feature.name} [m²]"
+        assert main.y.label == "effect on price [EUR]"
+        assert below.y.label == "slope [EUR per m²]"
 
     def test_method_and_rows(self, rhale):
-        main = effect_spec(rhale).main
-        assert main.title == "RHALE"
-        assert main.notes == ("500 rows", "6 bins")
+        spec = effect_figure(rhale)
+        assert spec.title == f"RHALE of {rhale.feature}"
+        assert spec.main.title == "RHALE"
+        assert spec.main.notes == ("500 rows", "6 bins")
+
+    def test_the_legend_begins_with_the_average(self, rhale):
+        assert legend(effect_figure(rhale)) == [
+            "average effect",
+            "± heterogeneity (standard deviation)",
+            "95 % interval of the average",
+            "a sample of 200 rows" if not rhale.rows.exact else "quantiles of 500 rows",
+            "mean slope",
+            "± standard deviation of local effects",
+            "local effects",
+        ]
 
     def test_missing_rows_are_told(self, X):
         X = X.copy()
         X[:37, 0] = np.nan
         e = sd.explain(lambda X: X[:, 1] + np.nan_to_num(X[:, 0]), X, 0, method=sd.ALE(bins=4))
-        assert effect_spec(e).main.notes[-1] == "37 rows with a missing value"
-        assert np.isfinite(effect_spec(e).main.rug.x).all()
+        main = effect_figure(e).main
+        assert main.notes[-1] == "37 rows with a missing value"
+        assert np.isfinite(only(main, Rug).x).all()
 
     def test_steps_are_the_bins(self, rhale):
-        steps, bins = effect_spec(rhale).slopes.steps, rhale.bins
-        np.testing.assert_array_equal(steps.y, bins.effect)
-        np.testing.assert_allclose(steps.upper - steps.lower, 2 * bins.std)
+        below, bins = effect_figure(rhale).panels[1], rhale.bins
+        means, whiskers = only(below, Segments, "slope"), only(below, Segments, "whisker")
+        np.testing.assert_array_equal(means.y0, bins.effect)
+        np.testing.assert_array_equal(means.y1, bins.effect)
+        np.testing.assert_array_equal((means.x0, means.x1), (bins.left, bins.right))
+        np.testing.assert_allclose(whiskers.y1 - whiskers.y0, 2 * bins.std)
+        np.testing.assert_allclose(whiskers.x0, (bins.left + bins.right) / 2)
+        assert whiskers.caps > 0
         per_sd = slopes(rhale, per_sd=True)
-        np.testing.assert_allclose(per_sd.steps.y, bins.effect * rhale.about.feature_std)
+        wanted = bins.effect * rhale.about.feature_std
+        np.testing.assert_allclose(only(per_sd, Segments, "slope").y0, wanted)
         assert per_sd.y.label == "slope per SD [EUR]"
 
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(500, 0.3), X[:, 1]]), 0)
-        shown = effect_spec(e)
-        assert shown.slopes is None
-        assert shown.main.notes == ("500 rows", "the feature is constant")
-        assert shown.main.x.ticks == (0.3,)
+        (main,) = effect_figure(e).panels
+        assert main.notes == ("500 rows", "the feature is constant")
+        assert main.x.ticks == (0.3,)
+        # A single point has no area and no line.
+        assert {"heterogeneity-bar", "interval-bar", "vertex"} <= styles(main)
+        assert not [*marks_of(main, Area), *marks_of(main, Line)]
 
     def test_what_has_no_spread_sets_no_scale(self, X):
         """Bins of one row have no std, and the axis limits do not depend on unreliable bins."""
         e = sd.explain(model, X[:12], 0, method=sd.ALE(bins=12))
-        shown = effect_spec(e)
-        assert np.isnan(shown.slopes.steps.lower).any()
-        assert np.isfinite([*shown.main.y.limits, *shown.slopes.y.limits]).all()
+        main, below = effect_figure(e).panels[:2]
+        assert np.isnan(only(below, Segments, "whisker").y0).any()
+        assert np.isfinite([*main.y.limits, *below.y.limits]).all()
 
 
 class TestCounts:
     def test_a_count_above_each_bin(self, rhale):
-        shown = effect_spec(rhale)
-        assert [w.text for w in shown.slopes.words] == [f"n={n}" for n in rhale.bins.count]
-        assert shown.counts is None
+        spec = effect_figure(rhale)
+        bins = rhale.bins
+        above = spec.panels[1].above
+        assert [text for _, text in above] == [f"n={n}" for n in bins.count]
+        np.testing.assert_allclose([x for x, _ in above], (bins.left + bins.right) / 2)
+        assert {f"n={n}" for n in bins.count} <= set(texts(spec))
+        assert "counts" not in {p.panel.kind for p in arrange(spec, 320.0).panels}
 
     def test_bars_where_numbers_would_touch(self, rhale):
         e = rhale.rebin(sd.Uniform(50))
-        shown = effect_spec(e)
-        assert shown.slopes.words == ()
-        np.testing.assert_array_equal(shown.counts.bars.height, e.bins.count)
+        spec = effect_figure(e)
+        assert not any(t.startswith("n=") for t in texts(spec))
+        assert "counts" in {p.panel.kind for p in arrange(spec, 320.0).panels}
+        bars = only(panel_of(spec, "counts"), Rectangles, "count")
+        np.testing.assert_array_equal(bars.upper, e.bins.count)
+        np.testing.assert_array_equal((bars.left, bars.right), (e.bins.left, e.bins.right))
 
-    def test_words_never_touch(self, rhale):
-        for k in range(1, 40):
-            panel = effect_spec(rhale.rebin(sd.Uniform(k))).slopes
-            low, high = panel.x.limits
-            at = [92 * (w.x - low) / (high - low) for w in panel.words]
-            reach = [len(w.text) / 2 for w in panel.words]
-            for i in range(len(at) - 1):
-                assert at[i] + reach[i] < at[i + 1] - reach[i + 1]
+    def test_thousands_of_numbers_are_not_tried(self):
+        assert effect_parts.counts_above(np.ones(5000, dtype=int), np.arange(5000.0)) == ()
 
 
 class TestDoubt:
     @staticmethod
     def hatched(panel, doubt, x):
-        return any(h.left < x < h.right for h in panel.hatches if h.doubt == doubt)
+        found = [
+            (a, b)
+            for m in marks_of(panel, Rectangles, doubt)
+            for a, b in zip(m.left, m.right, strict=True)
+        ]
+        return any(a < x < b for a, b in found)
 
     @pytest.mark.parametrize("bins", [3, 40, 90])
     def test_hatched_exactly_where_not_trusted(self, X, bins):
         inside = np.abs(X[:, 0] - 0.2) > 0.15
         e = sd.explain(model, X[inside], 0, method=sd.DALE(bins=bins))
-        shown = effect_spec(e)
-        for panel in (shown.main, shown.slopes):
+        for panel in effect_figure(e).panels[:2]:
             for k, x in enumerate((e.bins.left + e.bins.right) / 2):
                 assert self.hatched(panel, "empty", x) == e.bins.empty[k]
                 few = not e.bins.trusted[k] and not e.bins.empty[k]
                 assert self.hatched(panel, "few", x) == few
 
+    def test_touching_intervals_of_one_kind_are_one(self):
+        left = np.arange(6.0)
+        marks, words = effect_parts.hatches(
+            (left, left + 1, np.array([1, 1, 0, 2, 2, 1])), effect_parts.Axis("", None, 0, 1)
+        )
+        few, empty = marks
+        assert (few.left.tolist(), few.right.tolist()) == ([0, 5], [2, 6])
+        assert (empty.left.tolist(), empty.right.tolist()) == ([3], [5])
+        assert np.isneginf(few.lower).all()
+        assert np.isposinf(few.upper).all()
+        assert [(w.x, w.texts) for w in words] == [(4, ("no data",))]
+        apart, _ = effect_parts.hatches(
+            (left[::2], left[::2] + 1, np.ones(3, dtype=int)), effect_parts.Axis("", None, 0, 1)
+        )
+        assert len(apart[0].left) == 3
+
     def test_no_data_is_written_where_it_fits(self, X):
         e = sd.explain(model, X[np.abs(X[:, 0]) > 0.4], 0, method=sd.DALE(bins=5))
-        (hatch,) = effect_spec(e).main.hatches
-        assert (hatch.doubt, hatch.text, hatch.upright) == ("empty", "no data", False)
+        spec = effect_figure(e)
+        (word,) = spec.main.texts
+        (empty,) = marks_of(spec.main, Rectangles, "empty")
+        assert word.texts == ("no data",)
+        assert word.room[:2] == (empty.left[0], empty.right[0])
+        assert texts(spec).count("no data") == 3  # in both panels and in the legend
+        assert texts(spec, 25.0).count("no data") <= 1
 
 
 class TestViolins:
-    def test_mass_is_one(self, rhale):
-        for k in (1, 6, 25):
-            shown = effect_spec(rhale.rebin(sd.Uniform(k))).slopes.violins
-            assert shown
-            for v in shown:
-                assert np.trapezoid(v.density, v.y) == pytest.approx(1, abs=1e-12)
-                assert (v.density >= 0).all()
+    def test_their_centre_is_the_mean(self, rhale):
+        """The smoothed density has no mass outside the data: its mean is that of the local effects."""
+        e = rhale.rebin(sd.Uniform(4))
+        cell = np.clip(np.searchsorted(e.bins.left, e.rows.x, side="right") - 1, 0, 3)
+        found = violins(effect_figure(e).panels[1])
+        assert len(found) == 4
+        for k, (y, half, _) in enumerate(found):
+            own = e.rows.effect[cell == k]
+            mean = np.trapezoid(y * half, y) / np.trapezoid(half, y)
+            assert mean == pytest.approx(own.mean(), abs=0.1 * own.std())
+            assert (half >= 0).all()
 
     def test_within_the_data_and_the_bin(self, rhale):
-        for v in effect_spec(rhale).slopes.violins:
-            left, right = rhale.bins.left[v.bin], rhale.bins.right[v.bin]
-            own = rhale.rows.effect[(rhale.rows.x >= left) & (rhale.rows.x <= right)]
-            assert own.min() <= v.y[0] < v.y[-1] <= own.max()
-            assert left <= v.middle - v.half_width.max()
-            assert v.middle + v.half_width.max() <= right
+        bins = rhale.bins
+        for k, (y, half, middle) in enumerate(violins(effect_figure(rhale).panels[1])):
+            own = rhale.rows.effect[
+                (rhale.rows.x >= bins.left[k]) & (rhale.rows.x <= bins.right[k])
+            ]
+            assert own.min() <= y[0] < y[-1] <= own.max()
+            np.testing.assert_allclose(middle, (bins.left[k] + bins.right[k]) / 2)
+            assert bins.left[k] <= middle[0] - half.max()
+            assert middle[0] + half.max() <= bins.right[k]
+
+    @staticmethod
+    def one(y, weight):
+        n = len(y)
+        made = effect_parts.violins(
+            y, np.zeros(n, dtype=int), weight, np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
+        )
+        outline = made[0][: len(made[0]) // 2]
+        return outline[:, 1], outline[:, 0] - 0.5
 
     def test_two_groups_stay_two(self):
         y = np.r_[np.random.default_rng(0).normal([-1, 1], 0.2, size=(100, 2)).ravel()]
-        one = np.zeros(200, dtype=int)
-        (v,) = effect_parts.violin_shapes(
-            y, one, np.ones(200), np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
-        )
-        between = v.density[np.argmin(np.abs(v.y))]
-        assert between < 0.05 * v.density.max()
+        at, half = self.one(y, np.ones(200))
+        assert half[np.argmin(np.abs(at))] < 0.05 * half.max()
 
     def test_a_weight_is_a_repetition(self):
         rng = np.random.default_rng(1)
         y, w = rng.normal(size=50), rng.integers(1, 4, 50)
-        ends = np.zeros(1), np.ones(1), np.ones(1, dtype=bool)
-        (a,) = effect_parts.violin_shapes(y, np.zeros(50, dtype=int), w.astype(float), *ends)
         z = np.repeat(y, w)
-        (b,) = effect_parts.violin_shapes(z, np.zeros(len(z), dtype=int), np.ones(len(z)), *ends)
+        (at, a), (_, b) = self.one(y, w.astype(float)), self.one(z, np.ones(len(z)))
         # Only the bandwidth depends on the number of rows.
-        assert np.max(np.abs(a.density - b.density)) < 0.2 * a.density.max()
+        a, b = a / np.trapezoid(a, at), b / np.trapezoid(b, at)
+        assert np.max(np.abs(a - b)) < 0.2 * a.max()
 
     def test_shapes_do_not_depend_on_scale(self, rhale):
         rows = replace(rhale.rows, effect=rhale.rows.effect * 1e-12)
         bins = replace(rhale.bins, effect=rhale.bins.effect * 1e-12, std=rhale.bins.std * 1e-12)
-        tiny = slopes(replace(rhale, rows=rows, bins=bins)).violins
-        for a, b in zip(tiny, slopes(rhale).violins, strict=True):
-            np.testing.assert_allclose(a.half_width, b.half_width, rtol=1e-6)
+        tiny = violins(slopes(replace(rhale, rows=rows, bins=bins)))
+        for (_, a, _), (_, b, _) in zip(tiny, violins(slopes(rhale)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-6)
 
     def test_equal_local_effects_have_no_density(self, X):
         quantity = sd.prediction(
             lambda X: 3 * X[:, 0], slope=lambda X: np.tile([3.0, 0], (len(X), 1))
         )
-        shown = effect_spec(sd.explain(quantity, X, 0, method=sd.DALE(bins=4))).slopes
-        assert shown.violins == ()
-        assert shown.dashes is None
+        below = effect_figure(sd.explain(quantity, X, 0, method=sd.DALE(bins=4))).panels[1]
+        assert not styles(below) & {"violin", "local"}
 
     def test_few_rows_are_shown_one_by_one(self, X, rhale):
         e = rhale.rebin(sd.Edges([-1, -0.98, 0.5, 1]))
-        panel = effect_spec(e).slopes
-        assert [v.bin for v in panel.violins] == [1, 2]
-        assert set(panel.dashes.bin) == {0}
-        assert len(panel.dashes.y) == e.bins.count[0]
+        below = effect_figure(e).panels[1]
+        assert len(only(below, Polygons).outlines) == 2
+        single = only(below, Segments, "local")
+        assert len(single.y0) == e.bins.count[0]
+        own = e.rows.effect[e.rows.x <= -0.98]
+        np.testing.assert_array_equal(np.sort(single.y0), np.sort(own))
+        assert ((single.x0 > -1) & (single.x1 < -0.98)).all()
 
     def test_outliers_do_not_flatten_the_rest(self, X):
         quantity = sd.prediction(
@@ -215,7 +337,7 @@ class TestViolins:
         e = sd.explain(q, X, 0, method=sd.ALE(bins=40)).rebin(sd.Edges([*e_ends(X)]))
         assert len(e.bins) == 1
         assert np.ptp(e.rows.effect) > 0
-        assert effect_spec(e).slopes.violins == ()
+        assert "violin" not in styles(effect_figure(e).panels[1])
 
 
 def e_ends(X):
@@ -224,36 +346,42 @@ def e_ends(X):
 
 class TestDependence:
     def test_centred_like_its_curves(self, pdp):
-        main = effect_spec(pdp).main
-        (line,) = main.lines
+        main = effect_figure(pdp).main
+        line = only(main, Line, "average")
         np.testing.assert_allclose(line.y, pdp.value - pdp.value.mean())
-        np.testing.assert_allclose(main.bundle.y.mean(axis=1), 0, atol=1e-12)
-        spread, error = main.bands
+        np.testing.assert_allclose(only(main, Curves).y.mean(axis=1), 0, atol=1e-12)
+        spread, error = heterogeneity_and_interval(main)
         np.testing.assert_allclose(spread.upper - line.y, pdp.heterogeneity)
         half = (error.upper - error.lower) / 2
         np.testing.assert_allclose(half / pdp.heterogeneity, 1.9647 / np.sqrt(500), rtol=1e-4)
         assert main.y.label == "effect on prediction"
         assert main.notes[-1] == "about 12 % of rows outside the grid"  # of the 200 that are kept
 
+    def test_curves_lie_between_heterogeneity_and_interval(self, pdp):
+        order = [m.style for m in effect_figure(pdp).main.marks]
+        assert order == [
+            "heterogeneity", "zero", "curve", "interval", "average", "vertex", "rug"
+        ]  # fmt: skip
+
     def test_centred_error_is_that_of_an_effect_centred_at_once(self, X, pdp):
         at_once = sd.explain(model, X, 0, method=sd.PDP(grid=9, center="mean"))
-        here, there = effect_spec(pdp).main.bands[1], effect_spec(at_once).main.bands[1]
+        here, there = (only(effect_figure(e).main, Area, "interval") for e in (pdp, at_once))
         np.testing.assert_allclose(here.lower, there.lower)
         np.testing.assert_allclose(here.upper, there.upper)
 
     @pytest.mark.parametrize("ice", ["raw", None])
     def test_as_it_is(self, pdp, ice):
-        main = effect_spec(pdp, EffectPlotOptions(ice)).main
-        np.testing.assert_array_equal(main.lines[0].y, pdp.value)
+        main = effect_figure(pdp, EffectPlotOptions(ice)).main
+        np.testing.assert_array_equal(only(main, Line, "average").y, pdp.value)
         assert main.y.label == "prediction"
-        assert not main.zero
-        assert (main.bundle is None) == (ice is None)
+        assert "zero" not in styles(main)
+        assert bool(list(marks_of(main, Curves))) == (ice == "raw")
 
     def test_raw_curves_of_a_centred_effect(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(grid=5, center="start"))
         with pytest.raises(sd.UnsupportedError, match=r"center='start'.*center=None"):
-            effect_spec(e, EffectPlotOptions("raw"))
-        np.testing.assert_allclose(effect_spec(e).main.bundle.y[:, 0], 0)
+            effect_figure(e, EffectPlotOptions("raw"))
+        np.testing.assert_allclose(only(effect_figure(e).main, Curves).y[:, 0], 0)
 
     def test_unknown_ice(self):
         with pytest.raises(sd.DataError, match="'centered', 'raw' or None"):
@@ -261,34 +389,85 @@ class TestDependence:
 
     def test_own_values_lie_on_their_curves(self, X):
         e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.8]))
-        bundle = effect_spec(e, EffectPlotOptions("raw", own=True, curves=500)).main.bundle
-        inside = X[:, 0] <= 0.8
-        np.testing.assert_allclose(bundle.own_x, X[inside, 0])
-        np.testing.assert_allclose(bundle.own_y, (X[:, 0] * X[:, 1])[inside])
+        main = effect_figure(e, EffectPlotOptions("raw", own=True, curves=500)).main
+        inside, own = X[:, 0] <= 0.8, only(main, Points, "own")
+        np.testing.assert_allclose(own.x, X[inside, 0])
+        np.testing.assert_allclose(own.y, (X[:, 0] * X[:, 1])[inside])
+        assert own.label == "observed value of each row"
 
-    def test_thinned_curves(self, X):
+    def test_curves_are_those_of_their_rows(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
-        assert effect_spec(e, EffectPlotOptions(curves=30)).main.bundle.y.shape == (30, 5)
-        assert effect_spec(e, EffectPlotOptions(curves=30)).main.notes[1] == "30 curves"
-        assert effect_spec(e).main.notes[-1] == "9.8 % of rows outside the grid"
+        main = effect_figure(e, EffectPlotOptions(curves=30)).main
+        curves = only(main, Curves)
+        assert main.notes[1] == "30 curves"
+        assert len(set(curves.rows.tolist())) == 30
+        for row, y in zip(curves.rows, curves.y, strict=True):
+            own = model(np.column_stack([e.x, np.full(5, X[row, 1])]))
+            np.testing.assert_allclose(y, own - own.mean())
+        assert effect_figure(e).main.notes[-1] == "9.8 % of rows outside the grid"
+
+    def test_many_curves_are_lighter(self, X):
+        e = sd.explain(model, X, 0, method=sd.ICE(grid=5))
+        opacity = [
+            only(effect_figure(e, EffectPlotOptions(curves=n)).main, Curves).opacity
+            for n in (10, 100, 500)
+        ]
+        assert opacity == sorted(set(opacity), reverse=True)
+
+    def test_a_single_point(self, X):
+        e = sd.explain(model, X, 0, method=sd.ICE(grid=[0.2]))
+        main = effect_figure(e, EffectPlotOptions("raw")).main
+        dashes = only(main, Segments, "curve-dash")
+        assert (dashes.x0 == 0.2).all()
+        assert dashes.reach > 0
+        np.testing.assert_allclose(np.unique(dashes.y0), np.unique(e.curves.value), rtol=1e-12)
+        assert "100 % of rows outside the grid" in main.notes
 
     @pytest.mark.parametrize("method", ["pdp", "ale", "rhale"])
     def test_own_values_of_the_feature_are_ticks(self, X, method):
         X = np.column_stack([np.where(X[:, 0] > 0, 2.0, 1.0), X[:, 1]])
-        main = effect_spec(sd.explain(model, X, 0, method=method)).main
+        main = effect_figure(sd.explain(model, X, 0, method=method)).main
         assert main.x.ticks == (1.0, 2.0)
-        assert main.lines[0].vertices
+        assert only(main, Points, "vertex").x.tolist() == [1.0, 2.0]
 
     def test_more_values_than_there_is_room_for_are_none(self, X):
         X = np.column_stack([np.floor(6 * X[:, 0]), X[:, 1]])
-        assert effect_spec(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
+        assert effect_figure(sd.explain(model, X, 0, method="ale")).main.x.ticks == ()
         apart = np.column_stack([np.where(X[:, 0] > 0, 60.0, X[:, 0] % 2), X[:, 1]])
-        assert effect_spec(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
+        assert effect_figure(sd.explain(model, apart, 0, method="ale")).main.x.ticks == ()
+
+
+class TestConstants:
+    def test_a_constant_is_drawn_as_zero(self, X):
+        flat = sd.prediction(lambda X: np.exp(X[:, 1]) + 50)
+        e = sd.explain(flat, X, 0, method=sd.PDP(grid=9))
+        assert np.ptp(e.value) < 1e-12
+        main = effect_figure(e).main
+        assert main.y.range[1] - main.y.range[0] > 0.1
+        assert not only(main, Line, "average").y.any()
+        assert not only(main, Curves).y.any()
+        for band in heterogeneity_and_interval(main):
+            assert not band.lower.any()
+            assert not band.upper.any()
+        assert not any("10⁻" in t for t in texts(effect_figure(e)))
+
+    def test_what_is_small_but_real_is_no_zero(self, X):
+        e = sd.explain(lambda X: 50 + 1e-9 * X[:, 0], X, 0, method=sd.PDP(grid=9))
+        spec = effect_figure(e)
+        line = only(spec.main, Line, "average")
+        assert np.ptp(line.y) == pytest.approx(np.ptp(e.value), rel=1e-9)
+        assert any("10⁻" in t for t in texts(spec))
 
 
 class TestRug:
     def test_all_of_few_rows(self):
         assert effect_parts.rug(np.array([3.0, 1, np.nan]), None, exact=True).x.tolist() == [1, 3]
+
+    def test_of_an_effect(self, X):
+        e = sd.explain(model, X[:60], 0, method=sd.ALE(bins=3))
+        found = only(effect_figure(e).main, Rug)
+        assert found.label == "rows"
+        np.testing.assert_array_equal(found.x, np.sort(X[:60, 0]))
 
     def test_quantiles_of_many_rows(self):
         x = np.random.default_rng(0).normal(size=20_000)
@@ -308,13 +487,13 @@ class TestRug:
 class TestShared:
     def test_one_range_for_all(self, X):
         es = sd.explain(lambda X: 5 * X[:, 0] + X[:, 1], X, method=sd.ALE(bins=5))
-        a, b = share_vertical_axis([effect_spec(e).main for e in es.values()])
+        a, b = (f.main for f in on_shared_scales([effect_figure(e) for e in es.values()]))
         assert a.y.limits == b.y.limits
-        assert a.y.limits == effect_spec(es["x0"]).main.y.limits
+        assert a.y.limits == effect_figure(es["x0"]).main.y.limits
 
     def test_a_flat_effect_asks_for_nothing(self, X):
         es = sd.explain(lambda X: 1e-9 * X[:, 0], X, method=sd.ALE(bins=5))
-        a, b = share_vertical_axis([effect_spec(e).main for e in es.values()])
+        a, b = (f.main for f in on_shared_scales([effect_figure(e) for e in es.values()]))
         assert a.y.limits == b.y.limits
         assert b.y.limits[1] < 2e-9
 
@@ -344,11 +523,11 @@ class TestScale:
     def test_no_negative_zero(self):
         assert Scale().texts([-1e-17, 1.0]) == ["0", "1"]
 
-    def test_remarks_are_not_torn(self):
-        assert (
-            join_notes(("500 rows", "6 bins", "37 rows missing"), 20)
-            == "500 rows · 6 bins\n37 rows missing"
+    def test_notes_are_not_torn(self):
+        lines = Lettering(lambda text, size: float(len(text))).flow(
+            ("500 rows", "6 bins", "37 rows missing"), 20.0
         )
+        assert lines == ["500 rows · 6 bins", "37 rows missing"]
 
     @pytest.mark.parametrize("room", [8, 9, 50])
     def test_shortened(self, room):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots import descriptions
+from skedasis.plots import draw_matplotlib, draw_svg
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import effect_spec
-from skedasis.plots.mpl.effect import draw
-from skedasis.plots.spec import EffectPlotOptions
-from skedasis.plots.svg import effect as effect_svg
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.marks import Area, Line, Points, Segments
 from skedasis.report import text as report_text
+from tests.plots.spec_helpers import only, styles, tips
 
 CELLS, BINS = 32, 3
 
@@ -35,31 +34,32 @@ def effect(request):
 
 
 def test_the_curve_is_drawn_on_its_own_points_and_marked_at_the_edges(effect):
-    shown = effect_spec(effect)
-    (line,) = shown.main.lines
+    main = effect_figure(effect).main
+    line = only(main, Line, "average")
     np.testing.assert_array_equal(line.x, effect.x)
     np.testing.assert_array_equal(line.y, effect.value)
-    np.testing.assert_array_equal(line.x[line.marked], effect.bins.edges)
-    spread, error = shown.main.bands
+    np.testing.assert_array_equal(only(main, Points, "vertex").x, effect.bins.edges)
+    spread = only(main, Area, "heterogeneity")
     np.testing.assert_allclose(spread.upper - line.y, effect.heterogeneity)
-    assert len(error.upper) == CELLS + 1
+    assert len(only(main, Area, "interval").upper) == CELLS + 1
 
 
 def test_bars_are_the_bins(effect):
-    panel = effect_spec(effect).slopes
-    np.testing.assert_array_equal(panel.steps.left, effect.bins.left)
-    np.testing.assert_array_equal(panel.steps.y, effect.bins.effect)
-    assert len(panel.words) == BINS
+    main, panel = effect_figure(effect).panels[:2]
+    means = only(panel, Segments, "slope")
+    np.testing.assert_array_equal(means.x0, effect.bins.left)
+    np.testing.assert_array_equal(means.y0, effect.bins.effect)
+    assert len(panel.above) == BINS
     if effect.spec.local_effects == "steps":
-        assert "slopes are differences across bins" in effect_spec(effect).main.notes
+        assert "slopes are differences across bins" in main.notes
 
 
 def test_what_is_said_of_a_bin_is_the_curve_at_its_edges(effect):
-    main, _, _ = descriptions.of_effect(effect, effect_spec(effect), EffectPlotOptions())
+    main = tips(effect_figure(effect).main)
     assert len(main) == BINS
-    for k, hit in enumerate(main):
+    for k, lines in enumerate(main):
         ends = effect([effect.bins.left[k], effect.bins.right[k]])
-        said = next(line for line in hit.text.splitlines() if line.startswith("effect "))
+        said = next(line for line in lines if line.startswith("effect "))
         start, end = (float(v.replace("−", "-")) for v in said.removeprefix("effect ").split(" → "))
         np.testing.assert_allclose((start, end), ends, rtol=5e-3, atol=5e-3)
 
@@ -76,9 +76,10 @@ def test_two_steps_a_row_are_no_slopes(effect):
     few = replace(effect, rows=replace(effect.rows, effect=both))
     assert effect_parts.local_effects(few.rows) is None
     assert report_text.opposite_sign_share(few) is None
-    assert effect_spec(few).slopes.violins == ()
+    assert not styles(effect_figure(few).panels[1]) & {"violin", "local"}
 
 
 def test_both_renderers_draw_it(effect):
-    assert len(draw(effect).axes) == 2
-    assert "<svg" in effect_svg.effect(effect, ident="f").svg
+    spec = effect_figure(effect)
+    assert len(draw_matplotlib.draw(spec).axes) == 2
+    assert draw_svg.draw(spec, ident="f").svg.count('class="panel"') == 2

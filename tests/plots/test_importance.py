@@ -1,18 +1,21 @@
-"""Figures of importances: panels against closed forms and loops, and drawings of any input."""
+"""Figures of importances: marks against closed forms and counting, texts, and any input."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from matplotlib.figure import Figure
 from scipy import stats
 
 import skedasis as sd
-from skedasis.plots.figures.importance import bars, shifts
-from skedasis.plots.mpl.importance import draw_importance
+from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Line, Points, Rectangles, Segments, marks_of
 from skedasis.results.importance import Importance, LocalImportance
 from tests.helpers import refused
-from tests.plots.mpl_helpers import drawn, fits
+from tests.plots.specs import assert_readable, labels, mark, tips
 
 NAMES = [
     "x",
@@ -23,6 +26,9 @@ NAMES = [
     "onewordwithoutanyplacewhereitcouldbebroken" * 3,
     " two\nlines\tand a tab ",
     "",
+    "数量与质量",
+    "العمر",
+    "😀 \x00\ud800",
 ]
 MEANS = [0.2, 1.5, 0.0, -0.3, 0.7]
 
@@ -56,118 +62,157 @@ def local(rows=50, features=2, repeats=3, weight=None, exact=True, seed=0, **mor
 class TestBars:
     def test_most_important_first_with_their_intervals(self):
         given = importance()
-        panel = bars(given, confidence_level=0.9)
-        assert panel.names == ("f1", "f4", "f0", "f2", "f3")
+        panel = importance_figure(given, confidence_level=0.9).main
         order = [1, 4, 0, 2, 3]
-        np.testing.assert_allclose(panel.value, [given.values[i].mean() for i in order])
+        assert panel.rows == 5
+        assert dict(zip(panel.y.ticks, panel.y.labels, strict=True)) == {
+            4.0 - k: f"f{i}" for k, i in enumerate(order)
+        }
+        bars, whiskers = mark(panel, Rectangles, "bar"), mark(panel, Segments, "whisker")
+        np.testing.assert_array_equal((bars.lower + bars.upper) / 2, [4, 3, 2, 1, 0])
+        mean = given.values.mean(axis=1)[order]
+        np.testing.assert_allclose(bars.left, np.minimum(mean, 0))  # negative ones to the left
+        np.testing.assert_allclose(bars.right, np.maximum(mean, 0))
         half = 0.15 * stats.t.ppf(0.95, 12)
-        np.testing.assert_allclose(panel.upper - panel.value, [half, half, half, 0, half])
-        np.testing.assert_allclose(panel.value - panel.lower, [half, half, half, 0, half])
-        np.testing.assert_array_equal(panel.repeats, given.values[order])
-        assert panel.interval == "90 % interval"
+        np.testing.assert_allclose(whiskers.x1 - mean, [half, half, half, 0, half], atol=1e-12)
+        np.testing.assert_allclose(mean - whiskers.x0, [half, half, half, 0, half], atol=1e-12)
+        np.testing.assert_allclose(whiskers.y0, [4, 3, 2, 1, 0])
+        assert whiskers.label == "90 % interval"
         assert (panel.title, panel.notes) == ("PFI of entropy", ("500 rows", "10 repeats"))
 
+    def test_repeats_lie_on_the_line_of_their_feature(self):
+        given = importance()
+        dots = mark(importance_figure(given).main, Points, "repeat")
+        for line, i in zip((4, 3, 2, 1, 0), (1, 4, 0, 2, 3), strict=True):
+            there = np.round(dots.y) == line
+            np.testing.assert_array_equal(dots.x[there], given.values[i])
+            # Below the whisker, and inside the bar.
+            assert np.all((dots.y[there] < line) & (dots.y[there] > line - 0.3))
+
     def test_the_axis_shows_all_that_is_drawn_and_zero(self):
-        panel = bars(importance())
+        panel = importance_figure(importance()).main
         low, high = panel.x.limits
-        for shown in (panel.value, panel.lower, panel.upper, panel.repeats, 0.0):
+        whiskers, dots = mark(panel, Segments, "whisker"), mark(panel, Points, "repeat")
+        for shown in (whiskers.x0, whiskers.x1, dots.x, 0.0):
             assert np.min(shown) > low
             assert np.max(shown) < high
         assert panel.x.label == "rise of entropy [nats]"
-        positive = bars(importance([1.0, 2.0]))
+        positive = importance_figure(importance([1.0, 2.0])).main
         assert positive.x.limits[0] < 0 < positive.x.limits[1]
 
     def test_an_interval_of_a_few_repeats_may_not_flatten_the_bars(self):
         """With one degree of freedom Student's t is 12.7: the interval would be 60 times as wide as the bars."""
         given = importance([0.1, 0.2])
-        wide = Importance(
-            ("a", "b"), given.values, np.array([1.0, 1.0]), np.ones(2), 0.5, 500, "loss"
-        )
-        panel = bars(wide)
-        low, high = panel.x.limits
-        assert panel.upper.max() > 12
-        assert high - low < 4 * np.ptp([0.0, *panel.repeats.ravel()])
-        assert "intervals extend beyond the panel" in panel.notes
-        drawn(draw_importance(wide))
+        spec = importance_figure(replace(given, std_error=np.ones(2), df=np.ones(2)))
+        low, high = spec.main.x.limits
+        assert mark(spec.main, Segments, "whisker").x1.max() > 12
+        assert high - low < 4 * np.ptp([0.0, *given.values.ravel()])
+        assert "intervals extend beyond the panel" in spec.main.notes
+        assert_readable(spec)
 
     def test_names_of_metrics_and_units(self):
-        falls = importance(provenance={"metric": "accuracy"}, unit=None)
-        assert bars(falls).x.label == "fall of accuracy"
-        assert bars(falls).title == "PFI of accuracy"
-        tiny = bars(importance(scale=1e-12))
+        falls = importance_figure(importance(provenance={"metric": "accuracy"}, unit=None))
+        assert falls.main.x.label == "fall of accuracy"
+        assert falls.title == falls.main.title == "PFI of accuracy"
+        tiny = importance_figure(importance(scale=1e-12)).main
         assert tiny.x.label == "rise of entropy [10⁻¹² nats]"
 
-    def test_no_interval_is_told(self):
-        two = importance(n_repeats=2)
-        nothing = Importance(two.features, two.values, np.full(5, np.nan), two.df, 0.0, 500)
-        panel = bars(nothing)
-        assert np.isnan(panel.lower).all()
-        assert "no interval: too few repeats or rows" in panel.notes
-        texts = drawn(draw_importance(nothing))
-        assert "95 % interval" not in texts
-        assert "individual repeats" in texts
+    def test_tooltips_state_numbers_and_units(self):
+        given = importance()
+        said = tips(importance_figure(given))
+        lower, upper = given.interval(0.95)
+        repeats = given.values[1]
+        assert said[0].split("\n") == [
+            "f1",
+            f"importance {given.mean[1]:.2f} nats",
+            f"95 % interval {lower[1]:.2f} to {upper[1]:.2f}",
+            f"individual repeats {repeats.min():.2f} to {repeats.max():.2f}",
+        ]
+        panel = importance_figure(given).main
+        assert [(t.lower, t.upper) for t in panel.tooltips] == [
+            (k - 0.5, k + 0.5) for k in (4, 3, 2, 1, 0)
+        ]
 
-    def test_nothing_left_to_chance_has_no_repeats(self):
-        exact = importance(n_repeats=1, provenance={"settings": {"exact": True}})
-        panel = bars(exact)
-        assert panel.repeats.size == 0
-        assert panel.notes == ("500 rows", "all pairs of rows")
-        texts = drawn(draw_importance(exact))
-        assert "individual repeats" not in texts
-        assert "mean" in texts
+    def test_alternative_text(self):
+        alt = importance_figure(importance(np.arange(7.0, 0.0, -1.0))).alt
+        assert alt.startswith("Bar chart, most important first: f0 7.")
+        assert "; and 2 more. 500 rows; 10 repeats." in alt
+
+    def test_no_interval_is_stated(self):
+        two = importance(n_repeats=2)
+        spec = importance_figure(replace(two, std_error=np.full(5, np.nan)))
+        assert "no interval: too few repeats or rows" in spec.main.notes
+        assert labels(spec) == ["mean over repeats", "individual repeats"]
+        assert not any("interval" in t for t in tips(spec))
+
+    def test_an_exact_importance_has_no_repeats(self):
+        spec = importance_figure(importance(n_repeats=1, provenance={"settings": {"exact": True}}))
+        assert spec.main.notes == ("500 rows", "all pairs of rows")
+        assert labels(spec) == ["mean", "95 % interval"]
+        bare = Importance(
+            ("a",), np.array([[1.0]]), np.array([np.nan]), np.array([np.nan]), 0.5, 9, "loss"
+        )
+        assert tips(importance_figure(bare)) == ["a\nimportance 1.00"]
 
     def test_of_very_many_repeats_quantiles(self):
         given = importance([1.0, 2.0], n_repeats=1000)
-        panel = bars(given)
-        assert panel.repeats.shape == (2, 100)
-        np.testing.assert_allclose(panel.repeats[0, [0, -1]], np.sort(given.values[1])[[0, -1]])
+        dots = mark(importance_figure(given).main, Points, "repeat").x.reshape(2, -1)
+        assert dots.shape == (2, 100)
+        np.testing.assert_allclose(dots[0, [0, -1]], np.sort(given.values[1])[[0, -1]])
 
     def test_choice(self):
-        panel = bars(importance(), top=2)
-        assert panel.names == ("f1", "f4")
+        panel = importance_figure(importance(), top=2).main
+        assert panel.y.labels == ("f4", "f1")
         assert panel.notes[-1] == "3 of 5 features not shown"
-        assert bars(importance(), features=["f3", "f0"]).names == ("f0", "f3")
-        assert bars(importance(), features="f3").names == ("f3",)
-        assert bars(importance(), top=99).notes == ("500 rows", "10 repeats")
-
-    def test_alike_names_are_told_apart(self):
-        names = [f"{'x' * 40}{i}{'y' * 40}" for i in range(5)]
-        assert len(set(bars(importance(names=names)).names)) == 5
-
-    def test_drawn_as_it_is(self):
-        given = importance()
-        ax = draw_importance(given).axes[0]
-        widths = {p.get_y() + p.get_height() / 2: p.get_x() + p.get_width() for p in ax.patches}
-        ends = {k: p.get_x() for k, p in zip(widths, ax.patches, strict=True)}
-        reached = [widths[k] if abs(widths[k]) > abs(ends[k]) else ends[k] for k in sorted(widths)]
-        np.testing.assert_allclose(reached, bars(given).value)  # negative ones to the left
-        dots = next(line for line in ax.get_lines() if line.get_marker() == "o")
-        np.testing.assert_allclose(np.sort(dots.get_xdata()), np.sort(given.values.ravel()))
-        assert ax.get_ylim()[0] > ax.get_ylim()[1]  # the first is at the top
+        assert importance_figure(importance(), features=["f3", "f0"]).main.y.labels == ("f3", "f0")
+        assert importance_figure(importance(), features="f3").main.y.labels == ("f3",)
+        assert importance_figure(importance(), top=99).main.notes == ("500 rows", "10 repeats")
 
     def test_found_by_the_library_itself(self):
         X = np.random.default_rng(0).normal(size=(120, 3))
         loss = sd.loss(lambda X: X[:, 0] + 2 * X[:, 1], "squared_error")
         found = sd.explain(loss, X, y=X[:, 0] + 2 * X[:, 1], method=sd.PFI(n_repeats=4))
-        assert bars(found).names == ("x1", "x0", "x2")
-        assert bars(found).repeats[2].tolist() == [0.0] * 4
-        assert {"x0", "x1", "x2", "120 rows · 4 repeats"} <= set(drawn(found.plot()))
+        panel = importance_figure(found).main
+        assert panel.y.labels == ("x2", "x0", "x1")
+        assert panel.notes == ("120 rows", "4 repeats")
+        assert mark(panel, Points, "repeat").x[-4:].tolist() == [0.0] * 4
 
 
-class TestShifts:
+class TestPermutation:
     def test_against_counting(self):
         given = local()
-        first, second = shifts(given)
-        assert (first.name, second.name) == ("f0", "f1")
+        (first,), (second,) = permutation_figure(given).stacks
+        assert (first.title, second.title) == ("f0", "f1")
         own, after = given.local.before, given.local.after[0].ravel()
-        for k, (a, b) in enumerate(zip(first.edges[:-1], first.edges[1:], strict=True)):
-            assert first.before[k] == pytest.approx(100 * np.mean((own >= a) & (own < b)))
-            assert first.after[k] == pytest.approx(100 * np.mean((after >= a) & (after < b)))
-        assert first.means == pytest.approx((own.mean(), after.mean()))
-        np.testing.assert_allclose(second.before, second.after)
+        bars, outline = mark(first, Rectangles, "before"), mark(first, Line, "after")
+        for a, b, high in zip(bars.left, bars.right, bars.upper, strict=True):
+            assert high == pytest.approx(100 * np.mean((own >= a) & (own < b)))
+        assert bars.upper.sum() == pytest.approx(100)
+        edges = np.unique(outline.x)
+        for a, b in itertools.pairwise(edges):
+            high = outline.y[np.searchsorted(outline.x, (a + b) / 2)]
+            assert high == pytest.approx(100 * np.mean((after >= a) & (after < b)))
         assert (first.x, first.y) == (second.x, second.y)
         assert first.x.label == "entropy [nats]"
         assert first.y.name == "% of rows"
+
+    def test_without_an_effect_both_histograms_agree(self):
+        panel = permutation_figure(local(), features="f1").main
+        bars, outline = mark(panel, Rectangles, "before"), mark(panel, Line, "after")
+        at = np.searchsorted(outline.x, (bars.left + bars.right) / 2)
+        np.testing.assert_allclose(outline.y[at], bars.upper)
+
+    def test_both_means_are_marked(self):
+        given = local()
+        panel = permutation_figure(given, features=["f0"]).main
+        for when, values in (("before", given.local.before), ("after", given.local.after[0])):
+            line, arrow = (
+                mark(panel, Segments, f"mean-{when}"),
+                mark(panel, Points, f"arrow-{when}"),
+            )
+            assert line.x0[0] == line.x1[0] == arrow.x[0] == pytest.approx(values.mean())
+        a, b = given.local.before.mean(), given.local.after[0].mean()
+        assert panel.notes[0] == f"mean {a:.3g} → {b:.3g}"
 
     def test_weights_repeat_rows(self):
         w = np.random.default_rng(1).integers(1, 4, 50).astype(float)
@@ -175,160 +220,150 @@ class TestShifts:
         kept = weighted.local
         rows = np.repeat(np.arange(50), w.astype(int))
         again = LocalImportance(kept.features, rows, kept.before[rows], kept.after[:, rows])
-        twice = Importance(
-            kept.features,
-            weighted.values,
-            weighted.std_error,
-            weighted.df,
-            0.5,
-            99,
-            local=again,
-        )
-        a, b = shifts(weighted)[0], shifts(twice)[0]
-        assert a.means == pytest.approx(b.means)
+        a = permutation_figure(weighted).main
+        b = permutation_figure(replace(weighted, local=again)).main
+        for when in ("before", "after"):
+            one, two = mark(a, Segments, f"mean-{when}"), mark(b, Segments, f"mean-{when}")
+            assert one.x0 == pytest.approx(two.x0)
         assert a.y.name == "% of rows by weight"
-        at = kept.before
-        for k, (low, high) in enumerate(zip(a.edges[:-1], a.edges[1:], strict=True)):
-            there = (at >= low) & (at < high)
-            assert a.before[k] == pytest.approx(100 * w[there].sum() / w.sum())
-            moved = ((kept.after[0] >= low) & (kept.after[0] < high)).mean(axis=1)
-            assert a.after[k] == pytest.approx(100 * w @ moved / w.sum())
+        outline, at = mark(a, Line, "after"), kept.before
+        edges = np.unique(outline.x)
+        high = outline.y[1:-1:2]
+        for low, top, h in zip(edges[:-1], edges[1:], high, strict=True):
+            moved = ((kept.after[0] >= low) & (kept.after[0] < top)).mean(axis=1)
+            assert h == pytest.approx(100 * w @ moved / w.sum())
+        bars = mark(a, Rectangles, "before")
+        for low, top, h in zip(bars.left, bars.right, bars.upper, strict=True):
+            assert h == pytest.approx(100 * w[(at >= low) & (at < top)].sum() / w.sum())
 
     def test_the_six_most_important(self):
         given = local(features=9)
-        assert len(shifts(given)) == 6
+        spec = permutation_figure(given)
         order = np.argsort(-given.mean, kind="stable")
-        assert [s.name for s in shifts(given)] == [f"f{i}" for i in order[:6]]
-        assert len(shifts(given, features=[f"f{i}" for i in range(8)])) == 8
-        assert [s.name for s in shifts(given, top=1)] == [f"f{order[0]}"]
+        assert [p.title for p in spec.panels] == [f"f{i}" for i in order[:6]]
+        assert spec.notes == ("PFI of entropy", "6 of 9 features")
+        assert spec.title == "PFI of entropy: rows before and after permutation"
+        assert len(permutation_figure(given, features=[f"f{i}" for i in range(8)]).panels) == 8
+        assert [p.title for p in permutation_figure(given, top=1).panels] == [f"f{order[0]}"]
+        assert permutation_figure(local(features=3)).notes == ("PFI of entropy",)
 
-    def test_features_that_are_left_out_are_counted(self):
-        said = [t for t in drawn(draw_importance(local(features=8), kind="local")) if " of " in t]
-        assert "6 of 8 features" in said
-        texts = drawn(draw_importance(local(features=3), kind="local"))
-        assert not any(t.endswith("of 3 features") for t in texts)
+    def test_tooltips_state_both_percentages(self):
+        given = local()
+        panel = permutation_figure(given, features="f0").main
+        bars, outline = mark(panel, Rectangles, "before"), mark(panel, Line, "after")
+        k = int(np.argmax(bars.upper))
+        (tip,) = (t for t in panel.tooltips if t.left == bars.left[k])
+        _, before, after = tip.text.split("\n")
+        assert before.startswith("before permutation ")
+        assert float(before.split()[-2]) == pytest.approx(bars.upper[k], rel=6e-3)
+        assert after.startswith("f0 permuted ")
+        high = outline.y[np.searchsorted(outline.x, (tip.left + tip.right) / 2)]
+        assert float(after.split()[-2]) == pytest.approx(high, rel=6e-3)
+
+    def test_legend_and_alternative_text(self):
+        spec = permutation_figure(local(exact=False))
+        assert labels(spec) == [
+            "before permutation: a sample of 50 rows",
+            "after permutation: 3 repeats",
+            "mean before permutation",
+            "mean after permutation",
+        ]
+        assert labels(permutation_figure(local()))[0] == "before permutation: 50 rows"
+        assert spec.alt.count(": mean ") == 2
 
     def test_far_values_stretch_nothing_and_are_counted(self):
         given = local(rows=1000)
         given.local.after.flags.writeable = True
         given.local.after[0, :5, 0] = 1e6
-        panel = shifts(given)[0]
-        assert panel.edges[-1] < 2e3
-        beyond = 100 - panel.after.sum()
-        assert (
-            panel.notes[-1] == f"{(100 - panel.before.sum() + beyond) / 2:.1g} % outside the panel"
-        )
+        panel = permutation_figure(given).main
+        assert panel.x.limits[1] < 2e3
+        # 5 of 3,000 values after permutation, in percent of all rows before and after it.
+        assert panel.notes[-1] == "0.08 % outside the panel"
 
     @pytest.mark.parametrize("rows", [1, 2, 40])
     @pytest.mark.parametrize("factor", [0.0, 1e-12, 1.0, 1e12])
-    def test_whatever_comes(self, rows, factor):
+    def test_any_scale_and_number_of_rows(self, rows, factor):
         given = local(rows=rows)
         kept = given.local
         scaled = LocalImportance(kept.features, kept.row, factor * kept.before, factor * kept.after)
-        all_ = Importance(
-            given.features, given.values, given.std_error, given.df, 0.5, rows, local=scaled
-        )
-        for panel in shifts(all_):
-            assert panel.before.sum() == pytest.approx(100)
-            assert np.isfinite([*panel.x.limits, *panel.y.limits]).all()
-        figure = draw_importance(all_, kind="local")
-        assert not any("nan" in t for t in drawn(figure))
-        assert fits(figure)
+        spec = permutation_figure(replace(given, local=scaled))
+        for panel in spec.panels:
+            assert mark(panel, Rectangles, "before").upper.sum() == pytest.approx(100)
+        assert_readable(spec)
 
-    def test_what_is_kept_is_said(self):
-        texts = drawn(draw_importance(local(exact=False), kind="local"))
-        assert "before permutation: a sample of 50 rows" in texts
-        assert "after permutation: 3 repeats" in texts
-        assert "before permutation: 50 rows" in drawn(draw_importance(local(), kind="local"))
+    def test_panels_are_side_by_side_if_the_figure_is_wide(self):
+        spec = permutation_figure(local(features=6))
 
-    def test_both_means_are_marked(self):
-        given = local()
-        figure = draw_importance(given, kind="local", features=["f0"])
-        (ax,) = figure.axes
-        marked = {round(float(line.get_xdata()[0]), 9) for line in ax.get_lines()}
-        assert marked == {round(m, 9) for m in shifts(given)[0].means}
+        def columns(width):
+            return len({p.frame.left for p in arrange(spec, width).panels})
+
+        assert (columns(160.0), columns(320.0), columns(504.0), columns(900.0)) == (1, 2, 3, 3)
 
     def test_of_the_library_itself(self):
         X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
         X[:, 1] = X[:, 0]
         q = sd.prediction(lambda X: np.abs(X[:, 0] - X[:, 1]), name="entropy")
         found = sd.explain(q, X, method=sd.PFI(n_repeats=5, local=60))
-        panel = shifts(found)[0]
-        assert panel.before.max() == pytest.approx(100)  # the features are equal in all rows
-        assert panel.means[1] > panel.means[0]
-        assert "before permutation: a sample of 60 rows" in drawn(found.plot(kind="local"))
+        spec = permutation_figure(found)
+        # The features are equal in all rows.
+        assert mark(spec.main, Rectangles, "before").upper.tolist() == pytest.approx([100.0])
+        assert (
+            mark(spec.main, Segments, "mean-after").x0 > mark(spec.main, Segments, "mean-before").x0
+        )
+        assert "before permutation: a sample of 60 rows" in labels(spec)
 
 
-class TestFigures:
+class TestReadable:
     @pytest.mark.parametrize("n", [1, 2, 40])
     def test_any_number_of_features(self, n):
-        figure = draw_importance(importance(np.linspace(1, 0, n)))
-        assert fits(figure)
-        assert {f"f{i}" for i in range(n)} <= set(drawn(figure))
+        spec = importance_figure(importance(np.linspace(1, 0, n)))
+        assert_readable(spec)
+        written = {line for text in arrange(spec, 320.0).texts() for line in text.lines}
+        assert {f"f{i}" for i in range(n)} <= written
 
-    def test_names_are_text_and_no_formulas(self):
+    @pytest.mark.parametrize("scale", [0.0, 1e-12, 1e12])
+    def test_any_scale(self, scale):
+        assert_readable(importance_figure(importance(scale=scale)))
+
+    def test_any_name(self):
         given = importance(np.arange(len(NAMES)), names=NAMES, quantity=NAMES[1], unit="$_^")
-        figure = draw_importance(given)
-        texts = drawn(figure)
-        assert fits(figure)
-        assert {NAMES[1], "_private_", "two lines and a tab", "(no name)"} <= set(texts)
+        spec = importance_figure(given)
+        assert_readable(spec)
+        assert {NAMES[1], "_private_", "two lines and a tab", "(no name)"} <= set(
+            spec.main.y.labels
+        )
         kept = local(features=len(NAMES)).local
         rows = LocalImportance(tuple(NAMES), kept.row, kept.before, kept.after)
         given = importance(np.arange(len(NAMES)), names=NAMES, local=rows)
-        assert fits(draw_importance(given, kind="local", features=NAMES))
+        assert_readable(permutation_figure(given, features=NAMES))
 
-    @pytest.mark.filterwarnings("ignore:Glyph")  # a font for them may be missing
-    def test_letters_of_the_east(self):
-        figure = draw_importance(importance([1.0], names=["数量与质量"]))
-        assert "数量与质量" in drawn(figure)
+    def test_similar_names_differ(self):
+        names = [f"{'x' * 40}{i}{'y' * 40}" for i in range(5)]
+        (placed,) = arrange(importance_figure(importance(names=names)), 320.0).panels
+        assert len(set(placed.up.texts)) == 5
 
-    def test_a_font_for_them_is_used_if_there_is_one(self, monkeypatch):
-        from skedasis.plots.mpl import marks
-
-        monkeypatch.setattr(marks, "installed", lambda: ("DejaVu Serif",))
-        text = Figure().text(0, 0, "数量")
-        marks.disable_mathtext(text)
-        assert text.get_fontfamily()[-1] == "DejaVu Serif"
-        plain = Figure().text(0, 0, "$x$")
-        marks.disable_mathtext(plain)
-        assert "DejaVu Serif" not in plain.get_fontfamily()
-
-    def test_into_a_users_axes(self):
-        figure = Figure()
-        left, right = figure.subplots(1, 2)
-        assert draw_importance(importance(), ax=left) is figure
-        assert draw_importance(local(), kind="local", features=["f0"], ax=right) is figure
-        assert left.get_xlabel() == "rise of entropy [nats]"
-        drawn(figure)
-
-    def test_size_and_legend(self):
-        figure = draw_importance(importance(), size=(4.0, 3.0), legend=False)
-        assert tuple(figure.get_size_inches()) == (4.0, 3.0)
-        assert not figure.legends
+    def test_every_mark_is_explained(self):
+        for spec in (importance_figure(importance()), permutation_figure(local())):
+            for kind in (Rectangles, Points, Line):
+                assert all(m.label for panel in spec.panels for m in marks_of(panel, kind))
 
 
 class TestRefused:
     def test_choices(self):
-        with refused(sd.DataError, "plot(kind)", "'pie'"):
-            draw_importance(importance(), kind="pie")
         with refused(sd.DataError, "plot(features)", "'nobody'", "'f0'"):
-            draw_importance(importance(), features=["f0", "nobody"])
+            importance_figure(importance(), features=["f0", "nobody"])
         with refused(sd.DataError, "plot(features)", "no features"):
-            draw_importance(importance(), features=[])
+            importance_figure(importance(), features=[])
         for top in (0, -1, 1.5, True):
             with refused(sd.DataError, "plot(top)", repr(top)):
-                draw_importance(importance(), top=top)
+                importance_figure(importance(), top=top)
         for level in (0, 1, 95, True):
             with refused(sd.DataError, "plot(confidence_level)", repr(level)):
-                draw_importance(importance(), confidence_level=level)
+                importance_figure(importance(), confidence_level=level)
 
     def test_rows_that_are_not_kept(self):
         with refused(sd.UnsupportedError, "plot(kind='local')", "PFI(local=1000)"):
-            draw_importance(importance(), kind="local")
+            permutation_figure(importance())
         metric = importance(provenance={"metric": "accuracy"})
         with refused(sd.UnsupportedError, "all rows at once"):
-            draw_importance(metric, kind="local")
-
-    def test_axes_for_several_features(self):
-        with refused(sd.DataError, "plot(ax)", "2 features", "features=['f0']"):
-            draw_importance(local(), kind="local", ax=Figure().subplots())
+            permutation_figure(metric)

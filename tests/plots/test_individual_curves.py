@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from matplotlib.collections import LineCollection
-from matplotlib.colors import to_hex
 
 import skedasis as sd
-from skedasis.plots.figures.effect import effect_spec
+from skedasis.plots import draw_matplotlib, draw_svg
+from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.ice import tint
-from skedasis.plots.spec import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import (
+    Area,
+    Curves,
+    Line,
+    Points,
+    Polygons,
+    Rectangles,
+    Segments,
+    marks_of,
+)
+from skedasis.plots.theme import STYLES
 from tests.helpers import refused
-from tests.plots.mpl_helpers import drawn, fits
+from tests.plots.spec_helpers import legend, only, styles, texts
 
 
 def model(X):
@@ -24,24 +35,32 @@ def X():
     return np.random.default_rng(5).uniform(-1, 1, size=(300, 2))
 
 
+def drawn(effect, options=None):
+    """Draw an effect with both renderers, and return the texts for which there is room."""
+    spec = effect_figure(effect, options)
+    assert draw_svg.draw(spec, ident="f").svg
+    draw_matplotlib.draw(spec).draw_without_rendering()
+    return texts(spec)
+
+
 class TestMarginal:
     def test_points_are_the_bins_own_means(self, X):
         e = sd.explain(model, X, 0, method=sd.MPlot(bins=5))
-        shown = effect_spec(e)
+        main, below = effect_figure(e).panels[:2]
+        line, spread = only(main, Line, "average"), only(main, Area, "heterogeneity")
+        violins = only(below, Polygons).outlines
         order = np.argsort(X[:, 0])
         for k, rows in enumerate(np.split(order, 5)):
-            assert shown.main.lines[0].x[k] == pytest.approx(X[rows, 0].mean())
-            assert shown.main.lines[0].y[k] == pytest.approx(model(X)[rows].mean())
-            spread = shown.main.bands[0]
+            assert line.x[k] == pytest.approx(X[rows, 0].mean())
+            assert line.y[k] == pytest.approx(model(X)[rows].mean())
             assert spread.upper[k] - spread.lower[k] == pytest.approx(
                 2 * model(X)[rows].std(ddof=1)
             )
-            violin = shown.slopes.violins[k]
-            assert (violin.y[0], violin.y[-1]) == pytest.approx(
+            assert (violins[k][:, 1].min(), violins[k][:, 1].max()) == pytest.approx(
                 (model(X)[rows].min(), model(X)[rows].max())
             )
-        assert shown.main.x.limits == shown.slopes.x.limits
-        assert shown.main.x.least == X[:, 0].min()
+        assert main.x == below.x
+        assert main.x.least == X[:, 0].min()
 
     def test_says_what_is_averaged(self, X):
         y = model(X) + 1
@@ -51,23 +70,19 @@ class TestMarginal:
             ("residual", "label - prediction"),
         ):
             e = sd.explain(model, X, 0, y=y, method=sd.MPlot(bins=4, of=of))
-            shown = effect_spec(e)
-            assert shown.main.y.label == shown.slopes.y.label == name
-            assert name in shown.main.lines[0].label
-            assert not shown.main.zero
+            main, below = effect_figure(e).panels[:2]
+            assert main.y.label == below.y.label == name
+            assert name in only(main, Line).label
+            assert "zero" not in styles(main) | styles(below)
         centred = sd.explain(model, X, 0, method=sd.MPlot(bins=4, center="mean"))
-        assert effect_spec(centred).main.zero
-        assert effect_spec(centred).main.y.label == "prediction minus its mean"
+        assert "zero" in styles(effect_figure(centred).main)
+        assert effect_figure(centred).main.y.label == "prediction minus its mean"
 
     def test_constant_feature(self, X):
         e = sd.explain(model, np.column_stack([np.full(300, 2.0), X[:, 1]]), 0, method=sd.MPlot())
-        assert effect_spec(e).slopes is None
-        assert "the feature is constant" in effect_spec(e).main.notes
-        drawn(e.plot())
-
-    def test_on_shared_scales_the_rows_keep_their_unit(self, X):
-        es = sd.explain(model, X, method=sd.MPlot(bins=4))
-        drawn(es.plot())
+        (main,) = effect_figure(e).panels
+        assert "the feature is constant" in main.notes
+        drawn(e)
 
 
 class TestMissing:
@@ -80,48 +95,53 @@ class TestMissing:
     @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(), sd.MPlot()], ids=lambda m: m.name)
     def test_a_point_beside_the_axis(self, holes, method):
         e = sd.explain(model, holes, 0, method=method)
-        main = effect_spec(e, EffectPlotOptions(ice=None)).main
-        point, at = main.missing_marker, e.missing_point
+        main = effect_figure(e, EffectPlotOptions(ice=None)).main
+        point, bar, at = (
+            only(main, Points, "missing"),
+            only(main, Segments, "interval-bar"),
+            e.missing_point,
+        )
         assert point.y == at.value
+        assert point.x == bar.x0 == main.x.beside
         assert point.label == "missing values (n=12)"
         # Student's t with 11 degrees of freedom.
-        assert (point.upper - point.lower) / at.std_error == pytest.approx(2 * 2.200985, rel=1e-6)
+        assert (bar.y1 - bar.y0)[0] / at.std_error == pytest.approx(2 * 2.200985, rel=1e-6)
         assert main.x.missing_label == "missing"
         assert main.x.range[1] < main.x.gap[0] < main.x.beside < main.x.limits[1]
+        aside = only(main, Rectangles, "aside")
+        assert (aside.left[0], aside.right[0]) == main.x.gap
         assert main.y.limits[0] < point.y < main.y.limits[1]
-        figure = e.plot()
-        assert "missing" in drawn(figure)
-        assert "missing values (n=12)" in drawn(figure)
-        assert fits(figure)
+        assert {"missing", "missing values (n=12)"} <= set(drawn(e))
 
     def test_moves_with_the_centre(self, holes):
         e = sd.explain(model, holes, 0, method=sd.PDP())
-        raw, centred = effect_spec(e, EffectPlotOptions("raw")).main, effect_spec(e).main
-        gap = raw.missing_marker.y - raw.lines[0].y
-        np.testing.assert_allclose(centred.missing_marker.y - centred.lines[0].y, gap)
+        raw, centred = (effect_figure(e, o).main for o in (EffectPlotOptions("raw"), None))
+        gaps = [only(m, Points, "missing").y - only(m, Line, "average").y for m in (raw, centred)]
+        np.testing.assert_allclose(*gaps)
 
     def test_one_row_has_no_interval(self, X):
         X = X.copy()
         X[3, 0] = np.nan
         e = sd.explain(model, X, 0, method=sd.ALE())
-        point = effect_spec(e).main.missing_marker
-        assert np.isnan([point.lower, point.upper]).all()
-        assert np.isfinite(effect_spec(e).main.y.limits).all()
-        drawn(e.plot())
+        main = effect_figure(e).main
+        bar = only(main, Segments, "interval-bar")
+        assert np.isnan([bar.y0, bar.y1]).all()
+        assert np.isfinite(main.y.limits).all()
+        drawn(e)
 
     def test_no_point_no_place(self, X):
-        main = effect_spec(sd.explain(model, X, 0, method=sd.ALE())).main
-        assert main.missing_marker is None
+        main = effect_figure(sd.explain(model, X, 0, method=sd.ALE())).main
+        assert not {"missing", "aside"} & styles(main)
         assert main.x.limits == main.x.range
 
     def test_the_word_touches_no_number(self, holes):
-        for size in ((3.2, 3.0), (6.8, 5.0)):
-            figure = sd.explain(model, holes, 0, method=sd.PDP()).plot(size=size)
-            drawn(figure)
-            texts = [t for t in figure.axes[0].get_xticklabels() if t.get_text()]
-            boxes = sorted((t.get_window_extent() for t in texts), key=lambda b: b.x0)
-            assert texts[-1].get_text() == "missing"
-            assert boxes[-2].x1 < boxes[-1].x0
+        spec = effect_figure(sd.explain(model, holes, 0, method=sd.PDP()))
+        for width in (150.0, 320.0):
+            placed = arrange(spec, width)
+            below = [t for t in placed.panels[0].tick_texts if t.anchor == 0]
+            assert below[-1].lines == ("missing",)
+            half = [placed.lettering.width(t.lines[0], "tick") / 2 for t in below]
+            assert below[-2].x + half[-2] < below[-1].x - half[-1]
 
 
 class TestSlopes:
@@ -129,30 +149,30 @@ class TestSlopes:
         q = sd.prediction(model, name="price", unit="EUR")
         schema = {"x0": sd.Feature("size", unit="m²")}
         e = sd.explain(q, X, 0, method=sd.ICE(derivative=True, grid=5), schema=schema)
-        main = effect_spec(e).main
+        main = effect_figure(e).main
         assert main.y.label == "slope of price per size [EUR per m²]"
-        assert main.zero
-        np.testing.assert_allclose(main.lines[0].y, (1 + X[:, 1]).mean())
+        assert "zero" in styles(main)
+        np.testing.assert_allclose(only(main, Line).y, (1 + X[:, 1]).mean())
 
     def test_without_units(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(derivative=True))
-        assert effect_spec(e).main.y.label == "slope of prediction per x0"
+        assert effect_figure(e).main.y.label == "slope of prediction per x0"
 
     def test_slopes_are_never_centred(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(derivative=True, grid=5))
-        bundle = effect_spec(e, EffectPlotOptions(curves=300)).main.bundle
-        np.testing.assert_allclose(bundle.y[:, 2], 1 + X[:, 1])
+        curves = only(effect_figure(e, EffectPlotOptions(curves=300)).main, Curves)
+        np.testing.assert_allclose(curves.y[:, 2], 1 + X[:, 1])
 
 
 class TestAnchors:
     def test_the_anchor_is_told(self, X):
         e = sd.explain(model, X, 0, method=sd.PDP(anchor=0.25, grid=[0.0, 0.25, 0.5]))
-        main = effect_spec(e).main
-        assert main.lines[0].y[1] == 0
+        main = effect_figure(e).main
+        assert only(main, Line).y[1] == 0
         assert "0 at x0 = 0.25" in main.notes
         assert main.y.label == "effect on prediction"
         named = sd.explain(model, X, 0, method=sd.PDP(anchor={"x0": -0.25}))
-        assert "0 at x0 = \N{MINUS SIGN}0.25" in effect_spec(named).main.notes
+        assert "0 at x0 = \N{MINUS SIGN}0.25" in effect_figure(named).main.notes
 
 
 class TestTint:
@@ -221,51 +241,88 @@ class TestTint:
 class TestColoured:
     def test_by_the_rows_of_X(self, X):
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
-        bundle = effect_spec(
-            e, EffectPlotOptions("raw", curves=20, color=X[:, 1], color_name="x1")
-        ).main.bundle
-        # At the end of the grid a curve is x (1 + x1): its value determines its color.
-        np.testing.assert_allclose(bundle.y[:, -1], e.x[-1] * (1 + bundle.tint.value))
+        options = EffectPlotOptions("raw", curves=20, color=X[:, 1], color_name="x1")
+        shown = list(marks_of(effect_figure(e, options).main, Curves))
+        assert sum(len(m.y) for m in shown) == 20
+        for mark in shown:
+            # At the end of the grid a curve is x (1 + x1): its height determines its colour.
+            np.testing.assert_allclose(mark.y[:, -1], e.x[-1] * (1 + X[mark.rows, 1]))
 
-    def test_a_scale_with_a_name(self, X):
+    def test_numbers_are_shades_in_their_order(self, X):
+        z = X[:60, 1].copy()
+        e = sd.explain(model, X[:60], 0, method=sd.ICE(grid=4))
+        spec = effect_figure(e, EffectPlotOptions(color=z, color_name="$z$"))
+        shade = np.full(60, -1)
+        for mark in marks_of(spec.main, Curves):
+            assert mark.label.startswith("ICE curves, coloured by $z$: −")
+            shade[mark.rows] = int(mark.style.removeprefix("shade"))
+        assert (np.diff(shade[np.argsort(z)]) >= 0).all()
+        assert (shade.min(), shade.max()) == (0, 15)
+        assert sum("coloured by" in label for label in legend(spec)) == 1
+        # The scale ends at quantiles: an outlier does not compress it.
+        z[0] = 1e9
+        again = effect_figure(e, EffectPlotOptions(color=z)).main
+        assert len({m.style for m in marks_of(again, Curves)}) > 10
+
+    def test_a_missing_number_has_an_entry(self, X):
+        z = X[:, 1].copy()
+        z[:7] = np.nan
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
-        figure = e.plot(color=X[:, 1], color_name="$x_1$", own=True)
-        assert "$x_1$" in drawn(figure)
-        assert len(figure.axes) == 2
-        assert fits(figure)
+        spec = effect_figure(e, EffectPlotOptions(curves=300, color=z, color_name="z"))
+        assert only(spec.main, Curves, "group-missing").rows.tolist() == list(range(7))
+        assert "z missing" in legend(spec)
 
-    def test_groups_differ_without_colours(self, X):
+    def test_groups_have_names_and_look_different(self, X):
         groups = np.array(["one", "two", "<three>"])[np.arange(300) % 3]
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
-        figure = e.plot(color=groups, color_name="arm")
-        assert {"arm = one", "arm = two", "arm = <three>"} <= set(drawn(figure))
-        drawn_ = [c for c in figure.axes[0].collections if isinstance(c, LineCollection)]
-        strands = [c for c in drawn_ if len(c.get_segments()[0]) == 4]  # the rug's have 2 points
-        assert len({str(c.get_linestyle()) for c in strands}) == 3
-        assert len({to_hex(c.get_color()[0]) for c in strands}) == 3
+        options = EffectPlotOptions(color=groups, color_name="arm", own=True, curves=300)
+        spec = effect_figure(e, options)
+        shown = list(marks_of(spec.main, Curves))
+        assert len(shown) == 3
+        for mark in shown:
+            (name,) = set(groups[mark.rows].tolist())
+            assert len(mark.rows) == 100
+            assert mark.group == mark.label == f"arm = {name}"
+        assert {"arm = one", "arm = two", "arm = <three>"} <= set(drawn(e, options))
+        points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-point")]
+        assert len({STYLES[m.style].dash for m in shown}) == 3
+        assert len({STYLES[m.style].shape for m in points}) == 3
+        assert legend(spec).count("observed value of each row") == 1
+        # The average is separated from curves of all colours.
+        assert STYLES[only(spec.main, Line).style].halo
 
     def test_levels(self, X):
         pd = pytest.importorskip("pandas")
         frame = pd.DataFrame({"g": np.array(list("abc"))[np.arange(300) % 3], "z": X[:, 1]})
         e = sd.explain(lambda F: F["z"].to_numpy() * (F["g"] == "b"), frame, "g", method=sd.ICE())
-        figure = e.plot(color=frame["z"], own=True)
-        assert "z" in drawn(figure)
+        found = drawn(e, EffectPlotOptions(color=frame["z"], own=True))
+        assert any(t.startswith("ICE curves, coloured by z: ") for t in found)
+        options = EffectPlotOptions(color=frame["g"], own=True, curves=300)
+        main = effect_figure(e, options).main
+        for k in range(3):
+            assert len(only(main, Segments, f"group{k}-dash").x0) == 100 * 3
+            points = only(main, Points, f"group{k}-point")
+            np.testing.assert_array_equal(np.round(points.x), np.full(100, k))
 
     def test_refused(self, X):
         with refused(sd.UnsupportedError, "plot(color)", "ALE"):
-            sd.explain(model, X, 0, method=sd.ALE()).plot(color=X[:, 1])
+            effect_figure(
+                sd.explain(model, X, 0, method=sd.ALE()), EffectPlotOptions(color=X[:, 1])
+            )
         with refused(sd.DataError, "299 values", "300 rows"):
-            sd.explain(model, X, 0, method=sd.ICE(grid=3)).plot(color=X[:299, 1])
+            effect_figure(
+                sd.explain(model, X, 0, method=sd.ICE(grid=3)), EffectPlotOptions(color=X[:299, 1])
+            )
 
 
 def test_a_band_may_hold_the_whole_curve_at_once():
     X = np.random.default_rng(3).normal(size=(300, 2))
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=8), progress=False)
     each, whole = (
-        effect_spec(e, EffectPlotOptions(simultaneous=both)).main.bands[1] for both in (False, True)
+        only(effect_figure(e, EffectPlotOptions(simultaneous=both)).main, Area, "interval")
+        for both in (False, True)
     )
     np.testing.assert_array_equal(whole.upper, e.interval(simultaneous=True)[1])
     assert (whole.upper > each.upper).all()
     assert "simultaneous band" in whole.label
     assert "simultaneous band" not in each.label
-    assert e.plot(simultaneous=True).axes

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.compare import importance_panel, models_panel
+from skedasis.plots import draw_matplotlib, draw_svg
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import models_effects_figure
+from skedasis.plots.marks import (
+    Area,
+    Curves,
+    FigureSpec,
+    Line,
+    Points,
+    Rectangles,
+    Segments,
+    legend_of,
+    marks_of,
+)
 from tests.helpers import bent, frame, linear, of_frame, refused, table
 
 X = table(90, 3)
@@ -16,79 +30,155 @@ MODELS = [linear, bent, lambda X: 2 * linear(X)]
 FOLDS = np.arange(90) % 3
 
 
+def drawn(figure: FigureSpec) -> FigureSpec:
+    """Draw a figure by both renderers, and return it."""
+    draw_svg.draw(figure, ident="m")
+    draw_matplotlib.draw(figure).draw_without_rendering()
+    return figure
+
+
+def legend(figure: FigureSpec) -> list[str]:
+    return [key.label for key in legend_of(figure.panels, figure.order)]
+
+
+def numbers(text: str) -> list[float]:
+    return [
+        float(v.replace("−", "-").replace(",", "")) for v in re.findall(r"−?\d[\d,]*\.?\d*", text)
+    ]
+
+
 def test_the_panel_holds_mean_band_and_each_model() -> None:
     em = sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)
-    shown = models_panel(em, 0.9)
-    np.testing.assert_array_equal(shown.panel.lines[0].y, em.value)
-    np.testing.assert_array_equal(shown.panel.bands[0].upper, em.interval(0.9)[1])
-    np.testing.assert_array_equal(shown.each, em.values)
-    assert "c = 0.5" in shown.panel.bands[0].label
-    assert shown.panel.notes[:2] == ("3 models", "30 rows each")
-    bound = models_panel(em, 0.9, "bound").panel.bands[0]
+    panel = models_figure(em, 0.9).main
+    (line,), (band,), (curves,) = (marks_of(panel, kind) for kind in (Line, Area, Curves))
+    np.testing.assert_array_equal(line.y, em.value)
+    np.testing.assert_array_equal(band.upper, em.interval(0.9)[1])
+    np.testing.assert_array_equal(curves.y, em.values)
+    assert curves.rows is not None
+    assert (curves.each, curves.rows.tolist()) == ("model", [1, 2, 3])
+    assert "c = 0.5" in band.label
+    assert panel.notes[:2] == ("3 models", "30 rows each")
+    (bound,) = marks_of(models_figure(em, 0.9, "bound").main, Area)
     np.testing.assert_array_equal(bound.upper, em.interval(0.9, "bound")[1])
-    refits = models_panel(sd.explain(MODELS, X, 0, method="ale")).panel.bands[0]
-    assert "refits to these rows" in refits.label
+    refits = models_figure(sd.explain(MODELS, X, 0, method="ale"))
+    assert any("refits to these rows" in label for label in legend(refits))
 
 
-def test_models_are_drawn_over_the_band() -> None:
-    em = sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)
-    ax = em.plot().axes[0]
-    lines = [c for c in ax.collections if len(c.get_paths()) == 3]
-    fill = min(c.get_zorder() for c in ax.collections)
-    assert lines
-    assert lines[-1].get_zorder() > fill
-    texts = [t.get_text() for t in ax.figure.legends[0].get_texts()]
-    assert "mean of the models" in texts
-    assert "individual models" in texts
+def test_models_are_drawn_over_the_band_and_below_the_mean() -> None:
+    figure = drawn(models_figure(sd.explain(MODELS, X, 0, method="ale", cv=FOLDS)))
+    kinds = [type(m) for m in figure.main.marks]
+    assert kinds.index(Area) < kinds.index(Curves) < kinds.index(Line)
+    assert legend(figure)[0] == "mean of the models"
+    assert "individual models" in legend(figure)
+
+
+def test_only_few_points_are_marked() -> None:
+    few = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=6)))
+    (points,) = marks_of(few.main, Points)
+    assert len(points.x) == 7
+    many = models_figure(sd.explain(MODELS, X, 0, method=sd.ALE(bins=20)))
+    assert not list(marks_of(many.main, Points))
+
+
+def test_points_tell_the_mean_the_variation_and_the_interval() -> None:
+    em = sd.explain(MODELS, X, 0, method="ale")
+    lower, upper = em.interval(0.9)
+    tips = [t.text.split("\n") for t in models_figure(em, 0.9).main.tooltips]
+    assert len(tips) == len(em.x)
+    found = np.array([numbers(" ".join(lines[1:])) for lines in tips])
+    expected = np.c_[em.value, em.between, np.full(len(em.x), 90.0), lower, upper]
+    np.testing.assert_allclose(found, expected, rtol=6e-3, atol=1e-9)
+
+
+def test_the_alternative_text_has_the_range_of_the_mean() -> None:
+    em = sd.explain(MODELS, X, 0, method="ale")
+    figure = models_figure(em)
+    assert figure.title == "x0, 3 models"
+    assert figure.alt.startswith("ALE of x0 for 3 models. The mean of the models ranges from ")
+    low, high = numbers(figure.alt.split("ranges from")[1].split(". ")[0])
+    assert [low, high] == pytest.approx([em.value.min(), em.value.max()], rel=6e-3)
+
+
+def test_levels_without_an_order_have_no_curve_between_them() -> None:
+    rng = np.random.default_rng(0)
+    F = pd.DataFrame({"c": rng.choice(list("uvw"), 90), "z": rng.normal(size=90)})
+    models = [lambda F, k=k: k * (F["c"] == "u") + F["z"] for k in (1.0, 2.0)]
+    em = sd.explain(models, F, "c", method=sd.ALE())
+    panel = drawn(models_figure(em)).main
+    assert not list(marks_of(panel, Curves))
+    assert not list(marks_of(panel, Line))
+    (dashes,) = marks_of(panel, Segments, "model-dash")
+    np.testing.assert_array_equal(dashes.x0, dashes.x1)
+    # All dashes of a level are nearer to it than to any other one.
+    at = np.round(dashes.x0).astype(int)
+    for level in range(3):
+        np.testing.assert_allclose(sorted(dashes.y0[at == level]), sorted(em.values[:, level]))
+    (boxes,) = marks_of(panel, Rectangles, "interval")
+    np.testing.assert_array_equal(boxes.upper, em.interval()[1])
+    assert [t.text.split("\n")[0] for t in panel.tooltips] == list(em.levels.labels)
+
+
+def test_ordinal_levels_are_joined() -> None:
+    F = pd.DataFrame({"g": np.arange(80) % 4, "z": np.arange(80.0)})
+    models = [lambda F, k=k: k * F["g"].to_numpy() for k in (1.0, 2.0)]
+    panel = models_figure(sd.explain(models, F, "g", method="ale", schema={"g": "ordinal"})).main
+    assert [m.style for m in marks_of(panel, Line)] == ["average-thin"]
+    assert len(list(marks_of(panel, Curves))) == 1
 
 
 @pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
 def test_every_kind_of_feature(method: str) -> None:
     T = frame(120)
     es = sd.explain([of_frame, lambda T: 2 * of_frame(T)], T, method=method, cv=np.arange(120) % 2)
-    figure = es.plot(legend=False)
-    assert len(figure.axes) == 4
-    figure.canvas.draw()
+    figure = drawn(models_effects_figure(es))
+    assert len(figure.stacks) == 4
     for em in es.values():
-        em.plot(size=(4, 3)).canvas.draw()
+        drawn(models_figure(em))
 
 
-def test_given_axes_and_options() -> None:
-    from matplotlib.figure import Figure
-
-    ax = Figure().subplots()
-    em = sd.explain(MODELS, X, 0, method="pdp")
-    assert em.plot(ax=ax) is ax.figure
-    assert ax.get_legend() is not None
+def test_many_share_their_scale_and_legend() -> None:
     es = sd.explain(MODELS, X, method="ale")
-    assert len(es.plot(top=2, columns=1, by="heterogeneity_score").axes) == 2
-    with refused(sd.DataError, "plot"):
-        es.plot(top=0)
+    figure = drawn(models_effects_figure(es, top=2))
+    ranks = es.ranking()
+    assert [s[0].title for s in figure.stacks] == [f"{i + 1}. {ranks[i].feature}" for i in range(2)]
+    assert len({s[0].y for s in figure.stacks}) == 1
+    assert "2 of 3 features" in figure.notes
+    assert f"rank 1 in {ranks[0].first} of 3 models" in figure.main.notes
+    said = figure.main.notes[0].removeprefix("importance ").split(" ± ")
+    wanted = (ranks[0].importance, ranks[0].between)
+    assert [float(v) for v in said] == pytest.approx(wanted, rel=6e-3)
+    assert {"mean of the models", "individual models"} <= set(legend(figure))
+    one = models_effects_figure(es, top=2, columns=1, by="heterogeneity_score")
+    assert one.columns == 1
+    with refused(sd.DataError, "plot(top)"):
+        models_effects_figure(es, top=0)
     with refused(sd.DataError, "ranking(by)"):
-        es.plot(by="score")
+        models_effects_figure(es, by="score")  # pyright: ignore[reportArgumentType]
 
 
 def test_importances_show_each_model() -> None:
     losses = [sd.loss(m, "squared_error") for m in MODELS]
     pf = sd.explain(losses, X, y=linear(X), method=sd.PFI(n_repeats=3), cv=FOLDS)
-    panel = importance_panel(pf, top=2)
+    figure = drawn(models_importance_figure(pf, top=2))
     order = np.argsort(-pf.mean)[:2]
-    np.testing.assert_allclose(panel.value, pf.mean[order])
-    np.testing.assert_allclose(panel.repeats, pf.values.T[order])
-    assert "1 of 3 features not shown" in panel.notes
-    figure = pf.plot()
-    figure.canvas.draw()
-    texts = [t.get_text() for t in figure.legends[0].get_texts()]
-    assert texts[0] == "mean of the models"
-    assert "individual models" in texts
+    (bars,) = marks_of(figure.main, Rectangles, "bar")
+    np.testing.assert_allclose(np.fmax(bars.left, bars.right), np.fmax(pf.mean[order], 0))
+    (dots,) = marks_of(figure.main, Points, "repeat")
+    np.testing.assert_allclose(np.sort(dots.x), np.sort(pf.values[:, order].ravel()))
+    assert "1 of 3 features not shown" in figure.main.notes
+    assert legend(figure)[0] == "mean of the models"
+    assert "individual models" in legend(figure)
+    tips = [t.text.split("\n") for t in figure.main.tooltips]
+    assert [t[0] for t in tips] == [pf.features[i] for i in order]
+    assert numbers(tips[0][1]) == pytest.approx([pf.mean[order[0]]], rel=6e-3)
+    each = pf.values[:, order[0]]
+    assert numbers(tips[0][-1]) == pytest.approx([each.min(), each.max()], rel=6e-3)
 
 
 def test_surfaces_say_that_they_are_means() -> None:
     sm = sd.explain(MODELS, X, (0, 1), method=sd.ALE(bins=4), cv=FOLDS)
     mean = sm.mean()
     np.testing.assert_array_equal(mean.value, sm.value)
-    figure: Any = sm.plot()
-    figure.canvas.draw()
     assert "mean of 3 models" in mean.about.quantity
 
 
@@ -98,4 +188,16 @@ def test_points_and_constants() -> None:
     for method in ("ale", "rhale", "pdp", "mplot"):
         em = sd.explain(models, one, 0, method=method, cv=np.arange(90) % 2)
         assert len(em.x) == 1
-        em.plot().canvas.draw()
+        panel = drawn(models_figure(em)).main
+        (dashes,) = marks_of(panel, Segments, "model-dash")
+        np.testing.assert_array_equal(np.sort(dashes.y0), np.sort(em.values[:, 0]))
+        assert not list(marks_of(panel, Line))
+
+
+def test_ends_that_few_models_cover() -> None:
+    narrow = np.where(FOLDS[:, None] == 0, 0.2 * X, X)
+    em = sd.explain(MODELS, narrow, 0, method=sd.ALE(bins=5), cv=FOLDS)
+    panel = drawn(models_figure(em)).main
+    assert ("the ends of the axis are covered by 2 models only" in panel.notes) == bool(
+        (em.reached < 3).any()
+    )

@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.surface import SurfacePlotOptions, heat
-from skedasis.plots.mpl.surface import draw_surface
+from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.marks import Heat, Rectangles, marks_of
 from tests.helpers import refused
+from tests.plots.specs import labels, mark
 
 
 def numbers() -> sd.Surface:
@@ -29,25 +30,26 @@ def levels() -> sd.Surface:
 @pytest.mark.parametrize("make", [numbers, levels])
 def test_dots_lie_where_the_interval_holds_zero(make):
     s = make()
-    shown = heat(s, SurfacePlotOptions(confidence_level=0.9))
-    covered = np.zeros(shown.value.shape, dtype=bool)
-    for left, right, low, high in shown.unclear:
-        inside = (shown.x.centres > left) & (shown.x.centres < right)
-        covered |= inside & ((shown.y.centres > low) & (shown.y.centres < high))[:, None]
+    shown = surface_figure(s, SurfacePlotOptions(confidence_level=0.9)).main
+    (heat,) = marks_of(shown, Heat)
+    unclear = mark(shown, Rectangles, "unclear")
+    x, y = ((edges[:-1] + edges[1:]) / 2 for edges in (heat.x, heat.y))
+    covered = np.zeros(heat.value.shape, dtype=bool)
+    ends = (unclear.left, unclear.right, unclear.lower, unclear.upper)
+    for left, right, low, high in zip(*ends, strict=True):
+        covered |= ((x > left) & (x < right)) & ((y > low) & (y < high))[:, None]
     assert 0.05 < covered.mean() < 0.95
     # At the nodes themselves: the surface's interval.
     lower, upper = s.interval(0.9)
     holds = (lower <= 0) & (upper >= 0)
     turned = make is levels
     if turned:
-        names = [s.sides[0].levels.labels[k] for k in shown.y.places.shown]
-        rows = [list(s.sides[0].levels.labels).index(n) for n in names]
-        nodes = [np.abs(shown.x.centres - v).argmin() for v in s.x[1]]
+        rows = [list(s.sides[0].levels.labels).index(n) for n in shown.y.labels]
+        nodes = [np.abs(x - v).argmin() for v in s.x[1]]
         agree = covered[:, nodes] == holds[rows]
     else:
         first, second = (
-            [np.abs(rim.centres - v).argmin() for v in x]
-            for rim, x in zip((shown.x, shown.y), s.x, strict=True)
+            [np.abs(at - v).argmin() for v in nodes] for at, nodes in zip((x, y), s.x, strict=True)
         )
         agree = covered[np.ix_(second, first)] == holds.T
     # Patches have a width: a node next to the border may be in the adjacent patch.
@@ -55,17 +57,19 @@ def test_dots_lie_where_the_interval_holds_zero(make):
 
 
 def test_without_a_level_nothing_is_marked():
-    assert len(heat(numbers()).unclear) == 0
+    assert not list(marks_of(surface_figure(numbers()).main, Rectangles, "unclear"))
 
 
 def test_the_legend_says_what_dots_are():
-    figure = draw_surface(numbers(), confidence_level=0.95, points=False)
+    spec = surface_figure(numbers(), SurfacePlotOptions(confidence_level=0.95))
+    assert "interval contains zero" in labels(spec)
+    figure = numbers().plot(confidence_level=0.95)
     texts = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     assert "interval contains zero" in texts
 
 
 def test_zero_means_nothing_with_main_effects():
     with refused(sd.UnsupportedError, "plot(confidence_level)", "interaction effect"):
-        heat(numbers().with_main_effects(), SurfacePlotOptions(confidence_level=0.95))
+        surface_figure(numbers().with_main_effects(), SurfacePlotOptions(confidence_level=0.95))
     with refused(sd.DataError, "level"):
-        heat(numbers(), SurfacePlotOptions(confidence_level=2))
+        surface_figure(numbers(), SurfacePlotOptions(confidence_level=2))

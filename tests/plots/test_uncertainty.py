@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.effect import effect_spec
-from skedasis.plots.spec import EffectPlotOptions
-from skedasis.plots.theme import PATTERNS, RISES
+from skedasis.plots import draw_matplotlib, draw_svg
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Area, Line, Rectangles, marks_of
+from skedasis.plots.theme import PATTERNS, STYLES
 from tests.helpers import refused
-from tests.plots.mpl_helpers import drawn, fits
+from tests.plots.spec_helpers import panel_of, styles, texts
 
 
 def inside(X):
@@ -32,70 +35,122 @@ def e(X):
     return sd.explain(q, X, 0, method=sd.ICE(grid=41))
 
 
+def drawn(effect, **options):
+    """Draw an effect with both renderers, and return the texts for which there is room."""
+    spec = effect_figure(effect, EffectPlotOptions(**options))
+    assert draw_svg.draw(spec, ident="f").svg
+    draw_matplotlib.draw(spec).draw_without_rendering()
+    return texts(spec)
+
+
+def strips(panel):
+    """Return the ends and the style of the strips of elevated regions, from left to right."""
+    found = [
+        (left, right, m.style.removeprefix("elevated-"))
+        for m in marks_of(panel, Rectangles)
+        for left, right in zip(m.left.tolist(), m.right.tolist(), strict=True)
+        if m.style.startswith("elevated")
+    ]
+    return sorted(found)
+
+
 class TestStrips:
     def test_they_are_the_rises(self, e):
-        strips = effect_spec(e, EffectPlotOptions(elevated_regions=True)).main.strips
-        assert [(s.left, s.right, s.rising) for s in strips] == [
-            (r.left, r.right, r.verdict) for r in e.elevated_regions()
-        ]
-        assert [s.rising for s in strips] == ["all", "elsewhere", "all"]
-        texts = drawn(e.plot())
+        main = effect_figure(e, EffectPlotOptions(elevated_regions=True)).main
+        found = strips(main)
+        assert found == [(r.left, r.right, r.verdict) for r in e.elevated_regions()]
+        assert [verdict for _, _, verdict in found] == ["all", "elsewhere", "all"]
+        words = drawn(e, elevated_regions=None)
         assert (
-            sum(t in ("curves of rows here, too", "rows here, too", "all rows") for t in texts) == 2
+            sum(t in ("curves of rows here, too", "rows here, too", "all rows") for t in words) == 2
         )
-        assert "only curves of rows outside: extrapolation" in texts
+        assert "only curves of rows outside: extrapolation" in words
         assert {
             "elevated: all rows",
             "elevated: only rows outside the region (extrapolation)",
-        } <= set(texts)
+        } <= set(words)
 
     def test_by_default_of_uncertainties_alone(self, X, e):
-        def marked(q, **options):
-            texts = drawn(sd.explain(q, X, 0, method=sd.ICE(grid=11)).plot(**options))
-            return any(t.startswith("elevated") for t in texts)
+        def marked(q, wanted=None):
+            effect = sd.explain(q, X, 0, method=sd.ICE(grid=11))
+            spec = effect_figure(effect, EffectPlotOptions(elevated_regions=wanted))
+            return bool(strips(spec.main))
 
         assert marked(sd.prediction(inside, name="Entropy of something"))
         assert marked(sd.predictive_variance(lambda X: (X[:, 0], 1 + inside(X))))
         assert not marked(sd.prediction(inside))
-        assert marked(sd.prediction(inside), elevated_regions=True)
-        assert not marked(sd.prediction(inside, name="entropy"), elevated_regions=False)
+        assert marked(sd.prediction(inside), True)
+        assert not marked(sd.prediction(inside, name="entropy"), False)
         # Without ICE curves of a numeric feature, the default marks nothing and raises no error.
-        drawn(sd.explain(sd.prediction(inside, name="entropy"), X, 0, method=sd.ALE()).plot())
-        drawn(sd.explain(sd.prediction(inside, name="entropy"), X, method=sd.PDP()).plot())
+        q = sd.prediction(inside, name="entropy")
+        drawn(sd.explain(q, X, 0, method=sd.ALE()), elevated_regions=None)
+        drawn(sd.explain(q, X, 0, method=sd.PDP(ice=0)), elevated_regions=None)
 
     def test_they_hide_nothing(self, e):
         plain, main = (
-            effect_spec(e, EffectPlotOptions(elevated_regions=False)).main,
-            effect_spec(e, EffectPlotOptions(elevated_regions=True)).main,
+            effect_figure(e, EffectPlotOptions(elevated_regions=wanted)).main
+            for wanted in (False, True)
         )
         low, high = main.y.limits
         assert high == plain.y.limits[1]
         assert plain.y.limits[0] == pytest.approx(low + 0.15 * (high - low))
+        for mark in marks_of(main, Rectangles):
+            if mark.style.startswith("elevated"):
+                assert (mark.lower > low).all()
+                assert (mark.upper < plain.y.limits[0]).all()
 
     def test_words_stay_within_the_panel_and_apart(self, e):
-        for width in (3.0, 4.5, 6.8, 12.0):
-            figure = e.plot(size=(width, 4.5))
-            figure.draw_without_rendering()
-            ax = figure.axes[0]
-            words = [
-                t for t in ax.texts if t.get_text().split()[0] in ("all", "rows", "curves", "only")
-            ]
-            boxes = sorted((t.get_window_extent() for t in words), key=lambda b: b.x0)
-            frame = ax.get_window_extent()
-            assert all(b.x0 >= frame.x0 - 1 and b.x1 <= frame.x1 + 1 for b in boxes)
-            assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
-        assert len(words) == 3
+        spec = effect_figure(e, EffectPlotOptions(elevated_regions=True))
+        counts = []
+        for width in (140.0, 220.0, 320.0, 600.0):
+            placed = arrange(spec, width)
+            panel, letters = placed.panels[0], placed.lettering
+            ends = sorted(
+                (
+                    t.x - letters.width(t.lines[0], t.style) / 2,
+                    t.x + letters.width(t.lines[0], t.style) / 2,
+                )
+                for t in panel.texts
+            )
+            assert all(a >= panel.frame.left - 1 and b <= panel.frame.right + 1 for a, b in ends)
+            assert all(b < c for (_, b), (c, _) in itertools.pairwise(ends))
+            counts.append(len(ends))
+        assert counts[-1] == 3
 
     def test_told_apart_without_colours(self):
-        looks = list(RISES.values())
-        assert len(set(looks)) == 3
-        assert len({pattern for pattern, _ in looks}) == 3
+        looks = [STYLES[f"elevated-{v}"] for v in ("all", "elsewhere", "unclear")]
+        assert len({look.hatch for look in looks}) == 3
+
+    def test_a_tooltip_names_the_region(self, e):
+        main = effect_figure(e, EffectPlotOptions(elevated_regions=True)).main
+        for tip in main.tooltips:
+            x = float(tip.text.split("\n")[0].removeprefix("x0 = ").replace("−", "-"))
+            inside = [r for r in e.elevated_regions() if r.left + 0.01 < x < r.right - 0.01]
+            assert not inside or "elevated: " in tip.text
+        assert sum("elevated: " in tip.text for tip in main.tooltips) < len(main.tooltips)
 
     def test_refused(self, X):
-        with refused(sd.UnsupportedError, "elevated_regions", "ALE"):
-            sd.explain(inside, X, 0, method=sd.ALE()).plot(elevated_regions=True)
-        with refused(sd.UnsupportedError, "elevated_regions", "slopes"):
-            sd.explain(inside, X, 0, method=sd.ICE(derivative=True)).plot(elevated_regions=True)
+        for method, what in ((sd.ALE(), "ALE"), (sd.ICE(derivative=True), "slopes")):
+            with refused(sd.UnsupportedError, "elevated_regions", what):
+                effect_figure(
+                    sd.explain(inside, X, 0, method=method),
+                    EffectPlotOptions(elevated_regions=True),
+                )
+
+
+def groups(effect, **options):
+    """Return the panel with the histogram of each group, and these: style, label, lower and upper ends of bars."""
+    panel = panel_of(effect_figure(effect, EffectPlotOptions(histogram=True, **options)), "detail")
+    areas = list(marks_of(panel, Area))
+    for area in areas:
+        # Each bar is level from edge to edge.
+        np.testing.assert_array_equal(area.upper[::2], area.upper[1::2])
+    return panel, [(a.style, a.label, a.lower[::2], a.upper[::2]) for a in areas]
+
+
+def edges_of(panel):
+    area = next(marks_of(panel, Area))
+    return np.append(area.x[::2], area.x[-1])
 
 
 class TestGroups:
@@ -109,53 +164,64 @@ class TestGroups:
         elif kind is object:
             y = y.astype(object)
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=np.linspace(-0.9, 0.8, 21)))
-        panel = effect_spec(e, EffectPlotOptions(color=y, color_name="y", histogram=True)).groups
-        names = sorted(set(y.tolist()))
-        assert len(panel.outlines) == 2
-        for outline, name in zip(panel.outlines, names, strict=True):
+        panel, found = groups(e, color=y, color_name="y")
+        names, edges = sorted(set(y.tolist())), edges_of(panel)
+        assert len(found) == 2
+        for (_, label, low, high), name in zip(found, names, strict=True):
             there = X[y == name, 0]
-            for k, (a, b) in enumerate(itertools.pairwise(outline.edges)):
-                last = k == len(outline.height) - 1
-                assert outline.height[k] == np.sum(
-                    (there >= a) & ((there < b) | last & (there <= b))
-                )
+            assert not low.any()
+            for k, (a, b) in enumerate(itertools.pairwise(edges)):
+                last = k == len(high) - 1
+                assert high[k] == np.sum((there >= a) & ((there < b) | last & (there <= b)))
             shown = f"{name:.0f}" if kind is float else str(name)
-            assert outline.label == f"y = {shown} ({len(there)} rows)"
-        beyond = np.sum((X[:, 0] < outline.edges[0]) | (X[:, 0] > outline.edges[-1]))
+            assert label == f"y = {shown} ({len(there)} rows)"
+        beyond = np.sum((X[:, 0] < edges[0]) | (X[:, 0] > edges[-1]))
         assert panel.notes[0] == "all 400 rows"
         assert panel.notes[1:] == ((f"{beyond} rows outside the panel",) if beyond else ())
-        assert panel.x == effect_spec(e).main.x
+        assert panel.x == effect_figure(e).main.x
+
+    def test_outline_and_tooltips_have_the_same_numbers(self, X, e):
+        y = np.where(X[:, 1] > 0, "up", "down")
+        panel, found = groups(e, color=y, color_name="side")
+        for style, label, _, high in found:
+            (line,) = marks_of(panel, Line, style.replace("area", "outline"))
+            assert line.label == label
+            assert (line.y[0], line.y[-1]) == (0, 0)
+            np.testing.assert_array_equal(line.y[1:-1][::2], high)
+        assert len(panel.tooltips) == len(found[0][3])
+        for k, tip in enumerate(panel.tooltips):
+            wanted = [f"{label.split(' (')[0]}: {high[k]:.0f}" for _, label, _, high in found]
+            assert tip.text.split("\n")[1:] == wanted
 
     def test_of_the_kept_rows_or_of_all(self, X):
         y = np.where(X[:, 1] > 0, "up", "down")
         e = sd.explain(inside, X, 0, method=sd.PDP(ice=50))
-        kept = effect_spec(e, EffectPlotOptions(color=y, histogram=True)).groups
-        everyone = effect_spec(e, EffectPlotOptions(color=y, histogram=True, values=X[:, 0])).groups
+        kept, kept_groups = groups(e, color=y)
+        everyone, all_groups = groups(e, color=y, values=X[:, 0])
         assert kept.notes[0] == "a sample of 50 rows"
         assert everyone.notes[0] == "all 400 rows"
         rows = e.curves.row
-        assert kept.outlines[0].label == f"color = down ({(y[rows] == 'down').sum()} rows)"
-        assert everyone.outlines[0].label == f"color = down ({(y == 'down').sum()} rows)"
+        assert kept_groups[0][1] == f"color = down ({(y[rows] == 'down').sum()} rows)"
+        assert all_groups[0][1] == f"color = down ({(y == 'down').sum()} rows)"
 
     def test_weights(self, X):
         w = np.random.default_rng(0).integers(0, 4, 400)
         y = np.where(X[:, 1] > 0, "up", "down")
         a = sd.explain(inside, X, 0, method=sd.ICE(grid=9), sample_weight=w)
         b = sd.explain(inside, np.repeat(X, w, axis=0), 0, method=sd.ICE(grid=a.x))
-        one = effect_spec(a, EffectPlotOptions(color=y, histogram=True)).groups
-        two = effect_spec(b, EffectPlotOptions(color=np.repeat(y, w), histogram=True)).groups
-        assert one.y.name == "sum of row weights"
-        for p, q in zip(one.outlines, two.outlines, strict=True):
-            assert p.height.sum() == pytest.approx(q.height.sum())
-            assert p.label.split(" (")[0] == q.label.split(" (")[0]
-        drawn(a.plot(color=y, own=True))
+        (panel, one), (_, two) = groups(a, color=y), groups(b, color=np.repeat(y, w))
+        assert panel.y.name == "sum of row weights"
+        for p, q in zip(one, two, strict=True):
+            assert p[3].sum() == pytest.approx(q[3].sum())
+            assert p[1].split(" (")[0] == q[1].split(" (")[0]
+        drawn(a, color=y, own=True)
 
     def test_a_bar_holds_as_many_whole_numbers_as_its_neighbour(self, X):
         for top in (30, 47, 199, 1000):
             Z = np.column_stack([np.arange(400) % top, X[:, 1]]).astype(float)
             e = sd.explain(lambda Z: Z[:, 0], Z, 0, method=sd.ICE())
-            panel = effect_spec(e, EffectPlotOptions(color=Z[:, 1] > 0, histogram=True)).groups
-            edges = panel.outlines[0].edges
+            panel, _ = groups(e, color=Z[:, 1] > 0)
+            edges = edges_of(panel)
             assert len(set(np.diff(edges))) == 1
             assert (edges % 1 == 0.5).all()
             low, high = panel.x.limits
@@ -167,27 +233,28 @@ class TestGroups:
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))
         for n in (3, 4, 8):
             color = np.array(list("abcdefgh"))[np.arange(400) % n]
-            panel = effect_spec(e, EffectPlotOptions(color=color, histogram=True)).groups
+            panel, found = groups(e, color=color)
             if n == 3:
-                assert all(o.base is None for o in panel.outlines)
+                assert not any(low.any() for _, _, low, _ in found)
+                assert any(style.endswith("outline") for style in styles(panel))
                 continue
             assert "stacked" in panel.notes
-            for below, above in itertools.pairwise(panel.outlines):
-                np.testing.assert_array_equal(above.base, below.base + below.height)
-            top = panel.outlines[-1]
-            together = np.histogram(X[:, 0], top.edges)[0]
-            np.testing.assert_array_equal(top.base + top.height, together)
+            assert any(style.endswith("stacked") for style in styles(panel))
+            for below, above in itertools.pairwise(found):
+                np.testing.assert_array_equal(above[2], below[3])
+            together = np.histogram(X[:, 0], edges_of(panel))[0]
+            np.testing.assert_array_equal(found[-1][3], together)
             assert panel.y.limits[1] > together.max()
-        assert len(set(PATTERNS)) == 8
+        assert len({PATTERNS[f"group{i}"].path for i in range(8)}) == 8
 
     def test_rows_without_a_class(self, X):
         y = np.array(["a", "b"], dtype=object)[np.arange(400) % 2]
         y[:5] = None
         e = sd.explain(inside, X, 0, method=sd.ICE(grid=21))
-        figure = e.plot(color=y, color_name="arm", histogram=True)
-        assert {"arm missing (5 rows)", "arm = a (197 rows)"} <= set(drawn(figure))
+        found = drawn(e, color=y, color_name="arm", histogram=True)
+        assert {"arm missing (5 rows)", "arm = a (197 rows)"} <= set(found)
         # The legend lists each group once.
-        assert "arm = a" not in drawn(figure)
+        assert "arm = a" not in found
 
     def test_levels(self, X):
         pd = pytest.importorskip("pandas")
@@ -195,37 +262,40 @@ class TestGroups:
         y = X[:, 1] > 0
         effect = sd.explain(lambda F: F["z"].to_numpy() + 0.0, F, "g", method=sd.ICE())
         for values in (None, F["g"]):
-            panel = effect_spec(
-                effect, EffectPlotOptions(color=y, histogram=True, values=values)
-            ).groups
-            for outline, is_up in zip(panel.outlines, (False, True), strict=True):
+            panel, found = groups(effect, color=y, values=values)
+            for (_, _, _, high), is_up in zip(found, (False, True), strict=True):
                 # There are gaps between the bars.
-                found = [int(((F["g"] == g) & (y == is_up)).sum()) for g in "abc"]
-                assert outline.height.tolist() == [found[0], 0, found[1], 0, found[2]]
-        drawn(effect.plot(color=y, histogram=True))
+                rows = [int(((F["g"] == g) & (y == is_up)).sum()) for g in "abc"]
+                assert high.tolist() == [rows[0], 0, rows[1], 0, rows[2]]
+            assert [tip.text.split("\n")[0] for tip in panel.tooltips] == ["a", "b", "c"]
+        drawn(effect, color=y, histogram=True)
 
     def test_few_values_constants_and_names(self, X):
         y = pytest.importorskip("pandas").Series(X[:, 1] > 0, name=r"$x^2_{\frac$")
         for column in (np.round(X[:, 0]), np.full(400, 3.0), 1e12 * X[:, 0], 1e-12 * X[:, 0]):
             Z = np.column_stack([column, X[:, 1]])
             effect = sd.explain(lambda Z: Z[:, 1] + 0.0, Z, 0, method=sd.ICE())
-            figure = effect.plot(color=y, histogram=True, elevated_regions=True)
-            assert any(t.startswith(r"$x^2_{\frac$ = True") for t in drawn(figure))
-            assert fits(figure)
+            found = drawn(effect, color=y, histogram=True, elevated_regions=True)
+            assert any(t.startswith(r"$x^2_{\frac$ = True") for t in found)
 
     def test_refused(self, X, e):
         y = X[:, 1] > 0
+
+        def figure(**options):
+            effect_figure(e, EffectPlotOptions(**options))
+
         with refused(sd.DataError, "plot(histogram)", "without color"):
-            e.plot(histogram=True)
+            figure(histogram=True)
         with refused(sd.DataError, "plot(values)", "without histogram"):
-            e.plot(color=y, values=X[:, 0])
+            figure(color=y, values=X[:, 0])
         with refused(sd.UnsupportedError, "plot(histogram)", "numeric scale"):
-            e.plot(color=X[:, 1], histogram=True)
+            figure(color=X[:, 1], histogram=True)
         with refused(sd.DataError, "plot(values)", "399 values", "400 rows", "'x0'"):
-            e.plot(color=y, histogram=True, values=X[:399, 0])
+            figure(color=y, histogram=True, values=X[:399, 0])
         with refused(sd.DataError, "plot(values)", "shape (400, 2)"):
-            e.plot(color=y, histogram=True, values=X)
+            figure(color=y, histogram=True, values=X)
         with refused(sd.DataError, "plot(values)", "not numeric"):
-            e.plot(color=y, histogram=True, values=["a"] * 400)
+            figure(color=y, histogram=True, values=["a"] * 400)
         with refused(sd.UnsupportedError, "plot(color)", "ALE"):
-            sd.explain(inside, X, 0, method=sd.ALE()).plot(color=y, histogram=True)
+            ale = sd.explain(inside, X, 0, method=sd.ALE())
+            effect_figure(ale, EffectPlotOptions(color=y, histogram=True))

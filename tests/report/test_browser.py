@@ -280,7 +280,7 @@ def test_paper_is_white(report, visit, theme):
     paper, ink = seen.page.evaluate(f"() => {look}(document.body)")
     assert paper == "rgb(255, 255, 255)"
     assert ink == "rgb(0, 0, 0)"
-    words = "() => getComputedStyle(document.querySelector('.feature svg.skd .ticks text')).fill"
+    words = "() => getComputedStyle(document.querySelector('.feature svg.skd .tick text')).fill"
     assert max(map(int, re.findall(r"\d+", seen.page.evaluate(words))[:3])) < 130
 
 

@@ -1,6 +1,5 @@
 """Image files are self-contained: a legend explains everything that is drawn."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -18,14 +17,10 @@ def test_the_ale_that_is_drawn_over_rhale_is_in_a_legend(monkeypatch):
     monkeypatch.setattr(report_figures, "_to_png", lambda f, said: seen.append(f) or drawn(f, said))
     rhale_png(section, "x0")
     (axes, *_) = seen[0].axes
-    (text,) = axes.get_legend().get_texts()
-    assert text.get_text() == "ALE, aligned to the same mean"
-    (line,) = [
-        line for line in axes.lines if line.get_zorder() == 4 and line.get_color() == "#444444"
-    ]
+    words = [text.get_text() for legend in seen[0].legends for text in legend.get_texts()]
+    assert "ALE, aligned to the same mean" in words
     ale = sd.explain(lambda X: X[:, 0] ** 2 + X[:, 1], X, 0, method=sd.ALE())
-    np.testing.assert_array_equal(line.get_xdata(), ale.x)
-    plt.close("all")
+    assert any(np.array_equal(line.get_xdata(), ale.x) for line in axes.lines)
 
 
 def test_an_ale_that_is_the_same_curve_is_not_drawn_over_it():

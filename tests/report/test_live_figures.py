@@ -8,8 +8,8 @@ import pytest
 from markupsafe import Markup
 
 import skedasis as sd
+from skedasis.plots.elements import tag
 from skedasis.plots.html import page, script, style
-from skedasis.plots.svg.elements import tag
 
 ATTACK = '<img src=x onerror="window.pwned = 1"><script>window.pwned = 1</script>"\'>'
 LONG = "wörtchenohneende" * 31  # 500 letters without a line break

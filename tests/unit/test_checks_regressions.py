@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.plots.figures.compare import models_panel
+from skedasis.plots.figures.models import models_figure
 from skedasis.stats.resampling import ErrorBlocks, sup_band, sup_t
 from tests.helpers import bent, refused, table
 
@@ -169,7 +169,7 @@ def test_slopes_that_run_along_a_line_are_all_in_the_panel() -> None:
 def test_the_scale_of_several_models_holds_their_parabolas() -> None:
     x = np.random.default_rng(3).uniform(-1, 1, size=(300, 2))
     models = [lambda t, k=k: k * t[:, 0] ** 2 for k in (1.0, 1.01, 1.02)]
-    panel = models_panel(sd.explain(models, x, 0, method="rhale", progress=False)).panel
+    panel = models_figure(sd.explain(models, x, 0, method="rhale", progress=False)).main
     # x² minus its mean ranges from -1/3 to 2/3; the curve at the edges alone is at 2/3.
     assert panel.y.least <= -0.33
     assert panel.y.most >= 0.66

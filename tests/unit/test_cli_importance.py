@@ -245,8 +245,6 @@ def test_groups_rows_and_codes(folder):
 @pytest.mark.parametrize("ending", ["png", pytest.param("svg", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantity", ["both", "entropy"])
 def test_figures(folder, ending, quantity):
-    pytest.importorskip("skedasis.plots.mpl.importance")
-    pytest.importorskip("skedasis.plots.mpl.importance")
     text = printed("--quantity", quantity, "--n-repeats", 3, "--out", f"new/{quantity}.{ending}")
     assert f"written  new/{quantity}.{ending}" in text
     begins = {"png": b"\x89PNG", "svg": b"<?xml"}[ending]

@@ -355,7 +355,6 @@ def test_it_is_a_value(found):
 
 
 def test_it_draws_itself(found):
-    pytest.importorskip("skedasis.plots.mpl.importance")
     assert found.plot().axes
 
 

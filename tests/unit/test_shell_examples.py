@@ -525,6 +525,6 @@ def test_no_rows_leaves_rows_out(folder):
         line = f"skedasis report model.skops precise.csv --pairs 0 {rows} -o rows.html"
         assert run(line).exit_code == 0
         sizes[rows] = Path("rows.html").stat().st_size
-        drawn = 'class="curves"' in Path("rows.html").read_text("utf-8")
+        drawn = 'class="curves ' in Path("rows.html").read_text("utf-8")
         assert drawn == (rows == "--rows")
     assert sizes["--no-rows"] < sizes["--rows"]

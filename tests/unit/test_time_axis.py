@@ -497,11 +497,13 @@ def test_effects_of_other_rows_are_compared_on_one_axis():
     late = X[100:].reset_index(drop=True)
     whole, part = (sd.explain(model, rows, "t", method=sd.ALE(bins=4)) for rows in (X, late))
     assert whole.time.origin != part.time.origin
-    from skedasis.plots.figures.compare import overlay
+    from skedasis.plots.figures.compare import overlay_figure
+    from skedasis.plots.marks import Line, marks_of
 
-    shown = overlay([whole, part], None, "mean", 0.95)
+    main = overlay_figure([whole, part]).main
+    lines = [next(marks_of(main, Line, f"hue{i}")) for i in range(2)]
     first = (late["t"].min() - X["t"].min()) / pd.Timedelta(1, "D")
-    np.testing.assert_allclose(shown.strands[1].x[0] - shown.strands[0].x[0], first)
+    np.testing.assert_allclose(lines[1].x[0] - lines[0].x[0], first)
     assert "disagree" not in str(whole.checks(beside=part))
 
 
@@ -561,15 +563,15 @@ def test_midnights_are_local_midnights():
 
 
 def test_labels_say_per_day():
-    from skedasis.plots.figures.effect import effect_spec
+    from skedasis.plots.figures.effect import effect_figure
 
     X, model = zoned()
     e = sd.explain(model, X, "t", method="ale")
-    shown = effect_spec(e)
-    assert shown.slopes.y.label == "slope [prediction per day]"
+    shown = effect_figure(e)
+    assert shown.panels[1].y.label == "slope [prediction per day]"
     assert shown.main.x.label == "t [Europe/Berlin]"
     d = sd.explain(model, X, "t", method=sd.PDP(derivative=True, grid=5))
-    assert effect_spec(d).main.y.label == "slope of prediction per day"
+    assert effect_figure(d).main.y.label == "slope of prediction per day"
     page = e.explore().html
     assert "per day" in page
     assert "2020-0" in page

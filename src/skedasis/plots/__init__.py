@@ -1,27 +1,27 @@
-"""Figures of results, in two steps: a specification of marks, and a renderer that draws it.
+"""Figures of results, in three steps: a figure as values, its layout, and a renderer that draws it.
 
-A result (`Effect`, `Surface`, `Importance`, `Diagnosis`, or those of several models) becomes a figure specification in
-`figures`: frozen dataclasses of arrays and texts in units of the data. They contain every number and every word of the
-figure, and tests read them without drawing. Two renderers turn a specification into a figure and decide nothing else:
-`mpl` draws it on matplotlib axes (`plot()`), `svg` writes SVG for HTML pages (`explore()`, notebooks, reports).
+A figure function (`figures`) turns a result into a `FigureSpec`: panels with axes, marks in units of the data, legend
+entries, tooltips and alternative text. It decides everything that a reader sees, and tests read it without drawing. The
+layout finds room for panels and texts in a figure of a given size. Two renderers draw any figure and decide nothing:
+one by matplotlib (`plot()`), one as SVG for HTML pages (`explore()`, notebooks, reports).
 
 | file | content | imports matplotlib |
 |---|---|---|
-| `spec` | marks, panels and options of the figures of effects | no |
-| `scales` | axes, ticks, numbers as text, width of text, placement of labels, simplification of lines | no |
-| `theme` | colours, line styles, hatches, sizes | no |
-| `figures/effect`, `effect_parts` | from an effect of a numeric feature to its panels; parts that figures share | no |
-| `figures/categorical` | from an effect of a categorical feature to its panels | no |
+| `marks` | `FigureSpec`, panels, and all kinds of marks | no |
+| `figures/effect`, `effect_parts`, `effect_texts` | a numeric feature's effect; what figures of effects share | no |
+| `figures/categorical` | an effect of a categorical feature | no |
 | `figures/ice` | PDP and ICE: curves, their colours, elevated regions, histograms of groups | no |
-| `figures/compare` | overlaid effects, several models, small multiples | no |
-| `figures/surface` | from a `Surface` to a heat map, contours, cells and marginal histograms | no |
-| `figures/importance`, `diagnosis` | from an `Importance` or a `Diagnosis` to bars, histograms and scatter plots | no |
-| `descriptions` | tooltips and alternative text | no |
-| `mpl/marks` | marks, axes, labels and legends on matplotlib axes | yes |
-| `mpl/effect`, `surface`, `importance`, `multi_model` | the functions behind `plot()` | yes |
-| `svg/elements`, `frame`, `marks`, `panels` | SVG as text, coordinate frames, marks, panels | no |
-| `svg/effect`, `surface`, `importance`, `diagnosis` | the same figures as SVG | no |
-| `svg/overview` | figures of reports: importance against heterogeneity, variance explained, calibration | no |
+| `figures/options` | options of figures of effects | no |
+| `figures/multiples`, `models`, `compare` | many features; several models; several results in one figure | no |
+| `figures/surface` | a `Surface`: heat map, contours, cells, marginal histograms | no |
+| `figures/importance`, `diagnosis` | an `Importance` or a `Diagnosis`: bars, histograms, scatter plots | no |
+| `figures/overview` | importance against heterogeneity, variance explained, calibration | no |
+| `scales` | axes, numbers as text, width of text, simplification of lines | no |
+| `ticks`, `text`, `layout` | ticks that fit; line breaks and shortening; where everything is | no |
+| `theme` | colours, styles of marks and texts, hatches, and the style sheet made from them | no |
+| `draw_matplotlib` | renderer for matplotlib, in a new figure or on given axes | yes |
+| `draw_svg`, `elements` | renderer for SVG; escaped elements of SVG and HTML | no |
+| `plot`, `keywords` | what `plot()` of each result does, the options of every figure; types of the options | `plot` |
 | `html`, `assets` | HTML pages, notebook output and tables; style sheets and scripts | no |
 
 Colours have the same meaning in all figures: blue is the average and its confidence interval, amber is the

@@ -7,8 +7,8 @@
   `plot()`: an SVG figure with tooltips and the numbers in a table below it.
 - *Notebook output* (`notebook_html`): a figure or table without a script, with the browser's own tooltips.
 
-All text from data or models is escaped in `plots.svg.elements`. Figures are those of `plots.svg`; style sheets and
-scripts are in `assets`.
+All text from data or models is escaped in `plots.elements`. Figures are drawn by `plots.draw_svg`; colours are those of
+`plots.theme`, other style sheets and scripts are in `assets`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import hashlib
 import math
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache, singledispatch
 from importlib import resources
 from pathlib import Path
@@ -32,17 +32,24 @@ from skedasis._arguments import check_int_or_none, check_option
 from skedasis._types import Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
-from skedasis.plots.descriptions import lead
-from skedasis.plots.figures.compare import ordered_effects
+from skedasis.plots.draw_svg import draw, draw_tiles
+from skedasis.plots.elements import Drawing, joined, plain, tag
+from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_texts import lead
+from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import (
+    effects_figure,
+    models_effects_figure,
+    ordered_effects,
+)
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.keywords import By, ImportanceFigure
+from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
-from skedasis.plots.spec import EffectPlotOptions
-from skedasis.plots.svg import effect as effect_svg
-from skedasis.plots.svg import importance as importance_svg
-from skedasis.plots.svg import surface as surface_svg
-from skedasis.plots.svg.diagnosis import diagnosis as diagnosed
-from skedasis.plots.svg.elements import Drawing, joined, plain, tag
-from skedasis.plots.svg.importance import before
+from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
@@ -186,7 +193,7 @@ def asset(name: str) -> str:
 
 def style() -> str:
     """Return the style sheet of figures: light, dark, printed, and with forced colours."""
-    return asset("figure.css") + asset("more.css")
+    return stylesheet() + asset("figure.css")
 
 
 def script() -> str:
@@ -507,9 +514,23 @@ HINT = (
 
 def effect_page(effect: Effect, view: EffectPlotOptions, *, title: str | None = None) -> Explorable:
     """Return the page of one effect; see `Effect.explore`."""
-    drawn = effect_svg.effect(effect, view, ident="effect")
+    drawn = draw(page_effect(effect, view), ident="effect")
     hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
     return _one(title or effect.feature, lead(effect), drawn, numbers_of(effect), hints)
+
+
+def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
+    """Return the figure of an effect for a page, with as many individual curves as keep the page small."""
+    view = EffectPlotOptions() if view is None else view
+    most = max(LEAST, POINTS // max(len(effect.points), 1))
+    return effect_figure(effect, replace(view, curves=min(view.curves, most), most_levels=LEVELS))
+
+
+POINTS, LEAST = 60_000, 20
+"""Most points of all individual curves together, and the number of curves that is always allowed."""
+
+LEVELS, SMALL_LEVELS = 24, 10
+"""Most levels of a categorical feature in a figure, and in one of many small figures."""
 
 
 def effects_page(
@@ -525,7 +546,10 @@ def effects_page(
     """Return the page of many effects; see `Effects.explore`."""
     _counted(top=top, columns=columns)
     chosen = ordered_effects(effects, by, top)
-    drawn, legend = effect_svg.small(effects, ident="small", by=by, top=top, lower=lower, view=view)
+    spec = effects_figure(
+        effects, by, top, lower=lower, options=replace(view, most_levels=SMALL_LEVELS), page=None
+    )
+    drawn, legend = draw_tiles(spec, ident="small")
     sizes = [(e.feature, e.importance, e.heterogeneity_score) for e in chosen]
     kinds = dict.fromkeys(f"{e.spec.method} of {e.about.quantity}" for e in chosen)
     named = title or ", ".join(kinds)
@@ -627,7 +651,7 @@ def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
     return _one(
         title or f"{a} and {b}",
         lead(surface),
-        surface_svg.surface(surface, ident="surface"),
+        draw(surface_figure(surface), ident="surface"),
         numbers_of(surface),
     )
 
@@ -644,11 +668,12 @@ def importance_page(
     """Return the page of importances; see `Importance.explore`."""
     check_option("explore(kind)", kind, ("bars", "local"))
     if kind == "local":
-        drawn = before(importance, ident="rows", features=features, top=top)
+        drawn = draw(permutation_figure(importance, features=features, top=top), ident="rows")
     else:
-        drawn = importance_svg.importance(
-            importance, ident="bars", features=features, top=top, confidence_level=confidence_level
+        spec = importance_figure(
+            importance, features=features, top=top, confidence_level=confidence_level
         )
+        drawn = draw(spec, ident="bars")
     named = title or f"Importance of {counted(len(importance), 'feature')}"
     return _one(named, f"{importance.method}: {importance.axis}.", drawn, numbers_of(importance))
 
@@ -657,7 +682,7 @@ def diagnosis_page(
     diagnosis: Diagnosis, *, confidence_level: float | None, title: str | None = None
 ) -> Explorable:
     """Return the page of a diagnosis; see `Diagnosis.explore`."""
-    drawn = diagnosed(diagnosis, ident="where", confidence_level=confidence_level)
+    drawn = draw(diagnosis_figure(diagnosis, confidence_level), ident="where")
     said = f"Effect of permuting each of {counted(len(diagnosis), 'feature')} on the likelihood and on the entropy."
     return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
 
@@ -712,7 +737,7 @@ def multi_model_effect_page(
     title: str | None = None,
 ) -> Explorable:
     """Return the page of one feature's effect for several models; see `MultiModelEffect.explore`."""
-    drawn = effect_svg.models(found, ident="models", confidence_level=confidence_level, of=of)
+    drawn = draw(models_figure(found, confidence_level, of), ident="models")
     said = f"{found.spec.method} of {found.about.quantity} for {counted(len(found), 'model')}."
     hints = [HINT, CURVES]
     return _one(title or found.feature, said, drawn, numbers_of(found), hints)
@@ -730,9 +755,10 @@ def multi_model_effects_page(
 ) -> Explorable:
     """Return the page of many features' effects for several models; see `MultiModelEffects.explore`."""
     _counted(top=top, columns=columns)
-    drawn, legend = effect_svg.small_models(
-        found, ident="small", by=by, top=top, confidence_level=confidence_level, of=of
+    spec = models_effects_figure(
+        found, by, top, confidence_level=confidence_level, of=of, page=None
     )
+    drawn, legend = draw_tiles(spec, ident="small")
     ranks = found.ranking(by)[:top]
     sizes = [(r.feature, r.importance, r.heterogeneity_score) for r in ranks]
     many = Gallery(drawn, legend, sizes, list(found), by, columns)
@@ -751,9 +777,10 @@ def multi_model_importance_page(
     title: str | None = None,
 ) -> Explorable:
     """Return the page of importances for several models; see `MultiModelImportance.explore`."""
-    drawn = effect_svg.importances(
-        found, ident="bars", features=features, top=top, confidence_level=confidence_level, of=of
+    spec = models_importance_figure(
+        found, features=features, top=top, confidence_level=confidence_level, of=of
     )
+    drawn = draw(spec, ident="bars")
     first = found.models[0]
     said = f"{first.method}: {first.axis}, for {counted(len(found), 'model')}."
     named = title or f"Importance of {counted(len(found.features), 'feature')}"
@@ -795,13 +822,12 @@ def parts_of(result: object) -> list[Markup]:
     return numbers_of(result)
 
 
-def still(draw: Callable[[str], Drawing]) -> Markup:
+def still(spec: FigureSpec) -> Markup:
     """Return a figure for a page without a script.
 
     Parameters
     ----------
-    draw : callable
-        From an identifier that is unique on the page to a drawing.
+    spec : FigureSpec
 
     Returns
     -------
@@ -814,13 +840,13 @@ def still(draw: Callable[[str], Drawing]) -> Markup:
     cannot occur in the data, and the identifier is then replaced.
     """
     name = f"skd-{secrets.token_hex(16)}"
-    return tag("figure", _still(draw(name).svg, name))
+    return tag("figure", _still(draw(spec, ident=name).svg, name))
 
 
-def still_many(draw: Callable[[str], tuple[list[Drawing], Drawing]]) -> list[Markup]:
+def still_many(spec: FigureSpec) -> list[Markup]:
     """Return small multiples and their legend, each as `still` does."""
     name = f"skd-{secrets.token_hex(16)}"
-    drawn, legend = draw(name)
+    drawn, legend = draw_tiles(spec, ident=name)
     items = [tag("li", _still(one.svg, name), class_="skd-item") for one in drawn]
     return [tag("ul", *items, class_="skd-gallery"), tag("figure", _still(legend.svg, name))]
 
@@ -839,7 +865,7 @@ def _note(said: str) -> Markup:
 
 @parts_of.register
 def _(effect: Effect) -> list[Markup]:
-    drawn = still(lambda ident: effect_svg.effect(effect, ident=ident))
+    drawn = still(page_effect(effect))
     return [drawn, _note(f"{lead(effect)} explore() shows values on hover.")]
 
 
@@ -847,7 +873,8 @@ def _(effect: Effect) -> list[Markup]:
 def _(effects: Effects) -> list[Markup]:
     if not effects:
         return [_note("No effects.")]
-    drawn = still_many(lambda ident: effect_svg.small(effects, ident=ident, top=MOST))
+    view = EffectPlotOptions(curves=60, most_levels=SMALL_LEVELS)
+    drawn = still_many(effects_figure(effects, top=MOST, options=view, page=None))
     return [*drawn, _note(_many(len(effects))), folded("Ranking", *numbers_of(effects))]
 
 
@@ -858,37 +885,33 @@ def _many(features: int) -> str:
 
 @parts_of.register
 def _(surface: Surface) -> list[Markup]:
-    drawn = still(lambda ident: surface_svg.surface(surface, ident=ident))
+    drawn = still(surface_figure(surface))
     return [drawn, _note(f"{lead(surface)} explore() shows values on hover.")]
 
 
 @parts_of.register
 def _(importance: Importance) -> list[Markup]:
     top = min(BARS, len(importance))
-    drawn = (
-        [still(lambda ident: importance_svg.importance(importance, ident=ident, top=top))]
-        if top
-        else []
-    )
+    drawn = [still(importance_figure(importance, top=top))] if top else []
     return [*drawn, folded("Numbers", *numbers_of(importance))]
 
 
 @parts_of.register
 def _(found: MultiModelImportance) -> list[Markup]:
     top = min(BARS, len(found.features))
-    drawn = still(lambda ident: effect_svg.importances(found, ident=ident, top=top))
+    drawn = still(models_importance_figure(found, top=top))
     return [drawn, folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register
 def _(diagnosis: Diagnosis) -> list[Markup]:
-    drawn = still(lambda ident: diagnosed(diagnosis, ident=ident))
+    drawn = still(diagnosis_figure(diagnosis))
     return [drawn, folded("Verdicts and numbers", *numbers_of(diagnosis))]
 
 
 @parts_of.register
 def _(found: MultiModelEffect) -> list[Markup]:
-    drawn = still(lambda ident: effect_svg.models(found, ident=ident))
+    drawn = still(models_figure(found))
     return [drawn, _note("explore() shows values on hover.")]
 
 
@@ -896,8 +919,7 @@ def _(found: MultiModelEffect) -> list[Markup]:
 def _(found: MultiModelEffects) -> list[Markup]:
     if not found:
         return [_note("No effects.")]
-    many = effect_svg.small_models
-    drawn = still_many(lambda ident: many(found, ident=ident, top=MOST))
+    drawn = still_many(models_effects_figure(found, top=MOST, page=None))
     return [*drawn, _note(_many(len(found))), folded("Ranking", *numbers_of(found))]
 
 

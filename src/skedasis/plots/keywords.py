@@ -1,6 +1,7 @@
-"""Keywords of `plot()` and `explore()` of each kind of result, for type checkers and completion.
+"""Keywords of `plot()` of each kind of result, for type checkers and completion.
 
-The functions behind `plot()` in `plots.mpl` describe them; a test holds each dictionary to its function.
+`FigureKeywords` are the options of every figure, which `plots.plot.FigureOptions` describes; the other dictionaries add
+what a figure of one kind shows. A test holds the dictionaries to the parameters of the figure functions.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.typing import ColorType
     from numpy.typing import ArrayLike
 
+    from skedasis.plots.draw_matplotlib import StyleSheet
     from skedasis.results.multi_model import IntervalTarget
 
 Ice: TypeAlias = Literal["centered", "raw"] | None
@@ -26,20 +29,38 @@ Empty: TypeAlias = Literal["hatched", "filled", "blank"]
 ImportanceFigure: TypeAlias = Literal["bars", "local"]
 """A bar per feature, or histograms of the kept rows before and after permutation."""
 
+EffectsKind: TypeAlias = Literal["effects", "overview"]
+"""An effect per feature, or one point per feature: importance against heterogeneity score."""
 
-class _FigureKeywords(TypedDict, total=False):
-    legend: bool
+
+class FigureKeywords(TypedDict, total=False):
+    """Keywords of every figure; see `skedasis.plots.plot.FigureOptions`."""
+
+    title: str | None
+    xlabel: str | None
+    ylabel: str | None
+    xscale: Literal["linear", "log"]
+    xlim: tuple[float, float] | None
+    ylim: tuple[float, float] | None
     size: tuple[float, float] | None
+    legend: bool
+    style: StyleSheet | None
+
+
+class ColoredKeywords(FigureKeywords, total=False):
+    """Keywords of figures whose only colour option is the colour of the main mark."""
+
+    color: ColorType | None
 
 
 class EffectViewKeywords(TypedDict, total=False):
-    """What a figure of an effect shows; see `skedasis.plots.mpl.effect.draw`."""
+    """What a figure of an effect shows; see `Effect.plot`."""
 
     ice: Ice
     own: bool
     curves: int
     confidence_level: float
-    color: ArrayLike | None
+    color: ArrayLike | ColorType | None
     color_name: str | None
     elevated_regions: bool | None
     histogram: bool
@@ -47,28 +68,38 @@ class EffectViewKeywords(TypedDict, total=False):
     simultaneous: bool
 
 
-class EffectKeywords(EffectViewKeywords, _FigureKeywords, total=False):
+class EffectKeywords(EffectViewKeywords, FigureKeywords, total=False):
     """Keywords of `Effect.plot`."""
 
 
-class EffectsViewKeywords(TypedDict, total=False):
-    """What a figure of many effects shows; see `skedasis.plots.mpl.effect.draw_all`."""
+class MultiplesKeywords(TypedDict, total=False):
+    """Which effects a figure of many effects shows, and how they are arranged; see `Effects.plot`."""
 
     by: By
     top: int | None
+    page: int
     columns: int | None
     lower: bool
+
+
+class EffectsViewKeywords(MultiplesKeywords, total=False):
+    """What a figure of many effects shows; see `Effects.plot`."""
+
     ice: Ice
     curves: int
     confidence_level: float
 
 
-class EffectsKeywords(EffectsViewKeywords, _FigureKeywords, total=False):
+class EffectsKeywords(EffectsViewKeywords, ColoredKeywords, total=False):
     """Keywords of `Effects.plot`."""
 
+    kind: EffectsKind
+    ax: Axes | None
+    axes: Sequence[Axes] | None
 
-class SurfaceKeywords(_FigureKeywords, total=False):
-    """Keywords of `Surface.plot`; see `skedasis.plots.mpl.surface.draw_surface`."""
+
+class SurfaceViewKeywords(TypedDict, total=False):
+    """What a figure of a surface shows; see `Surface.plot`."""
 
     points: bool
     density: bool
@@ -78,57 +109,78 @@ class SurfaceKeywords(_FigureKeywords, total=False):
     confidence_level: float | None
 
 
-class ImportanceViewKeywords(TypedDict, total=False):
-    """What a figure of importances shows; see `skedasis.plots.mpl.importance.draw_importance`."""
+class SurfaceKeywords(SurfaceViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Surface.plot`."""
 
-    kind: ImportanceFigure
+
+class BarKeywords(TypedDict, total=False):
+    """What a bar chart of importances shows; see `Importance.plot`."""
+
     features: Sequence[str] | None
     top: int | None
     confidence_level: float
 
 
-class ImportanceKeywords(ImportanceViewKeywords, _FigureKeywords, total=False):
+class ImportanceViewKeywords(BarKeywords, total=False):
+    """What a figure of importances shows; see `Importance.plot`."""
+
+    kind: ImportanceFigure
+
+
+class ImportanceKeywords(ImportanceViewKeywords, ColoredKeywords, total=False):
     """Keywords of `Importance.plot`."""
 
-    ax: Axes | None
 
-
-class DiagnosisKeywords(_FigureKeywords, total=False):
-    """Keywords of `Diagnosis.plot`; see `skedasis.plots.mpl.importance.draw_diagnosis`."""
+class DiagnosisKeywords(FigureKeywords, total=False):
+    """Keywords of `Diagnosis.plot`."""
 
     confidence_level: float | None
-    ax: Axes | None
+
+
+class CompareViewKeywords(TypedDict, total=False):
+    """What a comparison shows; see `skedasis.compare`."""
+
+    labels: Sequence[str] | None
+    center: Literal["mean"] | None
+    confidence_level: float
+
+
+class CompareKeywords(CompareViewKeywords, FigureKeywords, total=False):
+    """Keywords of `skedasis.compare`."""
 
 
 class ModelsViewKeywords(TypedDict, total=False):
-    """Intervals in figures of several models; see `skedasis.plots.mpl.multi_model.draw_models`."""
+    """Intervals in figures of several models; see `MultiModelEffect.plot`."""
 
     confidence_level: float
     of: IntervalTarget | None
 
 
-class ModelsKeywords(ModelsViewKeywords, _FigureKeywords, total=False):
+class ModelsKeywords(ModelsViewKeywords, ColoredKeywords, total=False):
     """Keywords of `MultiModelEffect.plot`."""
 
 
 class AllModelsViewKeywords(ModelsViewKeywords, total=False):
-    """What a figure of many features' effects for several models shows."""
+    """What a figure of many features' effects for several models shows; see `MultiModelEffects.plot`."""
 
     by: By
     top: int | None
+    page: int
     columns: int | None
 
 
-class AllModelsKeywords(AllModelsViewKeywords, _FigureKeywords, total=False):
-    """Keywords of `MultiModelEffects.plot`; see `skedasis.plots.mpl.multi_model.draw_all_models`."""
+class AllModelsKeywords(AllModelsViewKeywords, ColoredKeywords, total=False):
+    """Keywords of `MultiModelEffects.plot`."""
+
+    axes: Sequence[Axes] | None
 
 
 class ModelImportanceViewKeywords(ModelsViewKeywords, total=False):
-    """What a figure of importances for several models shows."""
+    """What a figure of importances for several models shows; see `MultiModelImportance.plot`."""
 
     features: Sequence[str] | None
     top: int | None
 
 
-class ModelImportanceKeywords(ModelImportanceViewKeywords, _FigureKeywords, total=False):
-    """Keywords of `MultiModelImportance.plot`; see `skedasis.plots.mpl.multi_model.draw_importances`."""
+class ModelImportanceKeywords(ModelImportanceViewKeywords, ColoredKeywords, total=False):
+    """Keywords of `MultiModelImportance.plot`."""

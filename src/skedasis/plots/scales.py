@@ -15,11 +15,11 @@ Both renderers and all figure specifications use this module; it imports neither
 from __future__ import annotations
 
 import math
-import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -29,19 +29,12 @@ from skedasis.data.times import TimeAxis
 
 # --- width of text in SVG ------------------------------------------------------------------------
 
-SIZE, SMALL = 13.0, 12.0
-"""Font sizes in pixels: titles and axis labels; ticks, notes and legends."""
-
-LEADING = 1.3
-"""Line height in units of the font size."""
-
-
 _NARROW, _WIDE = frozenset("iljtfrI.,:;|!'()[]{}/\\ `°·"), frozenset("mwMW@%&—…→←")
 
 
 @lru_cache(maxsize=4096)
-def width_of(text: str, size: float = SMALL) -> float:
-    """Return the approximate width of a line of text in pixels, for the widest of the common fonts.
+def width_of(text: str, size: float = 12.0) -> float:
+    """Return the approximate width of a line of text, in units of its size, for the widest of the common fonts.
 
     Examples
     --------
@@ -64,85 +57,6 @@ def _share(c: str) -> float:
     # East Asian characters and most emoji are as wide as they are high.
     wide = unicodedata.east_asian_width(c) in ("W", "F") or ord(c) >= 0x1F000
     return 1.15 if wide else 0.66
-
-
-def lines_of(text: str, room: float, size: float = SMALL, most: int = 3) -> list[str]:
-    """Break text into at most `most` lines of at most `room` pixels; shorten the last one if necessary.
-
-    Examples
-    --------
-    >>> lines_of("effect on the price of a house", 110.0, 10.0)
-    ['effect on the price of', 'a house']
-    """
-    lines = [""]
-    for word in clean(text).split(" "):
-        joined = f"{lines[-1]} {word}" if lines[-1] else word
-        if width_of(joined, size) <= room:
-            lines[-1] = joined
-            continue
-        if lines[-1]:
-            lines.append("")
-        *full, rest = _cut(word, room, size)
-        lines[-1:] = [*full, rest]
-    if len(lines) > most:
-        lines = [*lines[: most - 1], fitting(" ".join(lines[most - 1 :]), room, size)]
-    return lines
-
-
-def _cut(word: str, room: float, size: float) -> list[str]:
-    """Split a word that is longer than a line."""
-    parts = [""]
-    used = 0.0
-    for c in word:
-        wide = size * _share(c)
-        if used + wide > room and parts[-1]:
-            parts.append("")
-            used = 0.0
-        parts[-1] += c
-        used += wide
-    return parts
-
-
-def fitting(text: str, room: float, size: float = SMALL) -> str:
-    """Return text of at most `room` pixels: if necessary its beginning and its end, which distinguish names.
-
-    Examples
-    --------
-    >>> fitting("visits", 100.0), fitting("visits of the year 2019", 80.0)
-    ('visits', 'visits…2019')
-    """
-    text = clean(text)
-    if width_of(text, size) <= room:
-        return text
-    low, high = 0, len(text)
-    while low < high:
-        kept = (low + high + 1) // 2
-        low, high = (kept, high) if width_of(_ends(text, kept), size) <= room else (low, kept - 1)
-    return _ends(text, low)
-
-
-def _ends(text: str, kept: int) -> str:
-    """Return the first and last letters of a text, `kept` in total."""
-    end = kept // 2
-    return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"
-
-
-def join_notes_in_pixels(remarks: tuple[str, ...], room: float) -> list[str]:
-    """Join short notes with a dot into lines of at most `room` pixels; break within a note only if it is too long.
-
-    Examples
-    --------
-    >>> join_notes_in_pixels(("500 rows", "6 bins"), 300.0)
-    ['500 rows · 6 bins']
-    """
-    lines: list[str] = []
-    for remark in remarks:
-        joined = f"{lines[-1]} · {remark}" if lines else ""
-        if lines and width_of(joined) <= room:
-            lines[-1] = joined
-        else:
-            lines += lines_of(remark, room)
-    return lines
 
 
 # --- numbers as text -----------------------------------------------------------------------------
@@ -384,6 +298,30 @@ class Clock(Scale):
 
 
 @dataclass(frozen=True)
+class Ratios(Scale):
+    """The scale of a logarithmic axis: each tick has its own number of digits."""
+
+    def texts(self, ticks: Sequence[float]) -> list[str]:
+        """Return the ticks as text; from 100,000 and below 0.001 with a power of ten.
+
+        Examples
+        --------
+        >>> Ratios().texts([0.01, 1.0, 2500.0, 1e6, 3e6])
+        ['0.01', '1', '2500', '10⁶', '3×10⁶']
+        """
+        return [self._text(v) for v in ticks]
+
+    @staticmethod
+    def _text(value: float) -> str:
+        power = math.floor(math.log10(value) + 1e-9)
+        if -4 < power < 5:
+            return f"{value:.6g}"
+        digits = f"{value / 10.0**power:.6g}"
+        raised = f"10{str(power).translate(_SUPERSCRIPTS)}"
+        return raised if digits == "1" else f"{digits}{_TIMES}{raised}"
+
+
+@dataclass(frozen=True)
 class Axis:
     """The range of a variable, with its name, unit, ticks and labels.
 
@@ -399,12 +337,14 @@ class Axis:
         Positions of the ticks; if empty, the renderer chooses them.
     labels : tuple of str
         Names of levels, one per tick; empty for numbers.
-    turn : {0, 40, 90}
-        Rotation of these labels in degrees, so that they do not overlap.
     missing_label : str
         Tick label of the separate position of missing values, at `beside`; empty without one.
     time : TimeAxis, optional
         For dates, times and durations: the meaning of the days on the axis.
+    log : bool
+        Whether equal ratios have equal lengths; all values are positive.
+    hidden : bool
+        Whether it has neither ticks nor a label.
     """
 
     name: str
@@ -414,36 +354,69 @@ class Axis:
     margin: float = 0.03
     ticks: tuple[float, ...] = ()
     labels: tuple[str, ...] = ()
-    turn: int = 0
     missing_label: str = ""
     time: TimeAxis | None = None
+    log: bool = False
+    hidden: bool = False
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """Return the ends of the range with its margins, in ascending order."""
-        return padded(self.least, self.most, self.margin)
+        if not self.log:
+            return padded(self.least, self.most, self.margin)
+        if not self.margin and self.least < self.most:  # exactly as given
+            return self.least, self.most
+        low, high = padded(math.log10(self.least), math.log10(self.most), self.margin)
+        return 10.0**low, 10.0**high
 
-    @property
+    @cached_property
     def limits(self) -> tuple[float, float]:
         """Return the ends of the axis, including the position of missing values."""
-        low, high = self.range
-        return low, high + (ASIDE * (high - low) if self.missing_label else 0.0)
+        return self.range[0], self._beyond(1.0) if self.missing_label else self.range[1]
 
     @property
     def beside(self) -> float:
         """Return the position of missing values."""
-        low, high = self.range
-        return high + 0.6 * ASIDE * (high - low)
+        return self._beyond(0.6)
 
     @property
     def gap(self) -> tuple[float, float]:
         """Return the ends of the area around the position of missing values."""
-        low, high = self.range
-        return high + 0.2 * ASIDE * (high - low), self.limits[1]
+        return self._beyond(0.2), self.limits[1]
 
-    @property
+    def _beyond(self, part: float) -> float:
+        """Return a position above the range, as a fraction of the space for missing values."""
+        low, high = self.range
+        if self.log:
+            return high * (high / low) ** (part * ASIDE)
+        return high + part * ASIDE * (high - low)
+
+    def share(self, values: Floats | float) -> Floats:
+        """Return positions as fractions of the axis; those of ±inf are its ends.
+
+        Examples
+        --------
+        >>> Axis("age", None, 0.0, 50.0, 0.0).share([25.0, -np.inf, np.nan]).tolist()
+        [0.5, 0.0, nan]
+        >>> Axis("income", None, 1.0, 100.0, 0.0, log=True).share(10.0).tolist()
+        0.5
+        """
+        low, high = self.limits
+        at = np.clip(
+            np.asarray(values, dtype=float), *((low, high) if self.log else (-np.inf, np.inf))
+        )
+        if self.log:
+            at, low, high = np.log10(at), math.log10(low), math.log10(high)
+        # Halved first: the difference of two huge numbers of opposite sign would overflow.
+        with np.errstate(invalid="ignore", over="ignore"):
+            found = (at / 2 - low / 2) / (high / 2 - low / 2)
+        return np.where(np.isposinf(at), 1.0, np.where(np.isneginf(at), 0.0, found))
+
+    @cached_property
     def scale(self) -> Scale:
         """Return the scale of the ticks; trivial for names of levels."""
+        if self.log:
+            return Ratios()
         if self.time is not None:
             return Clock.on(self.time, self.least, self.most)
         return Scale() if self.labels else Scale.of(*self.range)
@@ -452,6 +425,11 @@ class Axis:
     def label(self) -> str:
         """Return the axis label: name, unit and scale."""
         return self.scale.label(clean(self.name), clean(self.unit) if self.unit else None)
+
+    @property
+    def label_text(self) -> str:
+        """Return the axis label; empty for an axis without a name."""
+        return "" if self.hidden or not self.name else self.label
 
     def spanning(self, axes: Sequence[Axis]) -> Axis:
         """Return this axis with the joint range of `axes`."""
@@ -533,34 +511,12 @@ def distinct_names(names: Sequence[str], room: int) -> tuple[str, ...]:
     ('vis…19 (1)', 'vis…19 (2)', 'age')
     """
     short = [shorten(n, room) for n in names]
-    seen: dict[str, int] = {}
+    times, seen = Counter(short), Counter[str]()
     out: list[str] = []
     for name, cut in zip(names, short, strict=True):
-        seen[cut] = seen.get(cut, 0) + 1
-        out.append(cut if short.count(cut) == 1 else f"{shorten(name, room - 4)} ({seen[cut]})")
+        seen[cut] += 1
+        out.append(cut if times[cut] == 1 else f"{shorten(name, room - 4)} ({seen[cut]})")
     return tuple(out)
-
-
-def wrapped(text: str, width: int) -> str:
-    """Break text into lines of at most `width` characters."""
-    return "\n".join(textwrap.wrap(text, width)) or text
-
-
-def join_notes(remarks: Sequence[str], width: int) -> str:
-    """Join short notes with a dot into lines of about `width` characters; break only between notes.
-
-    Examples
-    --------
-    >>> join_notes(["500 rows", "6 bins"], 80)
-    '500 rows · 6 bins'
-    """
-    lines: list[str] = []
-    for remark in remarks:
-        if lines and len(lines[-1]) + len(remark) + 3 <= width:
-            lines[-1] += f" · {remark}"
-        else:
-            lines.append(remark)
-    return "\n".join(lines)
 
 
 def _round_below(low: float, span: float) -> float:

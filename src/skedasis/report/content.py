@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Unpack, overload
+from typing import Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._types import Floats, TableLike
+from skedasis._types import TableLike
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, Groups, OutOfRange
@@ -29,7 +29,7 @@ from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
-from skedasis.plots.svg.overview import ImportancePoint
+from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
@@ -150,96 +150,6 @@ class ReportContent:
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
-
-
-# -------------------------------------------------------------------- importances with intervals
-LEVEL, REPLICATES = 0.95, 200
-"""Confidence level and replicates of the bootstrap intervals; 200 suffice for whiskers, which need no third digit."""
-
-
-ROWS = 20_000
-"""Above this number of rows the bootstrap resamples moments instead of rows: as exact there, and 100 times faster."""
-
-
-Ends = Mapping[str, tuple[float, float] | None]
-
-
-def importance_points(effects: Effects, seed: int) -> tuple[ImportancePoint, ...]:
-    """Return importance and heterogeneity score of all features with intervals, the most important first.
-
-    Parameters
-    ----------
-    effects : Effects
-    seed : int
-        Seed of the bootstrap.
-
-    Notes
-    -----
-    Costs no model rows. Intervals of importances are bootstrap intervals; those of scores come from their pairs of
-    rows. The interval of an importance is None if the feature has a single value, or if the kept rows do not allow a
-    bootstrap.
-    """
-    across = _ends(effects, seed)
-    return tuple(
-        ImportancePoint(
-            rank.feature,
-            effects[rank.feature].about.feature.kind,
-            rank.importance,
-            rank.heterogeneity_score,
-            across[rank.feature],
-            _score_ends(effects[rank.feature]),
-        )
-        for rank in effects.ranking()
-    )
-
-
-def _score_ends(effect: Effect) -> tuple[float, float] | None:
-    """Return the interval of a heterogeneity score; None if there is no score or no interval."""
-    if effect.swap_score is None:
-        return None
-    low, high = (float(end) for end in effect.interval(LEVEL, of="heterogeneity_score"))
-    return (low, high) if np.isfinite([low, high]).all() else None
-
-
-def _ends(effects: Effects, seed: int) -> Ends:
-    """Return the interval of each feature's importance; None if there is none."""
-    ends: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
-    for large in (False, True):
-        some = {
-            n: e for n, e in effects.items() if len(e.points) > 1 and (_rows(e) > ROWS) == large
-        }
-        for name, (low, high) in _bootstrap(some, seed, "moments" if large else None).items():
-            if np.isfinite([low, high]).all():
-                ends[name] = float(low), float(high)
-    return ends
-
-
-def _rows(effect: Effect) -> int:
-    return 0 if effect.rows is None else len(effect.rows)
-
-
-def _bootstrap(
-    some: dict[str, Effect], seed: int, source: Literal["moments"] | None
-) -> dict[str, tuple[Floats, Floats]]:
-    """Return intervals, computed for all features at once if possible, otherwise for each that has one."""
-    if not some:
-        return {}
-    try:
-        return Effects(some).interval(
-            LEVEL,
-            "bootstrap",
-            of="importance",
-            replicates=REPLICATES,
-            random_state=seed,
-            source=source,
-        )
-    except UnsupportedError:
-        if len(some) == 1:
-            return {}
-    found: dict[str, tuple[Floats, Floats]] = {}
-    for name, effect in some.items():
-        found |= _bootstrap({name: effect}, seed, source)
-    return found
 
 
 # -------------------------------------------------------------------------- results without rows
@@ -460,7 +370,7 @@ def _build_section(
         passes=tuple(runner.passes),
         mplot=effects["mplot"],
         checks=_checks(main, effects["pdp"], shared),
-        importance_points=importance_points(main, runner.options.seed),
+        importance_points=importance_points(main, seed=runner.options.seed),
         quality=good,
         explained_variance=variance,
         interactions=interactions,

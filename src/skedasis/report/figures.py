@@ -1,6 +1,6 @@
 """Figures of a report: SVG for the page, and PNG files.
 
-The page draws SVG by `skedasis.plots.svg`; PNG files are drawn by matplotlib from the same figure specifications. Each
+Both are drawn from the same figure specifications: the page by `skedasis.plots.draw_svg`, PNG files by matplotlib. Each
 function takes a `ModelSection`, and adds captions and alternative texts from `skedasis.report.text`. Called by
 `skedasis.report.html`, `skedasis.report.report.write` and `skedasis.demo`.
 """
@@ -11,24 +11,24 @@ import io
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from markupsafe import Markup
 
-from skedasis.plots.spec import EffectPlotOptions
-from skedasis.plots.svg.diagnosis import diagnosis
-from skedasis.plots.svg.effect import compare, small
-from skedasis.plots.svg.effect import effect as effect_drawing
-from skedasis.plots.svg.elements import Drawing
-from skedasis.plots.svg.overview import calibration, importance_scatter
-from skedasis.plots.svg.overview import variance_bar as variance_parts
-from skedasis.plots.svg.surface import surface as surface_drawing
+from skedasis.plots.draw_svg import draw, draw_tiles
+from skedasis.plots.elements import Drawing
+from skedasis.plots.figures import compare, diagnosis, multiples, overview, surface
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.html import SMALL_LEVELS, page_effect
+from skedasis.plots.marks import Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
 from skedasis.report.text import Caption
+from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
@@ -94,7 +94,7 @@ def feature_figures(section: ModelSection, feature: str, ident: str) -> list[Pag
 
 def _effect(effect: Effect, caption: Caption, ident: str) -> PageFigure:
     return page_figure(
-        effect_drawing(effect, ident=ident, title=caption.title, alt=caption.description),
+        draw(page_effect(effect), ident=ident, title=caption.title, alt=caption.description),
         caption.text,
     )
 
@@ -109,8 +109,9 @@ def _compared(section: ModelSection, feature: str, ident: str) -> PageFigure | N
     if len(some) < 2:
         return None
     caption = report_text.comparison_caption(section, feature, list(some))
+    spec = compare.overlay_figure(list(some.values()), list(some))
     return page_figure(
-        compare(some, ident=ident, title=caption.title, alt=caption.description), caption.text
+        draw(spec, ident=ident, title=caption.title, alt=caption.description), caption.text
     )
 
 
@@ -126,9 +127,9 @@ def draw_overview(effects: Mapping[str, Effect], ident: str) -> list[PageFigure]
     there = {f: e for f, e in effects.items() if np.isfinite(e.value).sum() > 1}
     if len(there) < 2:
         return []  # nothing to compare
-    drawn, legend = small(
-        there, ident=ident, top=MANY, lower=False, view=EffectPlotOptions(ice=None)
-    )
+    view = EffectPlotOptions(ice=None, most_levels=SMALL_LEVELS)
+    spec = multiples.effects_figure(there, top=MANY, lower=False, options=view, page=None)
+    drawn, legend = draw_tiles(spec, ident=ident)
     return [page_figure(one, "") for one in (*drawn, legend)]
 
 
@@ -139,15 +140,13 @@ def importance_figure(
     if not any(math.isfinite(p.heterogeneity_score) for p in section.importance_points):
         return None
     unit = f" ({section.axis})"
-    drawing = importance_scatter(
+    spec = overview.overview_figure(
         section.importance_points,
-        ident=ident,
         links={feature: f"#{anchor}" for feature, anchor in links.items()},
         x_label=f"importance{unit}",
         y_label=f"heterogeneity score{unit}",
-        title="Importance and heterogeneity",
     )
-    return page_figure(drawing, "")
+    return page_figure(draw(spec, ident=ident), "")
 
 
 def variance_figure(section: ModelSection, ident: str) -> PageFigure | None:
@@ -156,9 +155,8 @@ def variance_figure(section: ModelSection, ident: str) -> PageFigure | None:
         return None
     caption = "Fractions of the variance of the prediction that the effects on this page explain."
     rest = section.explained_variance.sentences[-1] if section.explained_variance.has_rest else ""
-    return page_figure(
-        variance_parts(section.explained_variance.shares, ident=ident), f"{caption} {rest}".rstrip()
-    )
+    drawing = draw(overview.variance_figure(section.explained_variance.shares), ident=ident)
+    return page_figure(drawing, f"{caption} {rest}".rstrip())
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
@@ -168,18 +166,18 @@ def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:
         return None
     name = quoted(quality.class_ or "")
     caption = f"Calibration: the observed proportion of {name} against its predicted probability."
-    return page_figure(calibration(quality.calibration, ident=ident), caption)
+    return page_figure(draw(overview.calibration_figure(quality.calibration), ident=ident), caption)
 
 
-def surface_figure(surface: Surface, ident: str) -> PageFigure:
+def surface_figure(found: Surface, ident: str) -> PageFigure:
     """Draw the interaction of two features."""
-    return page_figure(surface_drawing(surface, ident=ident), "")
+    return page_figure(draw(surface.surface_figure(found), ident=ident), "")
 
 
 def diagnosis_figure(found: Diagnosis, ident: str) -> PageFigure:
     """Draw Entropy-PFI against Likelihood-PFI of each feature."""
     caption = "Likelihood-PFI and Entropy-PFI of each feature."
-    return page_figure(diagnosis(found, ident=ident), caption)
+    return page_figure(draw(diagnosis.diagnosis_figure(found), ident=ident), caption)
 
 
 # ------------------------------------------------------------------------------------- PNG files
@@ -222,22 +220,21 @@ def rhale_png(section: ModelSection, feature: str) -> PngFigure:
     """Draw a feature's RHALE, with its ALE as a dotted curve if it differs; for a nominal feature, the ALE alone."""
     effect, ale = section.rhale[feature], section.ale[feature]
     caption = report_text.rhale_caption(section, feature)
-    figure = effect.plot(size=TALL)
+    spec = effect_figure(effect)
     if (
         not isinstance(effect.axis, LevelAxis)
         and np.isfinite(ale.value).sum() > 1
         and report_text.max_difference(ale, effect)
     ):
-        axes = figure.axes[0]
-        value, dotted = report_text.aligned(ale, effect), (0, (1.5, 1.5))
-        lines = axes.plot(ale.points, value, ls=dotted, lw=1.3, color="#444444", zorder=4)
-        # A file has no caption that could explain the dotted curve.
-        axes.legend(
-            lines, ["ALE, aligned to the same mean"], loc="upper left", frameon=False, fontsize=8
-        )
+        # A file has no caption that could explain the dotted curve: the legend does.
+        said = "ALE, aligned to the same mean"
+        dotted = Line(ale.points, report_text.aligned(ale, effect), "compared", said)
+        main, *below = spec.stacks[0]
+        main = replace(main, marks=(*main.marks, dotted))
+        spec = replace(spec, stacks=((main, *below),))
         note = " Dotted: ALE, from differences between quantiles, aligned to the same mean."
         caption = Caption(caption.name, caption.alt, caption.text + note)
-    return _to_png(figure, caption)
+    return _to_png(operations.draw_figure(spec, TALL), caption)
 
 
 def pdp_png(section: ModelSection, feature: str) -> PngFigure:

@@ -18,8 +18,8 @@ from skedasis._types import TableLike
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError
+from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
-from skedasis.plots.svg.elements import tag
 from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.format import listed

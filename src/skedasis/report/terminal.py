@@ -8,7 +8,7 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table as Lines
 
-from skedasis.plots.figures.compare import heterogeneity_text
+from skedasis.plots.figures.effect_texts import heterogeneity_text
 from skedasis.plots.figures.surface import is_discrete
 from skedasis.plots.scales import counted, number, position_texts
 from skedasis.report import categorical_text

@@ -20,6 +20,7 @@ from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
@@ -199,16 +200,37 @@ class Diagnosis(SavedResult):
             "next": [v.next for v in self.verdicts],
         }
 
-    def plot(self, **options: Unpack[DiagnosisKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:
         """Plot the two importances against each other, and how well other features predict each feature.
 
-        The options are those of `skedasis.plots.mpl.importance.draw_diagnosis`.
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes for the scatter plot alone. By default a figure with both panels is created.
+        confidence_level : float, optional
+            Confidence level of the intervals; by default that of the verdicts.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
         Returns
         -------
         matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        How to read it (entropy_importance, sec. 3.5): the importance of features on the right near the horizontal axis
+        can be read at face value; features further up share their information with other features. Names without free
+        space are omitted. No model row.
         """
-        return operations.draw_diagnosis(self, **options)
+        return operations.plot_diagnosis(self, ax, **options)
 
     @refuse_old_keywords
     def explore(

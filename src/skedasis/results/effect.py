@@ -55,8 +55,7 @@ if TYPE_CHECKING:
 
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import EffectKeywords
-    from skedasis.plots.spec import Ice
+    from skedasis.plots.keywords import EffectKeywords, Ice
     from skedasis.results.checks.check import Checks
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.extrapolation import FeatureSpace
@@ -850,15 +849,70 @@ class Effect(SavedResult):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Draw only the main panel, into these axes. By default a new figure with all panels is created.
-        **options
-            Options of `skedasis.plots.mpl.effect.draw`.
+            Axes for the main panel alone, whose style stays as it is. By default a figure with all panels is created.
+        ice : {"centered", "raw", None}
+            Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
+            ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
+            unchanged; None draws no curves.
+        own : bool
+            Whether the observed value of each row is marked on its curve.
+        curves : int
+            Largest number of curves, by default 200.
+        confidence_level : float
+            Confidence level of the intervals of the average, by default 0.95.
+        color : color or array_like, shape (n,), optional
+            A colour: that of the average and its interval. An array with one value for each row of X: its curve is
+            coloured by it. Numbers get a colour scale; text, booleans and integers with at most 8 distinct values get
+            a colour and a line style each.
+        color_name : str, optional
+            Name of these values; by default the name of the series.
+        elevated_regions : bool, optional
+            Whether elevated regions of the curves are marked at the lower end of the panel, with the verdict whether
+            rows observed there support them (`Effect.elevated_regions`). By default only if the quantity is an
+            entropy, a variance or another uncertainty.
+        histogram : bool
+            Whether a second panel shows the histogram of the feature in each group of `color`, such as classes:
+            ``plot(color=y, histogram=True)``.
+        values : array_like, shape (n,), optional
+            The feature's value in each row of X, for these histograms. By default those of the rows whose curves are
+            kept; the notes state their number.
+        simultaneous : bool
+            Whether the intervals form a simultaneous band instead of being pointwise.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
         Returns
         -------
         matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option, colours or values without one entry per row, a histogram without colours,
+            or a logarithmic axis with values that are not positive.
+        UnsupportedError
+            For raw curves of a centred effect, for colours without curves, for elevated regions without curves over a
+            numeric feature, for a histogram if colours are not groups, and for a logarithmic axis of levels or times.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        Levels of a categorical feature are drawn at positions 0, 1, … in the order of the effect. Of more than 40
+        nominal levels those with most rows are shown, and the notes say so. In a small figure lower panels, and then
+        notes, are left out. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(100, 2))
+        >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=5))
+        >>> [ax.get_ylabel() for ax in e.plot(title="Effect of x0", size=(5, 5)).axes]
+        ['effect on prediction', 'slope [prediction per x0]']
         """
-        return operations.draw_effect(self, ax=ax, **options)
+        return operations.plot_effect(self, ax, **options)
 
     @refuse_old_keywords
     def explore(
@@ -884,7 +938,7 @@ class Effect(SavedResult):
         path : str or Path, optional
             A file to which the page is also written.
         ice, own, curves, confidence_level, color, color_name, elevated_regions, histogram, values, simultaneous
-            As in `plot` (`skedasis.plots.mpl.effect.draw`).
+            As in `plot`.
         title : str, optional
             Title of the page; by default the feature name.
 

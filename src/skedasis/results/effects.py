@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import EffectsKeywords
-    from skedasis.plots.spec import Ice
+    from skedasis.plots.keywords import EffectsKeywords, Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks
     from skedasis.results.checks.extrapolation import FeatureSpace
@@ -313,13 +312,60 @@ class Effects(SavedResult, Mapping[str, Effect]):
         return operations.to_data_frame(table, backend or library)
 
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
-        """Plot all effects on shared scales, most important first. Options: `skedasis.plots.mpl.effect.draw_all`.
+        """Plot the effects side by side on shared scales, most important first, or an overview of them.
+
+        Parameters
+        ----------
+        kind : {"effects", "overview"}
+            An effect per feature; or one point per feature: its importance against its heterogeneity score.
+        by : {"importance", "heterogeneity_score"}
+            Order of the features, largest first.
+        top : int or None
+            Largest number of features, by default 30; None for all, 30 on each page.
+        page : int
+            Which page, from 1.
+        columns : int, optional
+            Number of columns of the grid.
+        lower : bool
+            Whether to draw the slopes per bin, too. They are given per standard deviation of the feature, because
+            slopes per unit of different features are not comparable.
+        ice, curves, confidence_level
+            As in `Effect.plot`; by default at most 60 curves.
+        axes : sequence of matplotlib Axes, optional
+            Axes for the main panels, one for each effect that is drawn.
+        ax : matplotlib Axes, optional
+            Axes for the overview.
+        color : color, optional
+            Colour of the averages and their intervals.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
         Returns
         -------
         matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no effect, and for an invalid value of an option.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 3))
+        >>> es = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=10))
+        >>> [ax.get_title(loc="left") for ax in es.plot(top=2, lower=False).axes]
+        ['1. x1', '2. x0']
         """
-        return operations.draw_effects(self, **options)
+        return operations.plot_effects(self, **options)
 
     @refuse_old_keywords
     def explore(
@@ -348,7 +394,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
         columns : int, optional
             Maximum number of effects side by side; by default as many as fit.
         lower, ice, curves, confidence_level
-            As in `plot` (`skedasis.plots.mpl.effect.draw_all`).
+            As in `plot`.
         title : str, optional
             Title of the page; by default the quantity.
 

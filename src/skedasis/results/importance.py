@@ -27,6 +27,7 @@ from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
@@ -367,11 +368,13 @@ class Importance(SavedResult):
             "difference": self.local.difference.ravel(),
         }
 
-    def plot(self, **options: Unpack[ImportanceKeywords]) -> Figure:
+    def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.
 
         Parameters
         ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; for "local" only with one feature. By default a figure is created.
         kind : {"bars", "local"}
             Bars; or histograms of single rows before and after permutation (entropy_importance, Fig. 2).
         features : sequence of str, optional
@@ -380,18 +383,39 @@ class Importance(SavedResult):
             Show only this many features, the most important ones.
         confidence_level : float
             Confidence level of the intervals.
-        ax : matplotlib Axes, optional
-            Axes to draw into; by default a new figure is created.
-        size : (float, float), optional
-            Width and height of the figure in inches.
-        legend : bool
-            Whether to draw a legend.
+        color : color, optional
+            Colour of the bars.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
         Returns
         -------
         matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option, unknown features, or `ax` for the rows of several features.
+        UnsupportedError
+            For "local" if no rows were kept.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        Negative importances are drawn as negative bars. Intervals that would flatten all bars extend beyond the panel.
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> values = np.array([[0.1, 0.2, 0.3], [0.0, -0.01, 0.01]])
+        >>> pf = Importance(("age", "noise"), values, np.full(2, 0.05), np.full(2, 9.0), 0.5, 500)
+        >>> [t.get_text() for t in pf.plot().axes[0].get_yticklabels()]
+        ['noise', 'age']
         """
-        return operations.draw_importance(self, **options)
+        return operations.plot_importance(self, ax, **options)
 
     @refuse_old_keywords
     def explore(

@@ -448,11 +448,27 @@ class MultiModelEffect(MultiModelResult[Effect]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Axes to draw into; by default a new figure is created.
-        **options
-            Options of `skedasis.plots.mpl.multi_model.draw_models`.
+            Axes to draw on. By default a figure is created.
+        confidence_level, of
+            As in `interval`.
+        color : color, optional
+            Colour of the mean and its interval.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `interval`, and for an invalid value of an option.
+        TypeError
+            For an unknown option.
         """
-        return operations.draw_models(self, ax=ax, **options)
+        return operations.plot_models(self, ax, **options)
 
     @refuse_old_keywords
     def explore(
@@ -613,8 +629,25 @@ class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
         return operations.to_data_frame(table, backend or effects[0].about.library)
 
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
-        """Plot all effects, most important first. Options: `skedasis.plots.mpl.multi_model.draw_all_models`."""
-        return operations.draw_all_models(self, **options)
+        """Plot the effects side by side on shared scales, most important first.
+
+        Parameters
+        ----------
+        by, top, page, columns, axes
+            As in `Effects.plot`.
+        confidence_level, of
+            As in `MultiModelEffect.interval`.
+        color : color, optional
+            Colour of the means and their intervals.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+        """
+        return operations.plot_all_models(self, **options)
 
     @refuse_old_keywords
     def explore(
@@ -894,11 +927,22 @@ class MultiModelImportance(MultiModelResult[Importance]):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Axes to draw into; by default a new figure is created.
-        **options
-            Options of `skedasis.plots.mpl.multi_model.draw_importances`.
+            Axes to draw on. By default a figure is created.
+        features, top
+            As in `Importance.plot`.
+        confidence_level, of
+            As in `interval`.
+        color : color, optional
+            Colour of the bars.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
         """
-        return operations.draw_importances(self, ax=ax, **options)
+        return operations.plot_models_importance(self, ax, **options)
 
     @refuse_old_keywords
     def explore(

@@ -17,6 +17,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from skedasis.plots.draw_matplotlib import draw as draw_figure
+    from skedasis.plots.figures.options import EffectPlotOptions
     from skedasis.plots.html import (
         diagnosis_page,
         effect_page,
@@ -28,23 +30,16 @@ if TYPE_CHECKING:
         notebook_html,
         surface_page,
     )
-    from skedasis.plots.mpl.effect import (
-        draw as draw_effect,
+    from skedasis.plots.plot import (
+        plot_all_models,
+        plot_diagnosis,
+        plot_effect,
+        plot_effects,
+        plot_importance,
+        plot_models,
+        plot_models_importance,
+        plot_surface,
     )
-    from skedasis.plots.mpl.effect import (
-        draw_all as draw_effects,
-    )
-    from skedasis.plots.mpl.importance import (
-        draw_diagnosis,
-        draw_importance,
-    )
-    from skedasis.plots.mpl.multi_model import (
-        draw_all_models,
-        draw_importances,
-        draw_models,
-    )
-    from skedasis.plots.mpl.surface import draw_surface
-    from skedasis.plots.spec import EffectPlotOptions
     from skedasis.results.ale_statistics import statistics as ale_statistics
     from skedasis.results.build.pairs import rebin_surface
     from skedasis.results.build.rebin import rebin_effect
@@ -108,15 +103,16 @@ MODULES = {
     "multi_model_importance_page": "skedasis.plots.html:multi_model_importance_page",
     "notebook_html": "skedasis.plots.html:notebook_html",
     "surface_page": "skedasis.plots.html:surface_page",
-    "draw_effect": "skedasis.plots.mpl.effect:draw",
-    "draw_effects": "skedasis.plots.mpl.effect:draw_all",
-    "draw_diagnosis": "skedasis.plots.mpl.importance:draw_diagnosis",
-    "draw_importance": "skedasis.plots.mpl.importance:draw_importance",
-    "draw_all_models": "skedasis.plots.mpl.multi_model:draw_all_models",
-    "draw_importances": "skedasis.plots.mpl.multi_model:draw_importances",
-    "draw_models": "skedasis.plots.mpl.multi_model:draw_models",
-    "draw_surface": "skedasis.plots.mpl.surface:draw_surface",
-    "EffectPlotOptions": "skedasis.plots.spec:EffectPlotOptions",
+    "draw_figure": "skedasis.plots.draw_matplotlib:draw",
+    "EffectPlotOptions": "skedasis.plots.figures.options:EffectPlotOptions",
+    "plot_all_models": "skedasis.plots.plot:plot_all_models",
+    "plot_diagnosis": "skedasis.plots.plot:plot_diagnosis",
+    "plot_effect": "skedasis.plots.plot:plot_effect",
+    "plot_effects": "skedasis.plots.plot:plot_effects",
+    "plot_importance": "skedasis.plots.plot:plot_importance",
+    "plot_models": "skedasis.plots.plot:plot_models",
+    "plot_models_importance": "skedasis.plots.plot:plot_models_importance",
+    "plot_surface": "skedasis.plots.plot:plot_surface",
     "ale_statistics": "skedasis.results.ale_statistics:statistics",
     "rebin_surface": "skedasis.results.build.pairs:rebin_surface",
     "rebin_effect": "skedasis.results.build.rebin:rebin_effect",

@@ -578,13 +578,60 @@ class Surface(SavedResult):
         )
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
-        """Plot the surface as a heat map. Options are those of `skedasis.plots.mpl.surface.draw_surface`.
+        """Plot the surface as a heat map with contours.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes for the map alone. By default a figure is created.
+        points : bool
+            Whether rows are drawn as dots: all, or a sample of 1,000. Those of a categorical feature or of one with two
+            values are spread randomly over their band.
+        density : bool
+            Whether to draw marginal histograms of the rows above and beside the map.
+        empty : {"hatched", "filled", "blank"}
+            Cells of an ALE or DALE without rows: hatched on grey, filled with the colour of their value, or blank.
+            Their values do not affect the colour scale.
+        step : bool
+            Draw the step function of the papers (see `Surface.__call__`) instead of the bilinear interpolation.
+        levels : int or sequence of float, optional
+            Approximate number of contours, or their values; by default 7.
+        confidence_level : float, optional
+            Confidence level such as 0.95: a dotted pattern marks where the pointwise interval of an interaction effect
+            (`Surface.interval`), interpolated like the values, contains zero.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
         Returns
         -------
         matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        UnsupportedError
+            For `confidence_level` if the values include main effects.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        The colours of an interaction effect diverge from zero. Contours below zero are dashed, and a plus and a minus
+        sign mark the maximum and the minimum, so that the sign is visible without colours. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=5))
+        >>> figure = s.plot()
+        >>> figure.axes[0].get_xlabel(), figure.axes[1].get_xlabel()
+        ('x0', 'interaction effect on prediction')
         """
-        return operations.draw_surface(self, ax=ax, **options)
+        return operations.plot_surface(self, ax, **options)
 
     def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
         """Return the heat map as an interactive page with a tooltip for each cell.

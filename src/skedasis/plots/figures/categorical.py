@@ -2,7 +2,7 @@
 
 Levels are drawn at the positions 0, 1, …, in the order of the effect (`Places`). Each level has a point and two boxes:
 the standard deviation between rows and the confidence interval. A thin line connects ordinal levels; nominal levels
-have no order, and no line connects them. Of more levels than fit, those with most rows are shown.
+have no order, and no line connects them. Of too many nominal levels, those with most rows are shown.
 
 An ALE of a categorical feature has a second panel with the differences between adjacent levels (`steps`), an M-plot one
 with the values of single rows at each level (`values`).
@@ -10,28 +10,30 @@ with the values of single rows at each level (`values`).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature
-from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.ice import anchored, centred_as_requested, grouped, individual_curves
+from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.effect_parts import LONG, LONGEST, Band
+from skedasis.plots.figures.ice import (
+    IndividualCurves,
+    anchored,
+    centred_as_requested,
+    grouped,
+    individual_curves,
+)
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.marks import Mark, Panel, Rectangles, Stack, horizontal_line
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
-from skedasis.plots.spec import BELOW, Band, Bars, EffectPlotOptions, FigureSpec, Hatch, Line, Panel
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
 from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffect, LevelStepsEffect
 
 ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
 """Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
-
-
-LONG = 24
-"""Most characters of a rotated label."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,38 +82,29 @@ class Places:
         """Return the number of rows of each shown level."""
         return self.levels.count[self.shown]
 
-    def axis(
-        self, feature: Feature, across: int | None, most: int, missing_label: str = ""
-    ) -> Axis:
-        """Return the axis, with labels shortened and rotated as necessary.
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the shown levels."""
+        return tuple(clean(self.levels.labels[k]) for k in self.shown.tolist())
 
-        Parameters
-        ----------
-        feature : Feature
-        across : int or None
-            Characters that fit across the axis; None for a vertical axis.
-        most : int
-            Most labels.
-        missing_label : str
-            Tick label of the position of missing values.
-        """
-        every = max(1, math.ceil(len(self) / most))
-        ticks = np.arange(0, len(self), every)
-        names = [self.levels.labels[self.shown[i]] for i in ticks]
-        if across is None:
-            labels, turn = distinct_names([clean(n) for n in names], LONG), 0
-        else:
-            labels, turn = fitted(names, across / max(len(self), 1) * every)
+    @property
+    def doubtful(self) -> effect_parts.Doubts:
+        """Return the levels with few rows, as intervals of the axis."""
+        return self.x - 0.5, self.x + 0.5, (self.count < TRUSTED_ROWS).astype(np.int64)
+
+    def axis(self, feature: Feature, missing_label: str = "") -> Axis:
+        """Return the axis, with all names, which the layout rotates and shortens as necessary."""
+        n, names = len(self), distinct_names(self.names, LONGEST)
+        ticks = tuple(float(i) for i in range(n))
         return Axis(
-            shorten(feature.name, BELOW),
+            shorten(feature.name, LONGEST),
             feature.unit,
             -0.5,
-            len(self) - 0.5,
+            n - 0.5,
             0.0,
-            tuple(float(t) for t in ticks),
-            labels,
-            turn,
-            missing_label,
+            ticks,
+            names,
+            missing_label=missing_label,
         )
 
     def notes(self) -> tuple[str, ...]:
@@ -126,54 +119,29 @@ class Places:
         return tuple(notes)
 
 
-def _axis(places: Places, effect: Effect, view: EffectPlotOptions) -> Axis:
+def _axis(places: Places, effect: Effect) -> Axis:
     missing_label = "" if effect.missing_point is None else effect_parts.MISSING
-    return places.axis(effect.about.feature, view.across, view.most, missing_label)
+    return places.axis(effect.about.feature, missing_label)
 
 
-def fitted(names: Sequence[str], room: float) -> tuple[tuple[str, ...], int]:
-    """Return labels that do not overlap, and their rotation in degrees.
-
-    Parameters
-    ----------
-    names : sequence of str
-    room : float
-        Characters between neighbouring labels.
-
-    Examples
-    --------
-    >>> fitted(["low", "high"], 10)
-    (('low', 'high'), 0)
-    >>> fitted(["a long name", "another one"], 8)
-    (('a long name', 'another one'), 40)
-    """
-    longest = max((len(clean(n)) for n in names), default=0)
-    if longest + 1 <= room:
-        return tuple(clean(n) for n in names), 0
-    labels = distinct_names([clean(n) for n in names], max(LONG, int(room) - 1))
-    if max(len(n) for n in labels) + 1 <= room:
-        return labels, 0
-    return labels, 40 if room >= 5 else 90
-
-
-def picture(effect: Effect, levels: LevelStats, view: EffectPlotOptions) -> FigureSpec:
-    """Return the figure specification of an effect of a categorical feature."""
-    places = Places.of(effect.about.feature, levels, view.most)
-    x = _axis(places, effect, view)
+def level_panels(effect: Effect, levels: LevelStats, options: EffectPlotOptions) -> Stack:
+    """Return the panels of an effect of a categorical feature."""
+    places = Places.of(effect.about.feature, levels, options.most_levels)
     if isinstance(effect, LevelStepsEffect):
-        main, below = _accumulated(effect, places, x, view), steps(effect, view)
+        below = steps(effect, options)
+        main = _accumulated(effect, places, options, 1 if below is None else 0)
     elif isinstance(effect, LevelMeansEffect):
-        main, below = _means(effect, places, x, view), values(effect, view)
+        below = values(effect, options)
+        main = _means(effect, places, options)
     else:
-        main, below = _dependence(effect, places, x, view), None
-    words = effect_parts.effect_words(places.count, places.x, x, view.across)
-    main = replace(main, words=words, hatches=tuple(_doubtful(places)))
-    counts = None if words else _counts(places, x)
-    groups = grouped(effect, view, x, places.place) if view.histogram else None
-    return FigureSpec(main, below, counts, groups)
+        below, main = None, _dependence(effect, places, options)
+    main = replace(main, above=effect_parts.counts_above(places.count, places.x))
+    counts = effect_parts.counts_panel(places.x - 0.4, places.x + 0.4, places.count, main.x)
+    groups = grouped(effect, options, main.x, places.place) if options.histogram else None
+    return tuple(p for p in (main, below, counts, groups) if p is not None)
 
 
-def steps(effect: LevelStepsEffect, view: EffectPlotOptions) -> Panel | None:
+def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
     """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
 
     A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
@@ -183,7 +151,7 @@ def steps(effect: LevelStepsEffect, view: EffectPlotOptions) -> Panel | None:
     levels, bins = effect.axis.levels, effect.bins
     if len(bins) == 0:
         return None
-    places = Places.of(effect.about.feature, levels, view.most)
+    places = Places.of(effect.about.feature, levels, options.most_levels)
     at = places.place
     first, last = levels.codes(bins.low), levels.codes(bins.high)
     # Two levels are adjacent in the figure only if they are adjacent in the order of all levels.
@@ -193,58 +161,54 @@ def steps(effect: LevelStepsEffect, view: EffectPlotOptions) -> Panel | None:
     where = np.full(len(levels), -1)
     for new, old in enumerate(there):
         where[first[old] : last[old]] = new
-    y, cell, weight = _local(effect, where, there)
     left, right = at[first[there]], at[last[there]]
     single = bool((last[there] - first[there] == 1).all())
-    s = effect_parts.Spread(
-        # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
-        left + 0.12,
-        right - 0.12,
-        bins.effect[there],
-        bins.std[there],
-        bins.trusted[there],
-        y,
-        cell,
-        weight,
-    )
     said = "mean difference" if single else "mean difference within the bin"
-    texts = (said, "± standard deviation of local effects", "local effects")
-    x = _axis(places, effect, view)
+    mean, std, trusted = bins.effect[there], bins.std[there], bins.trusted[there]
     panel = effect_parts.spread_panel(
-        x, ("difference to the next level", effect.about.unit), s, texts, zero=True
+        _axis(places, effect),
+        ("difference to the next level", effect.about.unit),
+        (said, "± standard deviation of local effects", "local effects"),
+        # With gaps the differences do not look like a staircase: each belongs to a pair of levels.
+        left=left + 0.12,
+        right=right - 0.12,
+        mean=mean,
+        std=std,
+        trusted=trusted,
+        local=_local(effect, where, there),
+        doubtful=(left, right, (~trusted).astype(np.int64)),
+        zero=True,
     )
     left_out = len(bins) - len(there)
-    if left_out:
-        note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
-        panel = replace(panel, notes=(*panel.notes, note))
-    few = np.flatnonzero(~bins.trusted[there])
-    return replace(panel, hatches=tuple(Hatch(float(left[i]), float(right[i]), "few") for i in few))
+    note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
+    tips = effect_texts.step_tooltips(
+        places.names, (left, right), mean, std, said, effect.about.unit
+    )
+    return replace(panel, notes=(*panel.notes, *([note] if left_out else [])), tooltips=tuple(tips))
 
 
-def values(effect: LevelMeansEffect, view: EffectPlotOptions) -> Panel | None:
+def values(effect: LevelMeansEffect, options: EffectPlotOptions) -> Panel | None:
     """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
     levels, rows = effect.axis.levels, effect.rows
     if rows is None or rows.effect is None or len(rows) == 0:
         return None
-    places = Places.of(effect.about.feature, levels, view.most)
+    places = Places.of(effect.about.feature, levels, options.most_levels)
     at = places.place[rows.x.astype(np.int64)]
     weight = np.ones(len(rows)) if rows.weight is None else rows.weight
     there = np.isfinite(at) & (weight > 0) & np.isfinite(rows.effect)
-    mean = effect.value[places.shown] + _level(effect)
-    s = effect_parts.Spread(
-        places.x - 0.42,
-        places.x + 0.42,
-        mean,
-        effect.heterogeneity[places.shown],
-        places.count >= TRUSTED_ROWS,
-        rows.effect[there],
-        at[there].astype(np.int64),
-        weight[there],
+    return effect_parts.spread_panel(
+        _axis(places, effect),
+        (shorten(effect.about.quantity, LONG), effect.about.unit),
+        effect_parts.MEANS_OF["level"],
+        left=places.x - 0.42,
+        right=places.x + 0.42,
+        mean=effect.value[places.shown] + _level(effect),
+        std=effect.heterogeneity[places.shown],
+        trusted=places.count >= TRUSTED_ROWS,
+        local=(rows.effect[there], at[there].astype(np.int64), weight[there]),
+        doubtful=places.doubtful,
+        zero=False,
     )
-    x = _axis(places, effect, view)
-    y = (shorten(effect.about.quantity, 40), effect.about.unit)
-    panel = effect_parts.spread_panel(x, y, s, effect_parts.MEANS_OF["level"], zero=False)
-    return replace(panel, hatches=tuple(_doubtful(places)))
 
 
 def _level(effect: Effect) -> float:
@@ -255,47 +219,39 @@ def _level(effect: Effect) -> float:
     return float(np.average(local.mean, weights=local.weight))
 
 
-def _accumulated(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
+def _accumulated(
+    effect: LevelStepsEffect, places: Places, options: EffectPlotOptions, below: int
+) -> Panel:
     said = (
         "± heterogeneity (standard deviation)"
         if places.ordered
         else "± standard deviation of adjacent level differences"
     )
-    notes = (_rows(places), *places.notes(), *_outside(effect))
-    return _panel(effect, places, x, view, said, notes, "effect on ")
+    return _panel(effect, places, options, said, _notes(effect, places), ("effect on ", ""), below)
 
 
-def _means(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
-    notes = (_rows(places), *places.notes(), *_outside(effect))
+def _means(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
+    said = "± standard deviation within the level"
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    return _panel(
-        effect, places, x, view, "± standard deviation within the level", notes, "", after
-    )
+    return _panel(effect, places, options, said, _notes(effect, places), ("", after), 2)
 
 
-def _dependence(effect: Effect, places: Places, x: Axis, view: EffectPlotOptions) -> Panel:
-    shown, centring = centred_as_requested(effect, view)
+def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> Panel:
+    shown, centring = centred_as_requested(effect, options)
     moves = centring or effect.spec.center is not None
     n = effect.provenance.get("rows", int(places.levels.count.sum()))
-    bundle = None
-    if view.ice:
-        curves = None if shown.curves is None else _at(shown.curves, places)
-        bundle = individual_curves(
-            places.x, curves, view, shown, 0.0 if places.ordered else ROWS_HALF_WIDTH
-        )
+    curves = None
+    if options.ice and shown.curves is not None:
+        shift = 0.0 if places.ordered else ROWS_HALF_WIDTH
+        at = _at(shown.curves, places)
+        curves = individual_curves(places.x, at, options, shown, shift)
     notes = [counted(n, "row")]
-    if bundle is not None:
-        notes.append(f"{len(bundle.y):,} drawn individually")
+    if curves is not None:
+        notes.append(f"{len(curves.y):,} drawn individually")
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
-    before = "effect on " if moves else ""
-    panel = _panel(
-        shown, places, x, view, "± standard deviation of centred curves", tuple(notes), before
-    )
-    individual = () if bundle is None else (bundle.y,)
-    y = effect_parts.vertical(
-        effect, panel.bands, (panel.lines[0].y, *individual), (before, ""), panel.missing_marker
-    )
-    return replace(panel, y=y, bundle=bundle, zero=moves)
+    said = "± standard deviation of centred curves"
+    around = ("effect on " if moves else "", "")
+    return _panel(shown, places, options, said, tuple(notes), around, 1, curves)
 
 
 def _at(curves: Curves, places: Places) -> Curves:
@@ -309,38 +265,57 @@ def _at(curves: Curves, places: Places) -> Curves:
 def _panel(
     effect: Effect,
     places: Places,
-    x: Axis,
-    view: EffectPlotOptions,
+    options: EffectPlotOptions,
     said: str,
     notes: tuple[str, ...],
-    before: str,
-    after: str = "",
+    around: tuple[str, str],
+    below: int,
+    curves: IndividualCurves | None = None,
 ) -> Panel:
     """Return the main panel: a value per level, with boxes of the standard deviation and the confidence interval."""
     value, spread = effect.value[places.shown], effect.heterogeneity[places.shown]
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        error = effect_parts.interval(effect, view)
-        lower, upper = error.lower[places.shown], error.upper[places.shown]
+        lower, upper, label = effect_parts.interval(effect, options)
         bands = (
-            Band(
-                places.x, value - spread, value + spread, "heterogeneity", said, SPREAD_HALF_WIDTH
-            ),
-            Band(places.x, lower, upper, "error", error.label, ERROR_HALF_WIDTH),
+            Band(value - spread, value + spread, said),
+            Band(lower[places.shown], upper[places.shown], label),
         )
-    point = effect_parts.aside(effect, view.confidence_level)
-    y = effect_parts.vertical(effect, bands, (value,), (before, after), point)
+    point = effect_parts.missing_effect(effect, options.confidence_level)
+    x = _axis(places, effect)
+    individual = () if curves is None else (curves.y,)
+    y = effect_parts.vertical(effect, bands, (value, *individual), around, point)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
+    on_colors = curves is not None and options.color is not None
+    marks: list[Mark] = [
+        *effect_parts.backdrop(x),
+        *(_boxes(places.x, b, "heterogeneity", SPREAD_HALF_WIDTH) for b in bands[:1]),
+        *effect_parts.hatches(places.doubtful, y)[0],
+        *([horizontal_line(0.0)] if any(around) else []),
+        *(() if curves is None else curves.marks),
+        *(_boxes(places.x, b, "interval", ERROR_HALF_WIDTH) for b in bands[1:]),
+        *effect_parts.average(
+            places.x, value, label, on_colors=on_colors, join="thin" if places.ordered else ""
+        ),
+        *(() if curves is None else curves.own),
+        *effect_parts.missing_marks(x, point),
+    ]
+    tips = effect_texts.level_tooltips(
+        places.names, places.count, (value, label, y.unit), bands, below
+    )
     return Panel(
         x,
         y,
-        zero=bool(before or after),
+        tuple(marks),
+        effect_parts.MAIN,
         title=effect.spec.method,
         notes=(*notes, *effect_parts.missing(effect)),
-        lines=(Line(places.x, value, label, True, "thin" if places.ordered else None),),
-        bands=bands,
-        missing_marker=point,
+        tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, below)),
     )
+
+
+def _boxes(x: Floats, band: Band, style: str, half: float) -> Rectangles:
+    return Rectangles(x - half, x + half, band.lower, band.upper, style, band.label)
 
 
 def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, Ints, Floats]:
@@ -373,29 +348,8 @@ def _local(effect: LevelStepsEffect, where: Ints, there: Ints) -> tuple[Floats, 
     return y, cell, weight
 
 
-def _doubtful(places: Places) -> list[Hatch]:
-    """Return hatched intervals at levels with few rows; neighbouring ones are merged."""
-    found: list[Hatch] = []
-    for x, n in zip(places.x, places.count, strict=True):
-        if n >= TRUSTED_ROWS:
-            continue
-        if found and found[-1].right == x - 0.5:
-            found[-1] = replace(found[-1], right=x + 0.5)
-        else:
-            found.append(Hatch(float(x - 0.5), float(x + 0.5), "few"))
-    return found
-
-
-def _counts(places: Places, x: Axis) -> Panel:
-    height = places.count.astype(float)
-    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
-    return Panel(x, y, bars=Bars(places.x - 0.4, places.x + 0.4, height))
-
-
-def _rows(places: Places) -> str:
-    return counted(int(places.levels.count.sum()), "row")
-
-
-def _outside(effect: Effect) -> tuple[str, ...]:
+def _notes(effect: Effect, places: Places) -> tuple[str, ...]:
+    rows = counted(int(places.levels.count.sum()), "row")
     n = effect.provenance.get("rows_outside", 0)
-    return (f"{counted(n, 'row')} with levels that were left out",) if n else ()
+    outside = (f"{counted(n, 'row')} with levels that were left out",) if n else ()
+    return (rows, *places.notes(), *outside)

@@ -1,18 +1,13 @@
-"""From several effects to a figure specification: overlays, several models, small multiples.
+"""From several results of the same features to a figure: overlaid effects, grids of them, surfaces side by side.
 
-- *Overlays* (`overlay`): effects of one feature by several methods or of several quantities on the same axes, by
-  default each centred at its mean over the data.
-- *Several models* (`models_panel`, `importance_panel`): the mean of the models, its confidence interval, and the curve
-  or importance of each model.
-- *Small multiples* (`comparable`): effects of many features on shared vertical scales, largest first.
+Overlaid effects are by default each centred at its mean over the data. Line style, mark and colour distinguish them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,63 +15,58 @@ from skedasis._arguments import check_option
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.categorical import (
-    ERROR_HALF_WIDTH,
-    ROWS_HALF_WIDTH,
-    Places,
-    steps,
-    values,
-)
-from skedasis.plots.figures.effect import effect_spec, has_bins, share_vertical_axis, slopes
+from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.ice import centred, per_words, slope_unit
-from skedasis.plots.figures.importance import BarPanel, bar_panel, display_order
+from skedasis.plots.figures.models import models_figure
+from skedasis.plots.figures.multiples import (
+    PER_PAGE,
+    columns_for,
+    headed,
+    models_effects_figure,
+    on_shared_scales,
+    page_of,
+)
+from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.figures.surface import surface_figure
+from skedasis.plots.marks import (
+    Area,
+    FigureSpec,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Segments,
+    Stack,
+    Tooltip,
+    horizontal_line,
+)
 from skedasis.plots.scales import (
     Axis,
+    clean,
     counted,
+    distinct_names,
     extent,
     number,
     number_or_zero,
+    position_texts,
     shorten,
-    with_error,
     zero_rounding,
 )
-from skedasis.plots.spec import (
-    ACROSS,
-    BELOW,
-    BESIDE,
-    MOST_LEVELS,
-    Band,
-    EffectPlotOptions,
-    FigureSpec,
-    Line,
-    Panel,
-    Rug,
-    most_levels,
-)
-from skedasis.results.axis import LevelAxis, NumericAxis
+from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS, curve_polygon
-from skedasis.results.effect import (
-    AnyMPlot,
-    BinnedEffect,
-    Effect,
-    LevelMeansEffect,
-    LevelStepsEffect,
-    PartialDependence,
-)
+from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.results.effects import Effects
-from skedasis.results.importance import Importance
-from skedasis.results.multi_model import (
-    IntervalTarget,
-    MultiModelEffect,
-    MultiModelImportance,
-)
+from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
+from skedasis.results.surface import Surface
 from skedasis.results.time_axis import align_time_axis
 
-# --- overlays ------------------------------------------------------------------------------------
+Zero: TypeAlias = Literal["mean"] | None
+"""What zero is for each effect: its mean over the data, or its own zero."""
 
-Zero = Literal["mean"] | None
-
-Joined = Literal["line", "thin"] | None
+Comparable: TypeAlias = (
+    Effect | Effects | Surface | MultiModelEffect | MultiModelEffects | MultiModelSurface
+)
 
 BANDS = 3
 """Intervals are drawn for at most this many effects; more bands would hide each other."""
@@ -84,156 +74,340 @@ BANDS = 3
 MOST = 8
 """Most effects; more could not be distinguished by line style, mark and colour."""
 
+OFTEN, OFTEN_SMALL = 25, 8
+"""Most marks on a line, and on one of many small figures; more marks would hide it."""
 
-@dataclass(frozen=True, eq=False)
-class OverlayCurve:
-    """The curve of one effect.
-
-    Parameters
-    ----------
-    x, y, lower, upper : ndarray of float, shape (m,)
-        Points and confidence intervals.
-    label : str
-    joined : {"line", "thin", None}
-        How the points are connected, see `Line`.
-    """
-
-    x: Floats
-    y: Floats
-    lower: Floats
-    upper: Floats
-    label: str
-    joined: Joined
+STOPS = 40
+"""Number of equidistant points at which overlaid curves are described."""
 
 
-@dataclass(frozen=True, eq=False)
-class Overlay:
-    """Several effects of one feature on the same axes.
+# --- any results ---------------------------------------------------------------------------------
+
+
+def compare_figure(
+    *results: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
+    labels: Sequence[str] | None = None,
+    center: Zero = "mean",
+    confidence_level: float = 0.95,
+) -> FigureSpec:
+    """Return the figure that compares several results of the same features.
 
     Parameters
     ----------
-    x, y : Axis
-    strands : tuple of OverlayCurve
-    bands : bool
-        Whether intervals are drawn.
-    rug : Rug or None
-    zero : bool
-        Whether zero has the same meaning for all effects and is marked.
-    notes : tuple of str
-    """
-
-    x: Axis
-    y: Axis
-    strands: tuple[OverlayCurve, ...]
-    bands: bool
-    rug: Rug | None
-    zero: bool
-    notes: tuple[str, ...]
-
-
-def overlay(
-    effects: Sequence[Effect],
-    labels: Sequence[str] | None,
-    center: Zero,
-    confidence_level: float,
-    across: int = ACROSS,
-) -> Overlay:
-    """Return the specification of overlaid effects, see `compare`; `across` characters fit across the panel."""
-    check_comparable(effects, labels, center)
-    effects = [align_time_axis(e, effects[0]) for e in effects]
-    names = _labels(effects) if labels is None else [shorten(str(v), 40) for v in labels]
-    first = effects[0]
-    shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
-    if not isinstance(first.axis, LevelAxis):
-        x = _numeric(effects)
-        strands = [_curve_of(e, n, confidence_level) for e, n in zip(shown, names, strict=True)]
-        rug, notes = _rug_of_effects(effects), []
-    else:
-        most = most_levels(across)
-        places = Places.of(first.about.feature, first.axis.levels, most)
-        x, rug = places.axis(first.about.feature, across, most), None
-        strands = [
-            _curve_at_levels(e, n, confidence_level, places, i, len(shown))
-            for i, (e, n) in enumerate(zip(shown, names, strict=True))
-        ]
-        notes = list(places.notes())
-    bands = len(strands) <= BANDS
-    if bands:
-        notes.append(f"bands: {100 * confidence_level:g} % intervals")
-    if center == "mean":
-        notes.append("0 is the mean of each curve over the data")
-    notes += effect_parts.missing(first)
-    return Overlay(
-        x,
-        _overlay_axis(effects, strands, center),
-        tuple(strands),
-        bands,
-        rug,
-        center == "mean" or first.spec.derivative,
-        tuple(notes),
-    )
-
-
-def _rug_of_effects(effects: Sequence[Effect]) -> Rug | None:
-    """Return the rug of the effect that keeps most rows."""
-    known = [e for e in effects if e.rows is not None]
-    most = max(known, key=lambda e: 0 if e.rows is None else len(e.rows), default=None)
-    return None if most is None else effect_parts.effect_rug(most)
-
-
-def as_effects_and_labels(
-    given: Sequence[Effect | Sequence[Effect] | Mapping[str, Effect]],
-) -> tuple[list[Effect], list[str] | None]:
-    """Return effects and labels from single arguments, a list, or a mapping from labels to effects.
-
-    Raises
-    ------
-    UnsupportedError
-        For anything but effects of one feature.
-    """
-    one = given[0] if len(given) == 1 else None
-    if isinstance(one, Mapping):
-        return [_as_effect(e) for e in one.values()], [str(k) for k in one]
-    return [_as_effect(e) for e in (one if isinstance(one, (list, tuple)) else given)], None
-
-
-def _as_effect(given: object) -> Effect:
-    if not isinstance(given, Effect):
-        fix = "Pass what sd.explain(q, X, feature) returns"
-        raise UnsupportedError("compare", type(given).__name__, "effects of one feature", fix)
-    return given
-
-
-def check_comparable(effects: Sequence[Effect], labels: Sequence[str] | None, center: Zero) -> None:
-    """Raise if effects cannot be compared.
+    *results : results, a list of them, or a mapping from labels to them
+        Effects of one feature are overlaid. Several `Effects` become one overlay for each feature that all of them
+        have, the 30 most important ones. A result of several models becomes the overlay of its models; of more than 8
+        models, their mean with its interval. Surfaces of the same two features are side by side on one colour scale.
+    labels : sequence of str, optional
+    center : {"mean", None}
+        "mean" subtracts from each effect its mean over the data; None leaves the effects unchanged.
+    confidence_level : float
 
     Raises
     ------
     DataError
-        For no effect or more than 8, for effects of different features, if the number of labels differs from the number
-        of effects, or for an unknown `center`.
+        For no result or more than 8, for results of different features, if the number of labels differs from the number
+        of results, for an unknown `center`, or a `confidence_level` outside (0, 1).
     UnsupportedError
-        For derivatives with values, for categorical with numeric features, and for different units.
+        For results of different kinds, for derivatives with values, for categorical with numeric features, and for
+        different units.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
+    >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=m) for m in methods]
+    >>> compare_figure(*(f["x0"] for f in found)).title
+    'PDP, ALE and MPlot of x0'
+    >>> compare_figure(found).title
+    'PDP, ALE and MPlot of 2 features'
+    """
+    given, named = _given(results)
+    check_option("compare(center)", center, ("mean", None))
+    names = named if labels is None else labels
+    one = given[0] if len(given) == 1 else None
+    if isinstance(one, MultiModelEffect | MultiModelEffects | MultiModelSurface):
+        m = len(next(iter(one.values()))) if isinstance(one, MultiModelEffects) else len(one)
+        if labels is None:
+            names = [f"model {i + 1}" for i in range(m)]
+            if m > MOST and isinstance(one, MultiModelEffect):
+                return models_figure(one, confidence_level)
+            if m > MOST and isinstance(one, MultiModelEffects):
+                return models_effects_figure(one, confidence_level=confidence_level)
+        if isinstance(one, MultiModelEffects):
+            given = [Effects({f: e.models[i] for f, e in one.items()}) for i in range(m)]
+        else:
+            given = list(one.models)
+    _check_number(given, names)
+    surfaces, many = _all_of(given, Surface), _all_of(given, Effects)
+    if surfaces is not None:
+        return _surfaces(surfaces, names)
+    if many is not None:
+        return _overlays(many, names, center, confidence_level)
+    effects = _all_of(given, Effect)
+    if effects is None:
+        kinds = list(dict.fromkeys(map(_public_name, given)))
+        expected = "results of one kind: effects, Effects, or surfaces"
+        fix = "Pass what sd.explain returns for the same features"
+        raise UnsupportedError("compare", " and ".join(kinds), expected, fix)
+    return overlay_figure(effects, names, center, confidence_level)
+
+
+def _public_name(result: object) -> str:
+    """Return the name by which a user knows the class of a result."""
+    public = (Effects, Effect, Surface)
+    return next((c.__name__ for c in public if isinstance(result, c)), type(result).__name__)
+
+
+def _given(results: Sequence[object]) -> tuple[list[object], list[str] | None]:
+    """Return results and labels from single arguments, a list, or a mapping from labels to results."""
+    one = results[0] if len(results) == 1 else None
+    if isinstance(one, Mapping) and not isinstance(one, MultiModelEffects):
+        return list(one.values()), [str(k) for k in one]
+    return list(one if isinstance(one, list | tuple) else results), None
+
+
+def _check_number(given: Sequence[object], labels: Sequence[str] | None) -> None:
+    if not 1 <= len(given) <= MOST:
+        got = counted(len(given), "result") if given else "no result"
+        raise DataError("compare", got, f"1 to {MOST} results", f"Pass 1 to {MOST} results")
+    if labels is not None and (isinstance(labels, str) or len(labels) != len(given)):
+        got = "one string" if isinstance(labels, str) else counted(len(labels), "label")
+        fix = "Pass one label for each result"
+        raise DataError("compare(labels)", got, counted(len(given), "label"), fix)
+
+
+Kind = TypeVar("Kind")
+
+
+def _all_of(given: Sequence[object], kind: type[Kind]) -> list[Kind] | None:
+    """Return the results if all are of this kind."""
+    found = [r for r in given if isinstance(r, kind)]
+    return found if len(found) == len(given) else None
+
+
+def _listed(names: Sequence[str], thing: str) -> str:
+    """Return names as an enumeration: "a, b and c"; of many or long ones their number."""
+    *most, last = names
+    text = f"{', '.join(most)} and {last}" if most else last
+    return text if len(text) <= LONG else f"Comparison of {counted(len(names), thing)}"
+
+
+# --- surfaces ------------------------------------------------------------------------------------
+
+
+def _surfaces(surfaces: Sequence[Surface], labels: Sequence[str] | None) -> FigureSpec:
+    """Return heat maps of the same two features side by side, on one colour scale and the same axes."""
+    first = surfaces[0]
+    for other in surfaces[1:]:
+        if other.features != first.features:
+            pairs = [" and ".join(shorten(n, 40) for n in s.features) for s in (first, other)]
+            got = f"surfaces of {pairs[0]!r} and of {pairs[1]!r}"
+            fix = "Explain the same pair, in the same order"
+            raise DataError("compare", got, "surfaces of the same two features", fix)
+        if other.includes_main_effects != first.includes_main_effects:
+            got, fix = (
+                "surfaces with and without main effects",
+                "Use with_main_effects() of the latter",
+            )
+            raise UnsupportedError("compare", got, "only one of the two", fix)
+        _check_units(first.about.unit, other.about.unit)
+    names = _labels(surfaces) if labels is None else _distinct(labels)
+    scales = [surface_figure(s).panels[1].x for s in surfaces]
+    limits = min(a.least for a in scales), max(a.most for a in scales)
+    figures = [surface_figure(s, limits=limits) for s in surfaces]
+    mains = [f.main for f in figures]
+    x, y = ([p.x for p in mains], [p.y for p in mains])
+    stacks: list[Stack] = []
+    for name, figure in zip(names, figures, strict=True):
+        main, *scale = figure.stacks[0]
+        main = replace(main, title=name, x=_joint(main.x, x), y=_joint(main.y, y))
+        stacks.append((main, *scale))
+    alts = tuple(f"{name}: {f.alt}" for name, f in zip(names, figures, strict=True))
+    return replace(
+        figures[0],
+        stacks=tuple(stacks),
+        title=f"{_listed(names, 'surface')} of {figures[0].title}",
+        alt=" ".join(alts),
+        columns=columns_for(len(surfaces)),
+        column_width=150.0,
+        small=len(surfaces) > 1,
+        stack_titles=names,
+        stack_alts=alts,
+    )
+
+
+def _joint(axis: Axis, axes: Sequence[Axis]) -> Axis:
+    """Return an axis of numbers with the range of all axes; names of levels stay where they are."""
+    return axis if any(a.labels for a in axes) else axis.spanning(axes)
+
+
+# --- effects of many features --------------------------------------------------------------------
+
+
+def _overlays(
+    many: Sequence[Effects], labels: Sequence[str] | None, center: Zero, confidence_level: float
+) -> FigureSpec:
+    """Return one overlay for each feature that all results have, the most important ones first."""
+    common = [f for f in many[0] if all(f in es for es in many)]
+    if not common:
+        got, fix = "results without a common feature", "Explain the same features"
+        raise DataError("compare", got, "results of the same features", fix)
+    common.sort(key=lambda f: -max(es[f].importance for es in many))
+    first = [es[common[0]] for es in many]
+    names = _labels(first, bins=False) if labels is None else _distinct(labels)
+    each: list[FigureSpec] = []
+    for place, feature in enumerate(common[:PER_PAGE]):
+        effects = [es[feature] for es in many]
+        panel, curves = _overlay(effects, names, center, confidence_level, small=True)
+        sizes = [e.importance for e in effects]
+        ends = dict.fromkeys(number(v) for v in (min(sizes), max(sizes)))
+        notes = (f"importance {' to '.join(ends)}", *effect_parts.missing(effects[0]))
+        main = headed(panel, place, feature, notes)
+        said = f"{panel.title} of {shorten(feature, LONG)}"
+        each.append(FigureSpec(((main,),), said, _alt_text(feature, curves), order=names))
+    return page_of(
+        on_shared_scales(each),
+        f"{_listed(names, 'effect')} of {counted(len(common), 'feature')}",
+        "overlaid effects on shared scales, ordered by importance",
+        len(dict.fromkeys(f for es in many for f in es)),
+        notes=_zero_notes(first[0], len(many), center, confidence_level),
+    )
+
+
+# --- effects of one feature ----------------------------------------------------------------------
+
+
+class _Curve(NamedTuple):
+    """The curve of one effect and its confidence interval, each of shape (m,)."""
+
+    label: str
+    x: Floats
+    y: Floats
+    lower: Floats
+    upper: Floats
+
+
+def overlay_figure(
+    effects: Sequence[Effect],
+    labels: Sequence[str] | None = None,
+    center: Zero = "mean",
+    confidence_level: float = 0.95,
+) -> FigureSpec:
+    """Return the figure of several effects of the same feature on the same axes.
+
+    Parameters
+    ----------
+    effects : sequence of Effect
+        At most 8, such as a PDP, an ALE and an M-plot.
+    labels : sequence of str, optional
+        Legend entries. By default the names of the methods, with the quantity if it differs from that of the first.
+    center : {"mean", None}
+        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves the
+        effects unchanged. Derivatives are never centred.
+    confidence_level : float
+        Of the intervals, which are drawn for at most 3 effects.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `compare_figure`.
     """
     check_option("compare(center)", center, ("mean", None))
-    if not 1 <= len(effects) <= MOST:
-        got = f"{len(effects)} effects" if effects else "no effect"
-        raise DataError("compare", got, f"1 to {MOST} effects", f"Pass 1 to {MOST} effects")
-    if labels is not None and (isinstance(labels, str) or len(labels) != len(effects)):
-        got = "one string" if isinstance(labels, str) else f"{len(labels)} labels"
-        fix = "Pass one label for each effect"
-        raise DataError("compare(labels)", got, f"{len(effects)} labels", fix)
+    _check_number(effects, labels)
+    names = _labels(effects) if labels is None else _distinct(labels)
+    panel, curves = _overlay(effects, names, center, confidence_level)
+    feature = effects[0].feature
+    title = f"{panel.title} of {shorten(feature, LONG)}"
+    return FigureSpec(((panel,),), title, _alt_text(feature, curves), order=names)
+
+
+def _overlay(
+    effects: Sequence[Effect],
+    names: Sequence[str],
+    center: Zero,
+    confidence_level: float,
+    *,
+    small: bool = False,
+) -> tuple[Panel, list[_Curve]]:
+    """Return the panel of overlaid effects, and their curves."""
+    for other in effects[1:]:
+        _check_comparable(effects[0], other)
+    effects = [align_time_axis(e, effects[0]) for e in effects]
     first = effects[0]
-    for e in effects[1:]:
-        _check_comparable_pair(first, e)
+    shown = [_minus_data_mean(e) if center == "mean" else e for e in effects]
+    notes: list[str] = []
+    places = None
+    if isinstance(first.axis, LevelAxis):
+        places = Places.of(first.about.feature, first.axis.levels, MOST_LEVELS)
+        x = places.axis(first.about.feature)
+        curves = [
+            _curve_at_levels(e, name, confidence_level, places, (i, len(shown)), small=small)
+            for i, (e, name) in enumerate(zip(shown, names, strict=True))
+        ]
+        notes += places.notes()
+    else:
+        x = _horizontal(effects)
+        curves = [_curve(e, name, confidence_level) for e, name in zip(shown, names, strict=True)]
+    notes += _zero_notes(first, len(effects), center, confidence_level)
+    notes += effect_parts.missing(first)
+    drawn = [_marks(c, i, places, small=small) for i, c in enumerate(curves)]
+    bands = [band for band, _ in drawn] if len(curves) <= BANDS else []
+    known = [e for e in effects if e.rows is not None]
+    rug = None
+    if places is None and known:
+        rug = effect_parts.effect_rug(max(known, key=lambda e: len(e.rows or ())))
+    zero = center == "mean" or first.spec.derivative
+    marks = (
+        *((horizontal_line(0.0),) if zero else ()),
+        *bands,
+        *(mark for _, marks in drawn for mark in marks),
+        *(() if rug is None else (rug,)),
+    )
+    panel = Panel(
+        x,
+        _vertical(effects, curves, center),
+        marks,
+        height=160.0,
+        title=_listed(names, "effect"),
+        notes=tuple(notes),
+        tooltips=tuple(_tooltips(first.feature, x, curves, places)),
+    )
+    return panel, curves
 
 
-def _check_comparable_pair(a: Effect, b: Effect) -> None:
+def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) -> tuple[str, ...]:
+    """Return notes on the intervals and on what zero is."""
+    bands = (f"bands: {100 * confidence_level:g} % intervals",) if n <= BANDS else ()
+    moved = center == "mean" and not first.spec.derivative
+    return (*bands, *(("0 is the mean of each curve over the data",) if moved else ()))
+
+
+def _marks(
+    curve: _Curve, i: int, places: Places | None, *, small: bool
+) -> tuple[Mark, tuple[Mark, ...]]:
+    """Return the interval of an effect, and its line with marks."""
+    label, x, y, lower, upper = curve
+    if places is None and len(x) > 1:
+        band: Mark = Area(x, lower, upper, f"hue{i}-band")
+        line = (Line(x, y, f"hue{i}", label),)
+        # Marks of different lines are staggered so that they do not overlap.
+        every = max(1, -(-len(x) // (OFTEN_SMALL if small else OFTEN)))
+        marked = np.arange((i * every) // 3 % every, len(x), every)
+        return band, (*line, Points(x[marked], y[marked], f"hue{i}-vertex", label))
+    band = Segments(x, lower, x, upper, f"hue{i}-interval")
+    line = (Line(x, y, f"hue{i}-thin", label),) if places is not None and places.ordered else ()
+    return band, (*line, Points(x, y, f"hue{i}-vertex", label))
+
+
+def _check_comparable(a: Effect, b: Effect) -> None:
+    """Raise if two effects cannot be drawn on the same axes."""
     if a.feature != b.feature:
         got = f"effects of {shorten(a.feature, 40)!r} and {shorten(b.feature, 40)!r}"
-        raise DataError(
-            "compare", got, "effects of the same feature", "Compare one feature at a time"
-        )
+        fix = "Compare one feature at a time"
+        raise DataError("compare", got, "effects of the same feature", fix)
     if a.spec.derivative != b.spec.derivative:
         fix = "Pass only effects with derivative=True, or only others"
         got = "derivatives and values"
@@ -242,11 +416,13 @@ def _check_comparable_pair(a: Effect, b: Effect) -> None:
         fix = "Explain both with the same schema"
         got = f"{shorten(a.feature, 40)!r} as a categorical and as a numeric feature"
         raise UnsupportedError("compare", got, "only one of the two", fix)
-    if a.about.unit != b.about.unit and not (a.about.unit is None or b.about.unit is None):
-        got = f"units {a.about.unit!r} and {b.about.unit!r}"
-        raise UnsupportedError(
-            "compare", got, "effects in the same unit", "Explain the same quantity"
-        )
+    _check_units(a.about.unit, b.about.unit)
+
+
+def _check_units(a: str | None, b: str | None) -> None:
+    if a != b and a is not None and b is not None:
+        expected, fix = "results in the same unit", "Explain the same quantity"
+        raise UnsupportedError("compare", f"units {a!r} and {b!r}", expected, fix)
 
 
 def mean_over_data(effect: Effect) -> float:
@@ -296,32 +472,69 @@ def _minus_data_mean(effect: Effect) -> Effect:
     return replace(effect, value=moved)
 
 
-def _labels(effects: Sequence[Effect]) -> list[str]:
-    """Return the names of the methods, with quantity, number of bins or a counter if they are equal."""
-    first = effects[0].about.quantity
+def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
+    """Return the names of the methods, with quantity and number of bins if they are equal, all different."""
+    first = results[0].about.quantity
     names = [
-        e.spec.method if e.about.quantity == first else f"{e.spec.method} of {e.about.quantity}"
-        for e in effects
+        r.spec.method if r.about.quantity == first else f"{r.spec.method} of {r.about.quantity}"
+        for r in results
     ]
-    full = [
-        f"{n}, {counted(len(e.bins), 'bin')}"
-        if isinstance(e, BinnedEffect) and names.count(n) > 1
-        else n
-        for n, e in zip(names, effects, strict=True)
-    ]
-    return [shorten(n if full.count(n) == 1 else f"{n} ({i + 1})", 40) for i, n in enumerate(full)]
+    return _distinct(
+        [
+            f"{n}, {counted(len(r.bins), 'bin')}"
+            if bins and isinstance(r, BinnedEffect) and names.count(n) > 1
+            else n
+            for n, r in zip(names, results, strict=True)
+        ]
+    )
 
 
-def _numeric(effects: Sequence[Effect]) -> Axis:
+def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
+    return distinct_names([clean(str(label)) for label in labels], LONG)
+
+
+def _horizontal(effects: Sequence[Effect]) -> Axis:
+    """Return the axis of a numeric feature, with the ticks that all effects have."""
     axes = [effect_parts.horizontal(e) for e in effects]
-    feature, time = effects[0].about.feature, effects[0].time
-    low, high = extent([np.array([a.least, a.most]) for a in axes])
-    ticks = {a.ticks for a in axes}
-    same = ticks.pop() if len(ticks) == 1 else ()
-    return Axis(shorten(feature.name, BELOW), feature.unit, low, high, 0.03, same, time=time)
+    ticks = axes[0].ticks if len({a.ticks for a in axes}) == 1 else ()
+    return replace(axes[0].spanning(axes), ticks=ticks, missing_label="")
 
 
-def _ends(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
+def _curve(effect: Effect, label: str, confidence_level: float) -> _Curve:
+    at = effect.axis.coordinates
+    x, y = curve_polygon(effect.bins, at, effect.value)
+    ends = _interval(effect, confidence_level)
+    lower, upper = (curve_polygon(effect.bins, at, end)[1] for end in ends)
+    return _Curve(label, x, y, lower, upper)
+
+
+def _curve_at_levels(
+    effect: Effect,
+    label: str,
+    confidence_level: float,
+    places: Places,
+    place: tuple[int, int],
+    *,
+    small: bool,
+) -> _Curve:
+    """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
+    if not isinstance(effect.axis, LevelAxis):
+        raise TypeError("the effect of a numeric feature has no levels")
+    i, n = place
+    lower, upper = _interval(effect, confidence_level)
+    # Levels are matched by name: the values 1 and 1.0 may be the same level.
+    mine = {name: k for k, name in enumerate(effect.axis.levels.labels)}
+    at = np.array([mine.get(places.levels.labels[k], -1) for k in places.shown], dtype=np.int64)
+    there = np.flatnonzero(at >= 0)
+    take = at[there]
+    # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
+    wide = (0.04 if small else 0.02) * len(places)
+    offset = min(0.56 / max(n - 1, 1), max(0.06, wide))
+    x = places.x[there] + offset * (i - (n - 1) / 2)
+    return _Curve(label, x, effect.value[take], lower[take], upper[take])
+
+
+def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
     """Return the confidence intervals, NaN if only the mean is known."""
     if effect.spec.mean_alone:
         unknown = np.full(len(effect.value), np.nan)
@@ -329,346 +542,80 @@ def _ends(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
     return effect.interval(confidence_level)
 
 
-def _curve_of(effect: Effect, label: str, confidence_level: float) -> OverlayCurve:
-    at = effect.axis.coordinates
-    x, y = curve_polygon(effect.bins, at, effect.value)
-    lower, upper = (
-        curve_polygon(effect.bins, at, ends)[1] for ends in _ends(effect, confidence_level)
-    )
-    return OverlayCurve(x, y, lower, upper, label, "line")
-
-
-def _curve_at_levels(
-    effect: Effect, label: str, confidence_level: float, places: Places, i: int, n: int
-) -> OverlayCurve:
-    """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
-    lower, upper = _ends(effect, confidence_level)
-    if not isinstance(effect.axis, LevelAxis):
-        raise TypeError("the effect of a numeric feature has no levels")
-    # Levels are matched by name: the values 1 and 1.0 may be the same level.
-    mine = {name: k for k, name in enumerate(effect.axis.levels.labels)}
-    at = [mine.get(places.levels.labels[k], -1) for k in places.shown]
-    there = np.flatnonzero(np.array(at) >= 0)
-    take = np.array(at, dtype=np.int64)[there]
-    # As far apart as a mark is wide, if possible, but not farther: the points belong to the same level.
-    offset = min(0.56 / max(n - 1, 1), max(0.06, 0.0163 * len(places)))
-    x = places.x[there] + offset * (i - (n - 1) / 2)
-    joined: Joined = "thin" if places.ordered else None
-    return OverlayCurve(x, effect.value[take], lower[take], upper[take], label, joined)
-
-
-def _overlay_axis(effects: Sequence[Effect], strands: Sequence[OverlayCurve], center: Zero) -> Axis:
+def _vertical(effects: Sequence[Effect], curves: Sequence[_Curve], center: Zero) -> Axis:
+    """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
     first = effects[0]
-    low, high = extent([s.y for s in strands])
-    if len(strands) <= BANDS:
-        least, most = extent([a for s in strands for a in (s.lower, s.upper)])
+    low, high = extent([c.y for c in curves])
+    if len(curves) <= BANDS:
+        least, most = extent([a for c in curves for a in (c.lower, c.upper)])
         span = high - low if high > low else np.inf
-        low, high = max(low - span / 2, least) if least < low else low, min(high + span / 2, most)
-        high = float(np.fmax(high, extent([s.y for s in strands])[1]))
-    quantities = list(dict.fromkeys(e.about.quantity for e in effects))
-    before = "slope of " if first.spec.derivative else "effect on " if center == "mean" else ""
-    room = max(10, (BESIDE - len(before)) // len(quantities))
-    name = before + ", ".join(shorten(q, room) for q in quantities)
-    unit = (
-        slope_unit(first)
-        if first.spec.derivative
-        else next((e.about.unit for e in effects if e.about.unit), None)
-    )
-    if first.spec.derivative:
-        name += per_words(first.about.feature)
+        low, high = (
+            np.fmin(low, max(least, low - span / 2)),
+            np.fmax(high, min(most, high + span / 2)),
+        )
+    derivative = first.spec.derivative
+    before = "slope of " if derivative else "effect on " if center == "mean" else ""
+    name = before + ", ".join(dict.fromkeys(shorten(e.about.quantity, LONG) for e in effects))
+    if derivative:
+        name, unit = name + per_words(first.about.feature), slope_unit(first)
+    else:
+        unit = next((e.about.unit for e in effects if e.about.unit), None)
     return Axis(name, unit, float(low), float(high), 0.06)
 
 
-# --- several models ------------------------------------------------------------------------------
-
-MEAN, EACH = "mean of the models", "individual models"
+# --- texts ---------------------------------------------------------------------------------------
 
 
-VERTICES = 13
-"""A curve of at most this many points has marks."""
+def _alt_text(feature: str, curves: Sequence[_Curve]) -> str:
+    """Return the alternative text of overlaid effects: the range of each curve."""
+    parts = [f"Overlaid effects of {shorten(feature, LONG)}."]
+    for c in curves:
+        low, high = extent([c.y])
+        if np.isfinite(low):
+            top = max(abs(low), abs(high))
+            ends = f"{number_or_zero(low, top)} to {number_or_zero(high, top)}"
+            parts.append(f"{c.label}: from {ends}.")
+    return " ".join(parts)
 
 
-@dataclass(frozen=True, eq=False)
-class ModelsSpec:
-    """Specification of one feature's effect for several models.
-
-    Parameters
-    ----------
-    panel : Panel
-        Mean and interval.
-    x : ndarray of float, shape (k,)
-    each : ndarray of float, shape (m, k)
-        One curve per model.
-    shift : ndarray of float, shape (m,), optional
-        For nominal levels: horizontal offset of each model's dash from the position of the level.
-    """
-
-    panel: Panel
-    x: Floats
-    each: Floats
-    shift: Floats | None = None
-
-
-def models_panel(
-    found: MultiModelEffect, confidence_level: float = 0.95, of: IntervalTarget | None = None
-) -> ModelsSpec:
-    """Return the specification of one feature's effect for several models.
-
-    Parameters
-    ----------
-    found : MultiModelEffect
-    confidence_level, of
-        As in `MultiModelEffect.interval`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import skedasis as sd
-    >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
-    >>> shown = models_panel(sd.explain(models, X, 0, method=sd.ALE(bins=4)))
-    >>> shown.each.shape, shown.panel.notes
-    ((2, 5), ('2 models', '100 rows each'))
-    """
-    ends, first = found.interval(confidence_level, of), found.models[0]
-    label = interval_label(found, confidence_level, of)
-    notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
-    y, zero = _models_axis(found, ends)
-    if isinstance(found.axis, LevelAxis):
-        places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
-        at, x = places.x, places.axis(found.about.feature, ACROSS, MOST_LEVELS)
-        lower, upper, value = (v[places.shown] for v in (*ends, found.value))
-        band = Band(at, lower, upper, "error", label, reach=ERROR_HALF_WIDTH)
-        line = Line(at, value, MEAN, vertices=True, joined="thin" if places.ordered else None)
-        shift = None
-        if not places.ordered:
-            shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
-        each = found.values[:, places.shown]
-        panel = Panel(x, y, zero, first.spec.method, (*notes, *places.notes()[1:]))
-        return ModelsSpec(replace(panel, lines=(line,), bands=(band,)), at, each, shift)
-    x = effect_parts.horizontal(replace(first, missing_point=None))
-    points = found.axis.coordinates
-    x = replace(x, least=min(x.least, _end(points, np.min)), most=max(x.most, _end(points, np.max)))
-    bent = _bent(found)
-    at = bent.axis.coordinates
-    ends = bent.interval(confidence_level, of)
-    y, zero = _models_axis(bent, ends)
-    marked = np.searchsorted(at, points) if len(at) > len(points) else None
-    band = Band(at, *ends, "error", label)
-    few = len(points) <= VERTICES
-    line = Line(at, bent.value, MEAN, vertices=few, marked=marked if few else None)
-    panel = Panel(x, y, zero, first.spec.method, tuple(notes))
-    panel = replace(panel, lines=(line,), bands=(band,), rug=_rug_of_models(found))
-    return ModelsSpec(panel, at, bent.values)
+def _tooltips(
+    feature: str, x: Axis, curves: Sequence[_Curve], places: Places | None
+) -> Iterator[Tooltip]:
+    """Yield the value of each effect at the same levels, or at `STOPS` points of the axis."""
+    top = max(float(np.nanmax(np.abs(c.y), initial=0.0)) for c in curves)
+    if places is not None:
+        for place, code in enumerate(places.shown):
+            lines = [shorten(places.levels.labels[code], LONG)]
+            for c in curves:
+                mine = c.y[np.abs(c.x - place) < 0.5]
+                lines += [f"{c.label} {number_or_zero(float(v), top)}" for v in mine]
+            yield Tooltip(place - 0.5, place + 0.5, "\n".join(lines))
+        return
+    low, high = x.range
+    ends = (low, high) if np.isnan(x.least) else (x.least, x.most)
+    at = np.unique(np.linspace(*ends, STOPS, dtype=np.float64))
+    edges = [low, *((at[:-1] + at[1:]) / 2).tolist(), high]
+    texts = position_texts(_rounded(at)) if x.time is None else x.time.texts(at)
+    unit = f" {shorten(x.unit, 30)}" if x.unit else ""
+    values = [_along(c, at) for c in curves]
+    for k, text in enumerate(texts):
+        lines = [f"{shorten(feature, LONG)} = {text}{unit}"]
+        for c, v in zip(curves, values, strict=True):
+            lines.append(f"{c.label} {number_or_zero(float(v[k]), top)}")
+        yield Tooltip(edges[k], edges[k + 1], "\n".join(lines))
 
 
-def _bent(found: MultiModelEffect) -> MultiModelEffect:
-    """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
-    each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
-    x = np.unique(np.concatenate([at for at, _ in each]))
-    if len(x) == len(found.axis) or isinstance(found.models[0], AnyMPlot):
-        return found
-    axis = NumericAxis.of(found.about.feature, x)
-    return replace(found, axis=axis, values=np.stack([e.at(x) for e in found.models]))
+def _rounded(at: Floats) -> Floats:
+    """Return positions rounded to two significant digits of their step."""
+    if len(at) < 2:
+        return at
+    digits = 1 - np.floor(np.log10(at[1] - at[0]))
+    return np.round(at, int(np.clip(digits, -300, 300)))
 
 
-def interval_label(
-    found: MultiModelEffect | MultiModelImportance,
-    confidence_level: float,
-    of: IntervalTarget | None,
-) -> str:
-    """Return the legend entry of the interval."""
-    if of == "models" or (of is None and found.correction is None):
-        return f"{100 * confidence_level:g} % interval of the mean over refits to these rows"
-    if of == "bound":
-        return f"{100 * confidence_level:g} % interval for the learner (upper bound)"
-    return f"{100 * confidence_level:g} % interval for the learner (c = {found.correction:.2g})"
-
-
-def _end(x: Floats, which: Callable[[Floats], np.float64]) -> float:
-    known = x[np.isfinite(x)]
-    return float(which(known)) if len(known) else np.nan
-
-
-def _rows(found: MultiModelEffect | MultiModelImportance) -> str:
-    rows = found.provenance.get("rows", [])
-    if len(set(rows)) == 1:
-        return f"{counted(rows[0], 'row')} each"
-    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
-
-
-def _reach(found: MultiModelEffect) -> tuple[str, ...]:
-    """Return a note if not all models cover the whole axis."""
-    least = int(found.reached.min(initial=len(found)))
-    return (
-        (f"the ends of the axis are covered by {counted(least, 'model')} only",)
-        if least < len(found)
-        else ()
-    )
-
-
-def _rug_of_models(found: MultiModelEffect) -> Rug | None:
-    """Return the rug of the rows: of all models, if each has its own rows."""
-    rows = [e.rows for e in found.models if e.rows is not None and len(e.rows)]
-    if not rows:
-        return None
-    if found.provenance.get("cv", "").startswith("all rows"):
-        rows = rows[:1]
-    own = len(rows) > 1
-    weights = [np.ones(len(r)) if r.weight is None else r.weight for r in rows]
-    exact = all(r.exact for r in rows)
-    rug = effect_parts.rug(
-        np.concatenate([r.x for r in rows]), np.concatenate(weights), exact=exact
-    )
-    return replace(rug, label="rows of all models, or quantiles") if own and rug else rug
-
-
-def _models_axis(found: MultiModelEffect, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
-    """Return the vertical axis, and whether zero means "no effect" on it.
-
-    The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
-    one degree of freedom and may be 13 times as wide as their distance.
-    """
-    low, high = extent([found.values])
-    least, most = extent(ends)
-    span = high - low if high > low else np.inf
-    low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
-    spec, about = found.spec, found.about
-    moves = spec.center is not None or spec.derivative
-    before = "slope of " if spec.derivative else "effect on " if moves else ""
-    after = per_words(about.feature) if spec.derivative else ""
-    name = shorten(about.quantity, max(12, BESIDE - len(before) - len(after)))
-    unit = slope_unit(found.models[0]) if spec.derivative else about.unit
-    return Axis(f"{before}{name}{after}", unit, float(low), float(high), 0.06), moves
-
-
-def importance_panel(
-    found: MultiModelImportance,
-    *,
-    features: Sequence[str] | None = None,
-    top: int | None = None,
-    confidence_level: float = 0.95,
-    of: IntervalTarget | None = None,
-) -> BarPanel:
-    """Return the specification of importances for several models; models take the role of repeats."""
-    stand = models_as_repeats(found)
-    chosen = display_order(stand, features, top)
-    lower, upper = (end[chosen] for end in found.interval(confidence_level, of))
-    value, each = found.mean[chosen], found.values.T[chosen]
-    models, interval = counted(len(found), "model"), interval_label(found, confidence_level, of)
-    notes, title = (models, _rows(found)), f"{stand.method} of {models}"
-    return bar_panel(stand, chosen, value, (lower, upper), each, interval, title, notes)
-
-
-def models_as_repeats(found: MultiModelImportance) -> Importance:
-    """Return an importance whose repeats are the models: features are chosen and ordered by the mean."""
-    return replace(
-        found.models[0],
-        values=found.values.T.copy(),
-        std_error=found.std_error.copy(),
-        df=found.df.copy(),
-        local=None,
-    )
-
-
-# --- small multiples -----------------------------------------------------------------------------
-
-NOTE_LETTERS = 33
-"""Most characters of a note above one of many figures."""
-
-
-def ordered_effects(
-    effects: Mapping[str, Effect],
-    by: Literal["importance", "heterogeneity_score"],
-    top: int | None,
-) -> list[Effect]:
-    """Return the effects to draw, the largest first.
-
-    Raises
-    ------
-    DataError
-        If there is no effect.
-    DataError, UnsupportedError
-        As `Effects.ranking`.
-    """
-    ranks = Effects(dict(effects)).ranking(by)[:top]
-    if not ranks:
-        raise DataError("plot", "no effect", "at least one effect", "Explain one or more features")
-    return [effects[r.feature] for r in ranks]
-
-
-def heterogeneity_text(effect: Effect, letters: int | None = None) -> str:
-    """Return the heterogeneity score with its standard error as text for a caption.
-
-    Parameters
-    ----------
-    effect : Effect
-    letters : int, optional
-        Most characters; the error is omitted if the text would be longer.
-    """
-    score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
-    if math.isnan(score):
-        return "heterogeneity score not computed"
-    said = f"heterogeneity score {with_error(score, error, effect.importance)}"
-    if letters is None or len(said) <= letters:
-        return said
-    return f"heterogeneity score {number_or_zero(score, effect.importance)}"
-
-
-def comparable(effects: Sequence[Effect], view: EffectPlotOptions, lower: bool) -> list[FigureSpec]:
-    """Return the specifications of the effects on shared vertical scales."""
-    mains = share_vertical_axis([effect_spec(e, view).main for e in effects])
-    below = {i: _below(e, view) for i, e in enumerate(effects)} if lower else {}
-    there = {i: replace(p, words=()) for i, p in below.items() if p is not None}
-    shared = share_vertical_axis(list(there.values()))
-    names = sorted({p.y.name for p in shared})
-    if (
-        names
-    ):  # a slope per SD and a difference between levels have the same unit and are comparable
-        shared = [replace(p, y=replace(p.y, name=", ".join(names))) for p in shared]
-    beneath = dict(zip(there, shared, strict=True))
-    return [
-        FigureSpec(_headed(main, e, i), beneath.get(i))
-        for i, (main, e) in enumerate(zip(mains, effects, strict=True))
-    ]
-
-
-def _below(effect: Effect, view: EffectPlotOptions) -> Panel | None:
-    """Return the lower panel: local effects per bin, or differences between adjacent levels."""
-    if isinstance(effect, LevelStepsEffect):
-        return steps(effect, view)
-    if isinstance(effect, LevelMeansEffect):
-        return values(effect, view)
-    return slopes(effect, per_sd=True) if has_bins(effect) else None
-
-
-def _headed(panel: Panel, effect: Effect, place: int) -> Panel:
-    """Return the panel with its feature as title, and importance and heterogeneity score as notes."""
-    name = f"{place + 1}. {shorten(effect.feature, 24)}"
-    figures = (f"importance {number(effect.importance)}", heterogeneity_text(effect, NOTE_LETTERS))
-    missing = effect_parts.missing(effect)
-    shown, points = len(panel.lines[0].x), len(effect.axis)
-    if panel.x.labels and isinstance(effect.axis, LevelAxis) and points > shown:
-        missing = (f"{shown} of {points:,} levels", *missing)
-    # The same legend entry for all panels, regardless of the number of rows.
-    rug = None if panel.rug is None else replace(panel.rug, label="rows, or quantiles")
-    y = replace(panel.y, name=shorten(panel.y.name, 36))
-    missing_marker = (
-        None
-        if panel.missing_marker is None
-        else replace(panel.missing_marker, label="missing values")
-    )
-    return replace(
-        panel,
-        title=name,
-        notes=(*figures, *missing),
-        rug=rug,
-        y=y,
-        words=(),
-        missing_marker=missing_marker,
-    )
-
-
-def columns_for(n: int) -> int:
-    """Return the number of columns of a roughly square grid of n panels."""
-    return next((c for c, most in ((1, 1), (2, 4), (3, 9), (4, 16)) if n <= most), 5)
+def _along(curve: _Curve, at: Floats) -> Floats:
+    """Return the values of a curve at some positions, NaN outside its range."""
+    known = np.isfinite(curve.x) & np.isfinite(curve.y)
+    if not known.any():
+        return np.full(len(at), np.nan)
+    return np.interp(at, curve.x[known], curve.y[known], left=np.nan, right=np.nan)

@@ -1,22 +1,41 @@
-"""From a `Diagnosis` to a figure specification.
+"""From a `Diagnosis` to a figure: features between both importances, and bars of R².
 
-The main panel (`where`) is a scatter plot of the features: Likelihood-PFI on the horizontal axis, Entropy-PFI on the
-vertical axis, with a cross of both confidence intervals and a mark for the kind of the verdict. Texts in its corners
-say what the position means (entropy_importance, sec. 3.5). The second panel (`predictable`) has two bars per feature:
-the R² with which the other features predict it, without and with the label.
+The main panel is a scatter plot of the features: Likelihood-PFI on the horizontal axis, Entropy-PFI on the vertical
+axis, with a cross of both confidence intervals and a mark for the kind of the verdict. Texts in its corners say what
+the position means (entropy_importance, sec. 3.5). The second panel has two bars per feature: the R² with which the
+other features predict it, without and with the label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from skedasis._arguments import check_probability
-from skedasis._types import Floats
-from skedasis.plots.figures.importance import axis_of_values, cut, repeated
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten, wrapped
+from skedasis._types import Floats, Ints
+from skedasis.plots.figures.importance import (
+    LONG,
+    axis_of_values,
+    cut,
+    line_axis,
+    line_centres,
+    repeated,
+)
+from skedasis.plots.marks import (
+    FigureSpec,
+    Names,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Side,
+    Text,
+    Tooltip,
+    horizontal_line,
+    vertical_line,
+)
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, number, shorten
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
 from skedasis.stats.resampling import t_interval
@@ -24,102 +43,36 @@ from skedasis.stats.resampling import t_interval
 SHORT = 20
 """Most characters of a name beside its point."""
 
+NAMED = 30
+"""Most names that are placed beside their points."""
 
 ROOM = 0.16
 """Fraction of each axis that lies below zero, for the texts there."""
 
-
-_CORNERS = ("informative and shared:\nPFI underestimates it", "shared,\nnot informative")
-
-
-_RIGHT, _ORIGIN = "informative,\nindependent", "unused"
-
-
-_LEFT = "negative Likelihood-PFI:\nbetter without the feature"
-
-
-_BELOW = "negative Entropy-PFI: shared,\npermuting reduces the entropy"
-
-
 HEAD = 0.14
 """Fraction of the vertical axis above all marks, for the texts in the upper corners."""
-
 
 LISTED = 40
 """Most features whose R² are drawn; their names are still readable."""
 
+KINDS = (
+    "independent",
+    "shared",
+    "informative",
+    "uninformative",
+    "undecided",
+    "no effect",
+    "little effect",
+    "unused",
+    "misleading",
+)
+"""Kinds of verdicts in the order of the legend; each has a style of the same name with hyphens."""
 
-@dataclass(frozen=True)
-class RegionText:
-    """A text on the meaning of a part of the panel.
-
-    Parameters
-    ----------
-    text : str
-    x, y : float or None
-        Position in units of the axes; None for the end of the axis given by `toward`.
-    toward : (-1 or 1, -1 or 1)
-        Side of the position on which the text is written, or end of the axes.
-    """
-
-    text: str
-    x: float | None
-    y: float | None
-    toward: tuple[int, int]
+_R2 = ("R² from the other features", "R² from the other features and the label")
 
 
-@dataclass(frozen=True, eq=False)
-class ImportanceMap:
-    """Specification of the scatter plot of both importances.
-
-    Parameters
-    ----------
-    names, kinds : tuple of str
-        Features and kinds of their verdicts, in descending order of Likelihood-PFI.
-    at, lower, upper : ndarray of float, shape (f, 2)
-        Likelihood-PFI and Entropy-PFI with their confidence intervals; NaN without an interval.
-    x, y : Axis
-    words : tuple of RegionText
-        Texts on the meaning of parts of the panel.
-    title : str
-    notes : tuple of str
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    at: Floats
-    lower: Floats
-    upper: Floats
-    x: Axis
-    y: Axis
-    words: tuple[RegionText, ...]
-    title: str
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class RedundancyBars:
-    """Specification of the bars that show how well other features predict each feature.
-
-    Parameters
-    ----------
-    names : tuple of str
-    others, with_target : ndarray of float, shape (f,)
-        R² from the other features, and from the other features and the label; NaN if unknown.
-    x : Axis
-    left_out : int
-        Number of features that are not shown; they have the smallest Likelihood-PFI.
-    """
-
-    names: tuple[str, ...]
-    others: Floats
-    with_target: Floats
-    x: Axis
-    left_out: int
-
-
-def where(diagnosis: Diagnosis, confidence_level: float | None = None) -> ImportanceMap:
-    """Return the specification of the scatter plot of both importances.
+def diagnosis_figure(diagnosis: Diagnosis, confidence_level: float | None = None) -> FigureSpec:
+    """Return features between Likelihood-PFI and Entropy-PFI, and how well other features predict each of them.
 
     Parameters
     ----------
@@ -129,63 +82,93 @@ def where(diagnosis: Diagnosis, confidence_level: float | None = None) -> Import
 
     Returns
     -------
-    ImportanceMap
+    FigureSpec
+        The second stack, with the bars of R², is missing if no R² is known.
 
     Raises
     ------
     DataError
         If `confidence_level` is not in (0, 1).
     """
-    confidence_level = diagnosis.confidence_level if confidence_level is None else confidence_level
-    confidence_level = check_probability("plot(confidence_level)", confidence_level)
-    order = by_likelihood(diagnosis)
-    both = (diagnosis.likelihood, diagnosis.entropy)
-    at = np.column_stack([i.mean for i in both])[order]
-    ends = [t_interval(i.mean, i.std_error, i.df, confidence_level) for i in both]
-    lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
-    x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
-    kinds = tuple(diagnosis.verdicts[i].kind for i in order)
-    of = str(diagnosis.provenance.get("quantity", ""))
-    notes = [shorten(of, 60)] if of else []
-    notes += [counted(both[0].rows, "row"), repeated(both[0])]
-    known = np.isfinite(lower).any()
-    notes.append(f"crosses: {100 * confidence_level:g} % intervals" if known else "no intervals")
-    far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
-    notes += far[0] or far[1]
-    return ImportanceMap(
-        _short(diagnosis, order),
-        kinds,
-        at,
-        lower,
-        upper,
-        replace(x, name=f"Likelihood-PFI: {x.name}"),
-        replace(y, name=f"Entropy-PFI: {y.name}", most=y.most + HEAD * (y.most - y.least)),
-        _words(kinds, below=bool((upper[:, 1] < 0).any())),
-        "Diagnosis",
-        (*notes, *(wrapped(clean(n), 100) for n in diagnosis.notes)),
+    level = diagnosis.confidence_level if confidence_level is None else confidence_level
+    level = check_probability("plot(confidence_level)", level)
+    order = np.argsort(-diagnosis.likelihood.mean, kind="stable")
+    main, bars = _scatter(diagnosis, order, level), _r2_bars(diagnosis, order)
+    groups: list[str] = []
+    kinds = [diagnosis.verdicts[i].kind for i in order]
+    for kind in dict.fromkeys(kinds):
+        mine = [
+            shorten(diagnosis.features[i], 40)
+            for i, k in zip(order, kinds, strict=True)
+            if k == kind
+        ]
+        rest = f" and {len(mine) - 6:,} more" if len(mine) > 6 else ""
+        groups.append(f"{kind}: {', '.join(mine[:6])}{rest}")
+    alt = f"Horizontal axis: {main.x.label}. Vertical axis: {main.y.label}. {'; '.join(groups)}."
+    if bars is None:
+        return FigureSpec(((main,),), "Diagnosis", alt)
+    return FigureSpec(
+        ((main,), (bars,)), "Diagnosis", alt, columns=2, column_width=190.0, widths=(1.75, 1.0)
     )
 
 
-def predictable(diagnosis: Diagnosis) -> RedundancyBars | None:
-    """Return the specification of the R² bars; None if no R² is known."""
-    order = by_likelihood(diagnosis)[:LISTED]
-    others, both = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
-    if not (np.isfinite(others).any() or np.isfinite(both).any()):
-        return None
-    low, _ = extent([others, both, np.zeros(1)])
-    names = _short(diagnosis, order)
-    # How much worse than the mean a forest predicts is of no interest.
-    x = Axis("R²", None, max(low, -0.25), 1.0, 0.03)
-    return RedundancyBars(names, others, both, x, len(diagnosis) - len(order))
-
-
-def by_likelihood(diagnosis: Diagnosis) -> np.ndarray:
-    """Return the indices of the features in descending order of Likelihood-PFI."""
-    return np.argsort(-diagnosis.likelihood.mean, kind="stable")
-
-
-def _short(diagnosis: Diagnosis, order: np.ndarray) -> tuple[str, ...]:
-    return distinct_names([clean(diagnosis.features[i]) for i in order], SHORT)
+def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
+    """Return the scatter plot of both importances."""
+    both = (diagnosis.likelihood, diagnosis.entropy)
+    at = np.column_stack([i.mean for i in both])[order]
+    ends = [t_interval(i.mean, i.std_error, i.df, level) for i in both]
+    lower, upper = (np.column_stack([e[k] for e in ends])[order] for k in range(2))
+    x, y = (_axis(i, at[:, k], (lower[:, k], upper[:, k])) for k, i in enumerate(both))
+    far = [cut(axis, lower[:, k], upper[:, k]) for k, axis in enumerate((x, y))]
+    x = replace(x, name=f"Likelihood-PFI: {x.name}")
+    y = replace(y, name=f"Entropy-PFI: {y.name}", most=y.most + HEAD * (y.most - y.least))
+    kinds = [diagnosis.verdicts[i].kind for i in order]
+    cross = crosses(at, lower, upper)
+    points: list[Points] = []
+    for kind in dict.fromkeys([*KINDS, *kinds]):
+        mine = np.array([k == kind for k in kinds])
+        if mine.any():
+            style = kind.replace(" ", "-") if kind in KINDS else "other-verdict"
+            points.append(
+                Points(at[mine, 0], at[mine, 1], style, f"{clean(kind)} ({int(mine.sum())})")
+            )
+    of = str(diagnosis.provenance.get("quantity", ""))
+    known = f"crosses: {100 * level:g} % intervals" if np.isfinite(lower).any() else "no intervals"
+    tips: list[Tooltip] = []
+    for k, i in enumerate(order):
+        said = [shorten(diagnosis.features[i], LONG)]
+        for name, v, a, b in zip(
+            ("Likelihood-PFI", "Entropy-PFI"),
+            at[k].tolist(),
+            lower[k].tolist(),
+            upper[k].tolist(),
+            strict=True,
+        ):
+            said.append(f"{name} {number(v)}{interval_text(a, b)}")
+        a, b = at[k].tolist()
+        tips.append(Tooltip(a, a, "\n".join([*said, clean(kinds[k])]), b, b))
+    names = distinct_names([clean(diagnosis.features[i]) for i in order[:NAMED]], SHORT)
+    zero = (vertical_line(0.0), horizontal_line(0.0))
+    crossing = np.array([[0.0, -np.inf, 0.0, np.inf], [-np.inf, 0.0, np.inf, 0.0]])
+    return Panel(
+        x,
+        y,
+        (*zero, cross, *points),
+        240.0,
+        "Diagnosis",
+        (
+            *((shorten(of, 60),) if of else ()),
+            counted(both[0].rows, "row"),
+            repeated(both[0]),
+            known,
+            *(far[0] or far[1]),
+            *(clean(n) for n in diagnosis.notes),
+        ),
+        _regions("misleading" in kinds, bool((upper[:, 1] < 0).any())),
+        Names(at[:, 0], at[:, 1], names, np.concatenate([ends_of(cross), crossing])),
+        grid="xy",
+        tooltips=tuple(tips),
+    )
 
 
 def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) -> Axis:
@@ -199,17 +182,97 @@ def _axis(importance: Importance, value: Floats, ends: tuple[Floats, Floats]) ->
     return replace(axis, least=low, most=high)
 
 
-def _words(kinds: Sequence[str], *, below: bool) -> tuple[RegionText, ...]:
-    """Return the texts on the meaning of parts of the panel; below zero only if a feature is there."""
-    shared, alone = _CORNERS
-    words = [
-        RegionText(shared, None, None, (1, 1)),
-        RegionText(alone, None, None, (-1, 1)),
-        RegionText(_RIGHT, None, 0.0, (1, -1)),
-        RegionText(_ORIGIN, 0.0, 0.0, (-1, -1)),
+def crosses(at: Floats, lower: Floats, upper: Floats, label: str = "") -> Segments:
+    """Return the known intervals of points, first the horizontal ones.
+
+    Parameters
+    ----------
+    at, lower, upper : ndarray of float, shape (n, 2)
+    label : str
+    """
+    level = np.column_stack([lower[:, 0], at[:, 1], upper[:, 0], at[:, 1]])
+    upright = np.column_stack([at[:, 0], lower[:, 1], at[:, 0], upper[:, 1]])
+    lines = np.concatenate([level, upright])
+    x0, y0, x1, y1 = lines[np.isfinite(lines).all(axis=1)].T
+    return Segments(x0, y0, x1, y1, "cross", label)
+
+
+def ends_of(lines: Segments) -> Floats:
+    """Return lines as names avoid them, shape (m, 4)."""
+    return np.column_stack([lines.x0, lines.y0, lines.x1, lines.y1])
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return an interval in brackets after a number; empty if an end is unknown."""
+    return f" ({number(low)} to {number(high)})" if np.isfinite([low, high]).all() else ""
+
+
+def _regions(left: bool, below: bool) -> tuple[Text, ...]:
+    """Return the texts on the meaning of parts of the panel; on negative values only if there are some."""
+    end = np.inf
+    words: list[tuple[str, float, float, Side, Side]] = [
+        ("informative and shared:\nPFI underestimates it", end, end, -1, -1),
+        ("shared,\nnot informative", -end, end, 1, -1),
+        ("informative,\nindependent", end, 0.0, -1, -1),
+        ("unused", 0.0, 0.0, -1, -1),
     ]
-    if "misleading" in kinds:
-        words.append(RegionText(_LEFT, None, None, (-1, -1)))
+    if left:
+        words.append(("negative Likelihood-PFI:\nbetter without the feature", -end, -end, 1, 1))
     if below:
-        words.append(RegionText(_BELOW, None, None, (1, -1)))
-    return tuple(words)
+        words.append(
+            ("negative Entropy-PFI: shared,\npermuting reduces the entropy", end, -end, -1, 1)
+        )
+    # Texts on the part below zero must not be above zero.
+    return tuple(
+        Text(
+            x,
+            y,
+            (text,),
+            "region",
+            (-end, end, 0.0 if y == end else -end, end if y == end else 0.0),
+            across,
+            up,
+            moves=8,
+        )
+        for text, x, y, across, up in words
+    )
+
+
+def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
+    """Return two bars of R² per feature, the second one hatched; None if no R² is known."""
+    order = order[:LISTED]
+    r2 = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
+    if not np.isfinite(r2).any():
+        return None
+    names = [clean(diagnosis.features[i]) for i in order]
+    centre = line_centres(len(names))
+    bars: list[Rectangles] = []
+    for values, shift, style, label in zip(
+        r2, (0.19, -0.19), ("bar", "bar-hatched"), _R2, strict=True
+    ):
+        known = np.isfinite(values)
+        v, y = values[known], centre[known] + shift
+        ends = np.fmin(v, 0.0), np.fmax(v, 0.0), y - 0.18, y + 0.18
+        bars.append(Rectangles(*ends, style, label))
+    tips: list[Tooltip] = []
+    unknown: list[Text] = []
+    for y, name, a, b in zip(centre.tolist(), names, *(v.tolist() for v in r2), strict=True):
+        said = [f"{label} {number(v)}" for label, v in zip(_R2, (a, b), strict=True)]
+        tip = "\n".join([shorten(name, LONG), *said])
+        tips.append(Tooltip(-np.inf, np.inf, tip, y - 0.5, y + 0.5))
+        if not np.isfinite([a, b]).any():
+            unknown.append(Text(0.0, y, ("unknown",), across=1))
+    left_out = len(diagnosis) - len(order)
+    # How much worse than the mean a forest predicts is of no interest.
+    low, _ = extent([*r2, np.zeros(1)])
+    return Panel(
+        Axis("R²", None, max(low, -0.25), 1.0),
+        line_axis(names),
+        (*bars, vertical_line(0.0)),
+        title="How well other features predict each feature",
+        notes=(f"{left_out:,} more not shown",) if left_out else (),
+        texts=tuple(unknown),
+        grid="x",
+        rows=len(names),
+        tooltips=tuple(tips),
+    )

@@ -1,8 +1,8 @@
-"""From an `Effect` of a numeric feature to a figure specification.
+"""From an `Effect` to a figure specification.
 
-`effect_spec` is the entry point for all effects: it passes categorical features to `figures.categorical`, PDP and ICE
-to
-`figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots here. Those have two panels:
+`effect_figure` is the entry point for all effects. `effect_panels` returns their panels: it passes categorical features
+to `figures.categorical`, PDP and ICE to `figures.ice`, and specifies accumulated effects (ALE, RHALE, DALE) and M-plots
+here. Those have two panels:
 
 - the main panel: the curve, its confidence interval, and a band of one standard deviation (`Effect.heterogeneity`);
 - the slope panel (`slopes`): per bin the mean slope, its standard deviation between rows as whiskers, and a violin of
@@ -13,7 +13,6 @@ A third panel has the number of rows per bin where these numbers do not fit abov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeGuard
 
@@ -21,24 +20,26 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.plots.figures import categorical, effect_parts
+from skedasis.plots.figures import categorical, effect_parts, effect_texts
+from skedasis.plots.figures.effect_parts import LONG, Band
 from skedasis.plots.figures.ice import dependence, grouped
-from skedasis.plots.scales import Axis, counted, shorten
-from skedasis.plots.spec import ACROSS, Band, Bars, EffectPlotOptions, FigureSpec, Line, Panel
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.marks import FigureSpec, Mark, Panel, Stack, horizontal_line
+from skedasis.plots.scales import counted, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
-from skedasis.results.effect import BinnedEffect, BinStats, Effect, MPlotEffect
+from skedasis.results.effect import BinnedEffect, Effect, MPlotEffect
 from skedasis.stats.grid import Cells
 
 
-def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
+def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> FigureSpec:
     """Return the figure specification of an effect.
 
     Parameters
     ----------
     effect : Effect
-    view : EffectPlotOptions, optional
+    options : EffectPlotOptions, optional
 
     Returns
     -------
@@ -57,14 +58,43 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
     >>> import numpy as np
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
-    >>> shown = effect_spec(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
-    >>> [w.text for w in shown.slopes.words]
+    >>> spec = effect_figure(sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3)))
+    >>> spec.title, spec.main.y.label
+    ('ALE of x0', 'effect on prediction')
+    >>> [text for _, text in spec.panels[1].above]
     ['n=67', 'n=67', 'n=66']
-    >>> shown.main.y.label
-    'effect on prediction'
     """
-    view = EffectPlotOptions() if view is None else view
-    if view.color is not None and effect.curves is None:
+    stack = effect_panels(effect, options)
+    title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+    alt = effect_texts.alt_text(effect, stack[0])
+    return FigureSpec((stack,), title, alt, order=effect_parts.legend_order(stack))
+
+
+def effect_panels(
+    effect: Effect, options: EffectPlotOptions | None = None, *, per_sd: bool = False
+) -> Stack:
+    """Return the panels of an effect.
+
+    Parameters
+    ----------
+    effect : Effect
+    options : EffectPlotOptions, optional
+    per_sd : bool
+        As in `slopes`.
+
+    Returns
+    -------
+    tuple of Panel
+        The main panel; local effects (kind "detail"), the numbers of rows (kind "counts") and histograms of groups
+        (kind "detail") where the effect has them.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `effect_figure`.
+    """
+    options = EffectPlotOptions() if options is None else options
+    if options.color is not None and effect.curves is None:
         raise UnsupportedError(
             "plot(color)",
             f"{effect.spec.method} without individual curves",
@@ -73,21 +103,23 @@ def effect_spec(effect: Effect, view: EffectPlotOptions | None = None) -> Figure
         )
     axis = effect.axis
     curve = not isinstance(effect, BinnedEffect) and not isinstance(axis, LevelAxis)
-    if view.elevated_regions and not curve:
+    if options.elevated_regions and not curve:
         elevated_regions(effect)  # raises an error that names what is needed
     if isinstance(axis, LevelAxis):
-        return categorical.picture(effect, axis.levels, view)
+        return categorical.level_panels(effect, axis.levels, options)
     if not isinstance(effect, BinnedEffect):
-        main = dependence(effect, view)
-        return FigureSpec(main, groups=grouped(effect, view, main.x) if view.histogram else None)
+        main = dependence(effect, options)
+        return (main, *((grouped(effect, options, main.x),) if options.histogram else ()))
     main = (
-        _marginal(effect, view) if isinstance(effect, MPlotEffect) else _accumulated(effect, view)
+        _marginal(effect, options)
+        if isinstance(effect, MPlotEffect)
+        else _accumulated(effect, options)
     )
     if not has_bins(effect):
-        return FigureSpec(main)
-    panel = slopes(effect, across=view.across)
-    counts = None if panel.words else _counts(effect.bins, panel.x)
-    return FigureSpec(main, panel, counts)
+        return (main,)
+    bins = effect.bins
+    counts = effect_parts.counts_panel(bins.low, bins.high, bins.count, main.x)
+    return (main, slopes(effect, per_sd=per_sd), counts)
 
 
 def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
@@ -97,13 +129,7 @@ def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     return bool(effect.bins.high[-1] > effect.bins.low[0])
 
 
-def share_vertical_axis(panels: Sequence[Panel]) -> list[Panel]:
-    """Give all panels the same vertical range."""
-    axes = [p.y for p in panels]
-    return [replace(p, y=p.y.spanning(axes)) for p in panels]
-
-
-def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Panel:
+def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
     """Return the slope panel: statistics and local effects per bin.
 
     Parameters
@@ -113,8 +139,6 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     per_sd : bool
         Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
         comparable.
-    across : int
-        As in `EffectPlotOptions`.
 
     Returns
     -------
@@ -137,51 +161,44 @@ def slopes(effect: Effect, *, per_sd: bool = False, across: int = ACROSS) -> Pan
     bins, about, means = effect.bins, effect.about, isinstance(effect, MPlotEffect)
     factor = about.feature_std if per_sd and not means else 1.0
     y, cell, weight = _local(effect)
-    s = effect_parts.Spread(
-        bins.low,
-        bins.high,
-        factor * bins.effect,
-        factor * bins.std,
-        bins.trusted,
-        factor * y,
-        cell,
-        weight,
-        factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
-    )
-    x = effect_parts.horizontal(effect)
+    labels = ("mean slope", "± standard deviation of local effects", "local effects")
+    quantity = shorten(about.quantity, LONG)
+    named = ("slope per SD", about.unit)
     if means:
-        named = (shorten(about.quantity, 40), about.unit)
-        panel = effect_parts.spread_panel(x, named, s, effect_parts.MEANS_OF["bin"], zero=False)
-    else:
-        per = shorten(about.feature.slope_denominator, 24)
-        unit = f"{about.unit or shorten(about.quantity, 24)} per {per}"
-        named = ("slope per SD", about.unit) if per_sd else ("slope", unit)
-        texts = ("mean slope", "± standard deviation of local effects", "local effects")
-        panel = effect_parts.spread_panel(x, named, s, texts, zero=True)
-    words = effect_parts.effect_words(bins.count, (bins.low + bins.high) / 2, x, across)
-    return replace(panel, hatches=tuple(effect_parts.hatches(bins)), words=words)
-
-
-def _accumulated(effect: BinnedEffect, view: EffectPlotOptions) -> Panel:
-    notes = _notes(effect)
-    if effect_parts.stepped(effect):
-        notes = (*notes, "slopes are differences across bins")
-    return _curve(
-        effect,
-        view,
-        "± heterogeneity (standard deviation)",
-        "average effect",
-        notes,
-        ("effect on ", ""),
+        labels, named = effect_parts.MEANS_OF["bin"], (quantity, about.unit)
+    elif not per_sd:
+        per = shorten(about.feature.slope_denominator, LONG)
+        named = ("slope", f"{about.unit or quantity} per {per}")
+    panel = effect_parts.spread_panel(
+        effect_parts.horizontal(effect),
+        named,
+        labels,
+        left=bins.low,
+        right=bins.high,
+        mean=factor * bins.effect,
+        std=factor * bins.std,
+        trusted=bins.trusted,
+        local=(factor * y, cell, weight),
+        doubtful=effect_parts.doubts(bins),
+        zero=not means,
+        rise=factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
     )
+    above = effect_parts.counts_above(bins.count, (bins.low + bins.high) / 2)
+    return replace(panel, above=above)
 
 
-def _marginal(effect: MPlotEffect, view: EffectPlotOptions) -> Panel:
+def _accumulated(effect: BinnedEffect, options: EffectPlotOptions) -> Panel:
+    differences = effect_parts.stepped(effect)
+    notes = ("slopes are differences across bins",) if differences else ()
+    spread = "± heterogeneity (standard deviation)"
+    return _curve(effect, options, spread, "average effect", notes, ("effect on ", ""))
+
+
+def _marginal(effect: MPlotEffect, options: EffectPlotOptions) -> Panel:
     """Return the main panel of an M-plot: means of the quantity over the rows in each bin."""
     after = " minus its mean" if effect.spec.center == "mean" else ""
-    label = f"mean {shorten(effect.about.quantity, 24)} in the bin"
-    notes = _notes(effect)
-    return _curve(effect, view, "± standard deviation within the bin", label, notes, ("", after))
+    label = f"mean {shorten(effect.about.quantity, LONG)} in the bin"
+    return _curve(effect, options, "± standard deviation within the bin", label, (), ("", after))
 
 
 def _notes(effect: BinnedEffect) -> tuple[str, ...]:
@@ -198,7 +215,7 @@ def _notes(effect: BinnedEffect) -> tuple[str, ...]:
 
 def _curve(
     effect: BinnedEffect,
-    view: EffectPlotOptions,
+    options: EffectPlotOptions,
     spread: str,
     label: str,
     notes: tuple[str, ...],
@@ -206,27 +223,47 @@ def _curve(
 ) -> Panel:
     """Return the main panel: a curve with its bands."""
     bins = effect.bins
-    x, value = curve_polygon(bins, effect.points, effect.value)
-    std = np.interp(x, effect.points, effect.heterogeneity)
+    at, value = curve_polygon(bins, effect.points, effect.value)
+    std = np.interp(at, effect.points, effect.heterogeneity)
     bands = (
-        Band(x, value - std, value + std, "heterogeneity", spread),
-        effect_parts.interval(effect, view),
+        Band(value - std, value + std, spread),
+        effect_parts.interval(effect, options),
     )
+    point = effect_parts.missing_effect(effect, options.confidence_level)
+    x = effect_parts.horizontal(effect)
+    y = effect_parts.vertical(effect, bands, (value,), around, point)
+    hatched, texts = [], ()
+    if has_bins(effect):
+        hatched, texts = effect_parts.hatches(effect_parts.doubts(bins), y)
     # On a grid finer than the bins only bin edges are marked; the points of an M-plot are means, and all are marked.
-    finer = not isinstance(effect, MPlotEffect) and len(x) > len(bins) + 1
-    marked = np.flatnonzero(np.isin(x, bins.edges)) if finer else None
-    point = effect_parts.aside(effect, view.confidence_level)
+    finer = not isinstance(effect, MPlotEffect) and len(at) > len(bins) + 1
+    vertices = np.flatnonzero(np.isin(at, bins.edges)) if finer else None
+    rug = effect_parts.effect_rug(effect)
+    marks: list[Mark] = [
+        *effect_parts.backdrop(x),
+        effect_parts.area(at, bands[0], "heterogeneity"),
+        *hatched,
+        *([horizontal_line(0.0)] if any(around) else []),
+        effect_parts.area(at, bands[1], "interval"),
+        *effect_parts.average(at, value, label, vertices=vertices),
+        *([] if rug is None else [rug]),
+        *effect_parts.missing_marks(x, point),
+    ]
+    tips = (
+        effect_texts.bin_tooltips(effect, below=2)
+        if has_bins(effect)
+        else effect_texts.point_tooltips(effect, (x, y), (at, value, label), bands)
+    )
+    missing = effect_texts.missing_tooltip(effect, (x, y), point, below=2)
     return Panel(
-        effect_parts.horizontal(effect),
-        effect_parts.vertical(effect, bands, (value,), around, point),
-        zero=any(around),
+        x,
+        y,
+        tuple(marks),
+        effect_parts.MAIN,
         title=effect.spec.method,
-        notes=(*notes, *effect_parts.missing(effect)),
-        lines=(Line(x, value, label, vertices=True, marked=marked),),
-        bands=bands,
-        hatches=tuple(effect_parts.hatches(bins)) if has_bins(effect) else (),
-        rug=effect_parts.effect_rug(effect),
-        missing_marker=point,
+        notes=(*_notes(effect), *notes, *effect_parts.missing(effect)),
+        texts=texts,
+        tooltips=(*tips, *missing),
     )
 
 
@@ -247,9 +284,3 @@ def _local(effect: BinnedEffect) -> tuple[Floats, Ints, Floats]:
         own = effect.moments[LOCAL].mean[cells.locate(rows.x[there])]
         y = y - own + bins.effect[cell]
     return y, cell, weight[there]
-
-
-def _counts(bins: BinStats, x: Axis) -> Panel:
-    height = bins.count.astype(float)
-    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
-    return Panel(x, y, bars=Bars(bins.low, bins.high, height))

@@ -1,4 +1,4 @@
-"""Parts that figures of effects share: axes, notes, intervals, rugs, densities and violins.
+"""Parts that figures of effects share: axes, averages, intervals, hatches, rugs, and the panel of local effects.
 
 Violins and rugs represent many rows by few marks. Their cost is linear in the number of rows, except for sorting the
 rug.
@@ -7,32 +7,39 @@ rug.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
-from skedasis.plots import spec
-from skedasis.plots.scales import LEAST, Axis, counted, extent, shorten
-from skedasis.plots.spec import (
-    ACROSS,
-    BELOW,
-    BESIDE,
-    OWN_TICKS,
-    Annotation,
-    Band,
-    Dashes,
-    EffectPlotOptions,
-    Hatch,
-    MissingMarker,
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.marks import (
+    Area,
+    Heat,
+    Line,
+    Mark,
     Panel,
+    Points,
+    Polygons,
+    Rectangles,
     Rug,
-    Steps,
-    Violin,
+    Segments,
+    Text,
+    horizontal_line,
 )
+from skedasis.plots.scales import LEAST, Axis, counted, extent, shorten
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, Rows
 from skedasis.stats.resampling import t_interval
+
+MAIN, LOWER, COUNTS = 147.0, 107.0, 29.0
+"""Heights of the main panel, of the panels below it, and of numbers of rows."""
+
+LONG, LONGEST = 60, 120
+"""Most characters of a name in a sentence or a legend, and on an axis, which the layout breaks into lines."""
+
+OWN_TICKS = 7
+"""A grid of at most this many points uses them as ticks."""
 
 # --- violins and rugs ----------------------------------------------------------------------------
 
@@ -46,10 +53,10 @@ SEEN = 0.01
 """Fraction of local effects at each end that may lie outside the panel, where they would flatten all others."""
 
 
-def violin_shapes(
+def violins(
     y: Floats, cell: Ints, weight: Floats, left: Floats, right: Floats, enough: Bools
-) -> tuple[Violin, ...]:
-    """Return the density of local effects in each bin.
+) -> dict[int, Floats]:
+    """Return the outline of the density of local effects in each bin.
 
     Parameters
     ----------
@@ -63,8 +70,9 @@ def violin_shapes(
 
     Returns
     -------
-    tuple of Violin
-        No violin for bins in which all local effects are equal.
+    dict of int to ndarray of float, shape (2 g, 2)
+        From the index of the bin to its right side upwards and its left side downwards, whose distance is proportional
+        to the density. No violin for bins in which all local effects are equal.
 
     Notes
     -----
@@ -88,16 +96,15 @@ def violin_shapes(
     smooth = np.einsum("kij,kj->ki", _kernels(mass, size), mass)
     # Also limited by a fraction of the whole axis, so that the violin of a single bin does not fill the panel.
     reach = np.minimum(0.42 * (right - left), 0.07 * (right[-1] - left[0]))
-    found: list[Violin] = []
-    for share, k_ in zip(smooth, np.flatnonzero(drawn), strict=True):
-        step = span[k_] / LEVELS
-        middles = low[k_] + step * (np.arange(LEVELS) + 0.5)
+    found: dict[int, Floats] = {}
+    for share, k_ in zip(smooth, np.flatnonzero(drawn).tolist(), strict=True):
+        middles = low[k_] + span[k_] / LEVELS * (np.arange(LEVELS) + 0.5)
         at = np.concatenate([low[k_ : k_ + 1], middles, high[k_ : k_ + 1]])
-        density = np.concatenate([share[:1], share, share[-1:]]) / step
-        found.append(
-            Violin(int(k_), float((left[k_] + right[k_]) / 2), float(reach[k_]), at, density)
-        )
-    return tuple(found)
+        density = np.concatenate([share[:1], share, share[-1:]])
+        half, middle = reach[k_] * density / density.max(), (left[k_] + right[k_]) / 2
+        sides = np.concatenate([middle + half, (middle - half)[::-1]])
+        found[k_] = np.column_stack([sides, np.concatenate([at, at[::-1]])])
+    return found
 
 
 def _kernels(mass: Floats, size: Ints) -> Floats:
@@ -117,16 +124,6 @@ def _kernels(mass: Floats, size: Ints) -> Floats:
     distances = (to - of, to + of + 1, 2 * LEVELS - 1 - to - of)
     kernel = sum(np.exp(-0.5 * (d / width) ** 2) for d in distances)
     return np.asarray(kernel / np.sum(kernel, axis=1, keepdims=True))
-
-
-def dashes(y: Floats, cell: Ints, left: Floats, right: Floats, enough: Bools) -> Dashes | None:
-    """Return single local effects of the bins with too few rows for a density."""
-    few = np.flatnonzero(~enough[cell])
-    if len(few) == 0:
-        return None
-    k = cell[few]
-    reach = np.minimum(0.25 * (right - left), 0.02 * (right[-1] - left[0]))[k]
-    return Dashes(k, (left[k] + right[k]) / 2, reach, y[few])
 
 
 def visible(y: Floats, low: float, high: float) -> tuple[float, float]:
@@ -159,7 +156,7 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
     --------
     >>> import numpy as np
     >>> rug(np.arange(1001.0), None, exact=True, ticks=5)
-    Rug(x=array([   0.,  250.,  500.,  750., 1000.]), label='quantiles of 1,001 rows')
+    Rug(x=array([   0.,  250.,  500.,  750., 1000.]), label='quantiles of 1,001 rows', style='rug')
     """
     there = np.isfinite(x) if weight is None else np.isfinite(x) & (weight > 0)
     x = x[there]
@@ -178,26 +175,27 @@ def rug(x: Floats, weight: Floats | None, *, exact: bool, ticks: int = TICKS) ->
     )
 
 
-# --- axes, notes, intervals ----------------------------------------------------------------------
+# --- axes and notes ------------------------------------------------------------------------------
 
 MISSING = "missing"
 """Tick label at the position of missing values."""
 
 
-MEANS_OF = {
-    what: (f"{what} mean", f"± standard deviation within the {what}", "values of single rows")
-    for what in ("bin", "level")
-}
-"""Legend entries of the lower panel of an M-plot: means, whiskers and violins."""
+class Band(NamedTuple):
+    """A standard deviation around an average, or its confidence interval."""
+
+    lower: Floats
+    upper: Floats
+    label: str
 
 
-def interval(effect: Effect, view: EffectPlotOptions) -> Band:
-    """Return the confidence interval of the average as a band."""
-    lower, upper = effect.interval(view.confidence_level, simultaneous=view.simultaneous)
-    what = "simultaneous band of the average" if view.simultaneous else "interval of the average"
-    text = f"{100 * view.confidence_level:g} % {what}"
-    x, below = curve_polygon(effect.bins, effect.points, lower)
-    return Band(x, below, curve_polygon(effect.bins, effect.points, upper)[1], "error", text)
+class MissingEffect(NamedTuple):
+    """The effect of a missing value, with its confidence interval."""
+
+    y: float
+    lower: float
+    upper: float
+    label: str
 
 
 def horizontal(effect: Effect) -> Axis:
@@ -214,9 +212,15 @@ def horizontal(effect: Effect) -> Axis:
         few = float(np.diff(x).min()) > (high - low) / 9
     ticks = tuple(float(v) for v in x) if few and own else ()
     missing_label = "" if effect.missing_point is None else MISSING
-    name = shorten(feature.name, BELOW)
     return Axis(
-        name, feature.unit, low, high, 0.03, ticks, missing_label=missing_label, time=effect.time
+        shorten(feature.name, LONGEST),
+        feature.unit,
+        low,
+        high,
+        0.03,
+        ticks,
+        missing_label=missing_label,
+        time=effect.time,
     )
 
 
@@ -225,7 +229,7 @@ def vertical(
     bands: Sequence[Band],
     curves: Sequence[Floats],
     around: tuple[str, str] = ("", ""),
-    aside: MissingMarker | None = None,
+    missing: MissingEffect | None = None,
 ) -> Axis:
     """Return the vertical axis, on the scale of the quantity.
 
@@ -238,17 +242,15 @@ def vertical(
         Curves that must be visible.
     around : tuple of two str
         Text before and after the name of the quantity.
-    aside : MissingMarker, optional
-        Point of missing values, which must be visible, too.
+    missing : MissingEffect, optional
+        It must be visible, too.
     """
-    spread = [b for band in bands[:1] for b in (band.lower, band.upper)]
-    error = [b for band in bands[1:] for b in (band.lower, band.upper)] or list(curves)
+    spread = [end for band in bands[:1] for end in band[:2]]
+    reached = [end for band in bands[1:] for end in band[:2]] or list(curves)
     low, high = extent([*spread, *curves])
-    if aside is not None:
-        low, high = extent([np.array([low, high, aside.y])])
-    reached = list(error)
-    if aside is not None:
-        reached.append(np.array([aside.lower, aside.upper]))
+    if missing is not None:
+        low, high = extent([np.array([low, high, missing.y])])
+        reached.append(np.array([missing.lower, missing.upper]))
     span = high - low
     if span > 0:
         # With two rows the interval may be twelve times the standard error: it does not determine the scale alone.
@@ -260,22 +262,8 @@ def vertical(
     else:
         low, high = extent([*reached, *curves])
     before, after = around
-    quantity = shorten(effect.about.quantity, max(12, BESIDE - len(before) - len(after)))
-    return Axis(f"{before}{quantity}{after}", effect.about.unit, float(low), float(high), 0.06)
-
-
-def aside(effect: Effect, confidence_level: float) -> MissingMarker | None:
-    """Return the point of missing values; its degrees of freedom follow from standard error and standard deviation."""
-    point = effect.missing_point
-    if point is None:
-        return None
-    size = (point.std / point.std_error) ** 2 if point.std_error > 0 else float(point.count)
-    lower, upper = t_interval(
-        np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), confidence_level
-    )
-    return MissingMarker(
-        point.value, float(lower[0]), float(upper[0]), f"missing values (n={point.count:,})"
-    )
+    name = f"{before}{shorten(effect.about.quantity, LONGEST)}{after}"
+    return Axis(name, effect.about.unit, float(low), float(high), 0.06)
 
 
 def length_of(effect: Effect) -> int | None:
@@ -305,44 +293,185 @@ def local_effects(rows: Rows | None) -> Floats | None:
     return local if local is not None and local.ndim == 1 else None
 
 
-def effect_rug(effect: Effect) -> spec.Rug | None:
-    """Return the rug of the kept rows."""
-    rows = effect.rows
-    if rows is None or len(rows) == 0:
+# --- the average, its interval, heterogeneity ----------------------------------------------------
+
+
+def interval(effect: Effect, options: EffectPlotOptions) -> Band:
+    """Return the confidence interval of the average, at the vertices of its curve."""
+    ends = effect.interval(options.confidence_level, simultaneous=options.simultaneous)
+    what = "simultaneous band" if options.simultaneous else "interval"
+    lower, upper = (curve_polygon(effect.bins, effect.points, end)[1] for end in ends)
+    return Band(lower, upper, f"{100 * options.confidence_level:g} % {what} of the average")
+
+
+def missing_effect(effect: Effect, confidence_level: float) -> MissingEffect | None:
+    """Return the effect of missing values; its degrees of freedom follow from standard error and deviation."""
+    point = effect.missing_point
+    if point is None:
         return None
-    return rug(rows.x, rows.weight, exact=rows.exact)
+    size = (point.std / point.std_error) ** 2 if point.std_error > 0 else float(point.count)
+    lower, upper = t_interval(
+        np.array([point.value]), np.array([point.std_error]), np.array([size - 1]), confidence_level
+    )
+    label = f"missing values (n={point.count:,})"
+    return MissingEffect(point.value, float(lower[0]), float(upper[0]), label)
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """Statistics of bins (or of differences between adjacent levels), and the local effects in them.
+def area(x: Floats, band: Band, style: str) -> Mark:
+    """Return a band as an area; at a single point, which has no area, as a bar."""
+    if len(x) == 1:
+        return Segments(x, band.lower, x, band.upper, f"{style}-bar", band.label)
+    return Area(x, band.lower, band.upper, style, band.label)
+
+
+def average(
+    x: Floats,
+    y: Floats,
+    label: str,
+    *,
+    vertices: Ints | None = None,
+    on_colors: bool = False,
+    join: str = "line",
+) -> Iterator[Mark]:
+    """Yield the line of an average and its vertices.
 
     Parameters
     ----------
-    left, right, mean, std : ndarray of float, shape (K,)
-    trusted : ndarray of bool, shape (K,)
-        Bins with enough rows.
-    y, weight : ndarray of float, shape (n,)
-        Local effects and their weights.
-    cell : ndarray of int, shape (n,)
-        Index of the bin of each local effect.
-    rise : ndarray of float, shape (K,), optional
-        Change of the mean from the left to the right end of the bin.
+    x, y : ndarray of float, shape (m,)
+    label : str
+    vertices : ndarray of int, optional
+        Indices of the points that are marked; None for all.
+    on_colors : bool
+        Whether the curves below have colours, from which the average differs by its own colour and outline.
+    join : {"line", "thin", ""}
+        How the points are connected: by the curve, by a thin line (ordinal levels), or not at all (nominal levels).
     """
+    style, before = ("mean", "mean-") if on_colors else ("average", "")
+    if join and len(x) > 1:
+        yield Line(x, y, f"{style}-thin" if join == "thin" else style, label)
+    at = np.arange(len(x)) if vertices is None or len(x) == 1 else vertices
+    if len(at):
+        # Levels are too far apart for dots to form a line.
+        few = len(at) <= (30 if join == "line" else 60)
+        yield Points(x[at], y[at], f"{before}{'vertex' if few else 'dot'}", label)
 
-    left: Floats
-    right: Floats
-    mean: Floats
-    std: Floats
-    trusted: Bools
-    y: Floats
-    cell: Ints
-    weight: Floats
-    rise: Floats | None = None
+
+def missing_marks(x: Axis, found: MissingEffect | None) -> Iterator[Mark]:
+    """Yield the effect of a missing value at its position beside the axis."""
+    if found is not None:
+        at, y = np.array([x.beside]), np.array([found.y])
+        yield Segments(at, np.array([found.lower]), at, np.array([found.upper]), "interval-bar")
+        yield Points(at, y, "missing", found.label)
+
+
+def backdrop(x: Axis) -> Iterator[Mark]:
+    """Yield the background of the position of missing values."""
+    if x.missing_label:
+        left, right, ends = *x.gap, np.full(1, np.inf)
+        yield Rectangles(np.full(1, left), np.full(1, right), -ends, ends, "aside")
+
+
+def effect_rug(effect: Effect) -> Rug | None:
+    """Return the rug of the kept rows."""
+    rows = effect.rows
+    return None if rows is None or len(rows) == 0 else rug(rows.x, rows.weight, exact=rows.exact)
+
+
+def average_of(panel: Panel) -> Line | Points:
+    """Return the curve of a main panel: its line, or the points of nominal levels."""
+    return next(
+        m
+        for m in panel.marks
+        if isinstance(m, Line | Points)
+        and m.style.split("-")[0] in ("average", "mean", "vertex", "dot")
+    )
+
+
+def legend_order(panels: Sequence[Panel]) -> tuple[str, ...]:
+    """Return the legend entries of panels: average, heterogeneity and interval first, hatches last."""
+    ranks = {"average": 0, "mean": 0, "vertex": 0, "dot": 0, "heterogeneity": 1, "interval": 2}
+    ranks |= {"slope": 4, "whisker": 5, "violin": 6, "local": 6, "few": 7, "empty": 7}
+    found: dict[str, int] = {}
+    for mark in (m for p in panels for m in p.marks):
+        if isinstance(mark, Heat) or not mark.label:
+            continue
+        found.setdefault(mark.label, ranks.get(mark.style.split("-")[0], 3))
+    return tuple(sorted(found, key=lambda label: found[label]))
+
+
+# --- bins: counts, hatches, local effects --------------------------------------------------------
+
+FEW, EMPTY = f"fewer than {TRUSTED_ROWS} rows", "no data"
+"""Legend entries of hatched intervals."""
+
+Doubts: TypeAlias = tuple[Floats, Floats, Ints]
+"""Left and right ends of adjacent intervals, and for each 0, 1 if it has few rows, or 2 if it has none."""
+
+MEANS_OF = {
+    what: (f"{what} mean", f"± standard deviation within the {what}", "values of single rows")
+    for what in ("bin", "level")
+}
+"""Legend entries of the lower panel of an M-plot: means, whiskers and violins."""
+
+
+def doubts(bins: BinStats) -> Doubts:
+    """Return the bins with few or no rows."""
+    return bins.low, bins.high, np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
+
+
+def hatches(found: Doubts, y: Axis) -> tuple[list[Mark], tuple[Text, ...]]:
+    """Return hatched intervals with few or no rows, touching ones joined, and the texts in those without rows."""
+    left, right, doubt = found
+    new = (np.diff(doubt, prepend=-1) != 0) | (left > np.append(np.inf, right[:-1]))
+    first = np.flatnonzero(new)
+    left, right, doubt = left[first], right[np.append(first[1:], len(right)) - 1], doubt[first]
+    marks: list[Mark] = []
+    for code, style, label in ((1, "few", FEW), (2, "empty", EMPTY)):
+        mine = doubt == code
+        ends = np.full(int(mine.sum()), np.inf)
+        if mine.any():
+            marks.append(Rectangles(left[mine], right[mine], -ends, ends, style, label))
+    low, high = y.range
+    texts = tuple(
+        Text((a + b) / 2, low / 2 + high / 2, (EMPTY,), room=(a, b, -np.inf, np.inf), upright=True)
+        for a, b in zip(left[doubt == 2].tolist(), right[doubt == 2].tolist(), strict=True)
+    )
+    return marks, texts
+
+
+MOST_COUNTS = 100
+"""Above more bins, numbers of rows would touch in a figure of any size."""
+
+
+def counts_above(count: Ints, x: Floats) -> tuple[tuple[float, str], ...]:
+    """Return the number of rows above each bin or level; the layout omits them where they would touch."""
+    if len(count) > MOST_COUNTS:
+        return ()
+    return tuple((float(v), f"n={n:,}") for v, n in zip(x, count.tolist(), strict=True))
+
+
+def counts_panel(left: Floats, right: Floats, count: Ints, x: Axis) -> Panel:
+    """Return the numbers of rows as bars, for more bins or levels than there is room for numbers."""
+    height = count.astype(float)
+    y = Axis("rows", None, 0.0, float(height.max(initial=0.0)), 0.0)
+    bars = Rectangles(left, right, np.zeros(len(height)), height, "count")
+    return Panel(x, y, (*backdrop(x), bars), COUNTS, kind="counts")
 
 
 def spread_panel(
-    x: Axis, y: tuple[str, str | None], s: Spread, texts: tuple[str, str, str], *, zero: bool
+    x: Axis,
+    y: tuple[str, str | None],
+    labels: tuple[str, str, str],
+    *,
+    left: Floats,
+    right: Floats,
+    mean: Floats,
+    std: Floats,
+    trusted: Bools,
+    local: tuple[Floats, Ints, Floats],
+    doubtful: Doubts,
+    zero: bool,
+    rise: Floats | None = None,
 ) -> Panel:
     """Return the panel of local effects: means, standard deviations as whiskers, and violins.
 
@@ -351,57 +480,61 @@ def spread_panel(
     x : Axis
     y : tuple
         Name and unit of the vertical axis.
-    s : Spread
-    texts : tuple of three str
+    labels : tuple of three str
         Legend entries of the means, the whiskers and the violins.
+    left, right, mean, std : ndarray of float, shape (K,)
+        Statistics of bins, or of differences between adjacent levels.
+    trusted : ndarray of bool, shape (K,)
+        Bins with enough rows.
+    local : tuple of ndarray, shape (n,)
+        Local effects, the indices of their bins, and their weights.
+    doubtful : Doubts
+        Intervals that are hatched if they have few or no rows.
     zero : bool
         Whether zero means "no effect" and must be visible; rounding errors are then small on the scale.
+    rise : ndarray of float, shape (K,), optional
+        Change of the mean from the left to the right end of the bin; `mean` is then the value in its centre.
     """
-    lower, upper = s.mean - s.std, s.mean + s.std
+    lower, upper = mean - std, mean + std
+    tilt = np.zeros(len(mean)) if rise is None else rise / 2
     # Standard deviation and slope of two rows are arbitrary: they do not determine the scale.
-    tilt = np.zeros(len(s.mean)) if s.rise is None else np.abs(s.rise) / 2
-    sure = [end[s.trusted] for end in (lower, upper, s.mean - tilt, s.mean + tilt)]
-    low, high = visible(s.y, *extent([s.mean, *sure]))
+    sure = [end[trusted] for end in (lower, upper, mean - tilt, mean + tilt)]
+    values, cell, weight = local
+    low, high = visible(values, *extent([mean, *sure]))
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
+    up = Axis(*y, low, high, 0.06)
+    marks, texts = hatches(doubtful, up)
+    marks = [*backdrop(x), *marks, *([horizontal_line(0.0)] if zero else [])]
     # Values that exceed the range by rounding alone count as inside.
     slack = 1e-9 * max(abs(low), abs(high))
-    seen = (s.y >= low - slack) & (s.y <= high + slack)
-    enough = np.bincount(s.cell[seen], minlength=len(s.left)) >= TRUSTED_ROWS
-    at = (s.y[seen], s.cell[seen])
-    beyond = len(s.y) - int(seen.sum())
-    violins = violin_shapes(*at, s.weight[seen], s.left, s.right, enough)
-    return Panel(
-        x,
-        Axis(*y, low, high, 0.06),
-        zero=zero,
-        notes=(f"{beyond:,} of {len(s.y):,} {texts[2]} outside the panel",) if beyond else (),
-        steps=Steps(s.left, s.right, s.mean, lower, upper, *texts, s.rise),
-        violins=violins,
-        dashes=dashes(*at, s.left, s.right, enough),
-    )
+    seen = (values >= low - slack) & (values <= high + slack)
+    beyond = len(values) - int(seen.sum())
+    marks += _bodies((values[seen], cell[seen], weight[seen]), left, right, labels[2])
+    fine, middle = "-fine" if len(mean) > 20 else "", (left + right) / 2
+    caps = 1.0 if fine else 2.7
+    marks += [
+        Segments(middle, lower, middle, upper, f"whisker{fine}", labels[1], caps),
+        Segments(left, mean - tilt, right, mean + tilt, f"slope{fine}", labels[0]),
+    ]
+    notes = (f"{beyond:,} of {len(values):,} {labels[2]} outside the panel",) if beyond else ()
+    return Panel(x, up, tuple(marks), LOWER, notes=notes, texts=texts, kind="detail")
 
 
-def hatches(bins: BinStats) -> Iterator[Hatch]:
-    """Yield the intervals of the axis without rows or with too few rows."""
-    doubt = np.where(bins.empty, 2, np.where(bins.trusted, 0, 1))
-    ends = np.flatnonzero(np.diff(doubt, append=-1)) + 1
-    for first, end in zip(np.concatenate([[0], ends]), ends, strict=False):
-        left, right = float(bins.low[first]), float(bins.high[end - 1])
-        if doubt[first] == 1:
-            yield Hatch(left, right, "few")
-        elif doubt[first] == 2:
-            room = ACROSS * (right - left) / (bins.high[-1] - bins.low[0])
-            yield Hatch(left, right, "empty", "no data" if room > 2 else "", upright=room < 9)
-
-
-def effect_words(count: Ints, middle: Floats, x: Axis, across: int) -> tuple[Annotation, ...]:
-    """Return the number of rows above each bin or level, or nothing if these texts would touch."""
-    texts = [f"n={n:,}" for n in count]
-    low, high = x.limits
-    at = (middle - low) / (high - low) * across
-    # A text may be wider than its bin, as long as it does not touch its neighbours.
-    half = np.array([len(t) + 1 for t in texts]) / 2
-    if np.any(np.diff(at) < half[1:] + half[:-1]):
-        return ()
-    return tuple(Annotation(float(m), t) for m, t in zip(middle, texts, strict=True))
+def _bodies(
+    local: tuple[Floats, Ints, Floats], left: Floats, right: Floats, label: str
+) -> Iterator[Mark]:
+    """Yield violins, and single local effects in bins with too few rows for a density."""
+    y, cell, weight = local
+    enough = np.bincount(cell, minlength=len(left)) >= TRUSTED_ROWS
+    bodies = violins(y, cell, weight, left, right, enough)
+    if bodies:
+        yield Polygons(tuple(bodies.values()), "violin", label)
+    few = ~enough[cell]
+    if few.any():
+        k = cell[few]
+        middle = ((left + right) / 2)[k]
+        reach = np.minimum(0.25 * (right - left), 0.02 * (right[-1] - left[0]))[k]
+        # A legend entry shows the violin, and the line of a single effect only if there is none.
+        said = "" if bodies else label
+        yield Segments(middle - reach, y[few], middle + reach, y[few], "local", said)

@@ -5,7 +5,7 @@ one standard deviation between curves, and the individual curves. Options of `Ef
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
-- `elevated_regions`: strips at the lower end of the panel that mark elevated regions (`with_elevated_regions`).
+- `elevated_regions`: strips at the lower end of the panel that mark elevated regions.
 
 Curves are drawn centred by default: each minus its mean over the grid, whose weights are those of `share_of`.
 """
@@ -13,8 +13,9 @@ Curves are drawn centred by default: each minus its mean over the grid, whose we
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,32 +24,36 @@ from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.factorize import is_absent
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.plots.figures.effect_parts import (
-    aside,
-    effect_rug,
-    horizontal,
-    interval,
-    length_of,
-    missing,
-    vertical,
-)
-from skedasis.plots.scales import Axis, clean, counted, extent, shorten, zero_rounding
-from skedasis.plots.spec import (
-    SEED,
-    STRIP_SPACE,
-    Band,
-    ColorEncoding,
-    EffectPlotOptions,
-    IceCurves,
+from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.effect_parts import LONG, Band, length_of
+from skedasis.plots.figures.options import SEED, EffectPlotOptions
+from skedasis.plots.marks import (
+    Area,
     Line,
-    Outline,
+    Mark,
     Panel,
-    Rising,
-    Strip,
+    Points,
+    Rectangles,
+    Segments,
+    Text,
+    horizontal_line,
 )
+from skedasis.plots.marks import (
+    Curves as CurveMarks,
+)
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    counted,
+    extent,
+    position_texts,
+    shorten,
+    zero_rounding,
+)
+from skedasis.plots.theme import SHADES
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS
-from skedasis.results.checks.elevated_regions import ElevatedRegion, elevated_regions
+from skedasis.results.checks.elevated_regions import ElevatedRegion, Verdict, elevated_regions
 from skedasis.results.effect import Curves, Effect
 from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
@@ -56,6 +61,49 @@ from skedasis.stats.grid import EXACT_STEP_GRID, width_weights
 
 FEW = 8
 """Most groups; more could not be distinguished by line style and colour."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColorEncoding:
+    """Colour encoding of individual curves, one value per curve.
+
+    Parameters
+    ----------
+    name : str
+        Name of the variable.
+    value : ndarray of float, shape (r,)
+        Numbers on a colour scale, or indices into `groups`; NaN for a missing value.
+    groups : tuple of str
+        Names of the groups; empty for numbers.
+    """
+
+    name: str
+    value: Floats
+    groups: tuple[str, ...] = ()
+
+    def sets(self, curves: str) -> Iterator[tuple[str, str, Ints]]:
+        """Yield style, legend entry and indices of each set of curves with the same colour, missing values first.
+
+        Parameters
+        ----------
+        curves : str
+            What is coloured, for the legend entry of a colour scale.
+        """
+        missing = np.flatnonzero(np.isnan(self.value))
+        if len(missing):
+            yield "group-missing", group_name(self, -1), missing
+        if self.groups:
+            for i in range(len(self.groups)):
+                yield f"group{i}", group_name(self, i), np.flatnonzero(self.value == i)
+            return
+        ends = color_ends(self)
+        low, high = position_texts(np.array(ends))
+        label = f"{curves}, coloured by {shorten(self.name, 24)}: {low} to {high}"
+        known = np.isfinite(self.value)
+        share = (np.where(known, self.value, ends[0]) - ends[0]) / (ends[1] - ends[0])
+        shade = np.clip(share * SHADES, 0, SHADES - 1).astype(np.int64)
+        for k in np.unique(shade[known]).tolist():
+            yield f"shade{k}", label, np.flatnonzero(known & (shade == k))
 
 
 def tint(color: ArrayLike, name: str | None, row: Ints, rows: int | None) -> ColorEncoding:
@@ -115,7 +163,7 @@ def group_name(tint: ColorEncoding, place: int) -> str:
     return f"{called} missing" if place < 0 else f"{called} = {clean(tint.groups[place])}"
 
 
-def ends(tint: ColorEncoding) -> tuple[float, float]:
+def color_ends(tint: ColorEncoding) -> tuple[float, float]:
     """Return the ends of the colour scale: the 2 % and 98 % quantiles, so that outliers do not compress it."""
     low, high = extent([tint.value])
     known = tint.value[np.isfinite(tint.value)]
@@ -191,9 +239,12 @@ OVER_ONE_ANOTHER = 3
 WIDE = 0.4
 """Half width of the bar of a level."""
 
+GROUPS = 60.0
+"""Height of the panel."""
+
 
 def grouped(
-    effect: Effect, view: EffectPlotOptions, x: Axis, places: Floats | None = None
+    effect: Effect, options: EffectPlotOptions, x: Axis, places: Floats | None = None
 ) -> Panel:
     """Return the panel with the histogram of a feature in each group.
 
@@ -201,8 +252,8 @@ def grouped(
     ----------
     effect : Effect
         With individual curves.
-    view : EffectPlotOptions
-        `view.color` defines the groups of the rows.
+    options : EffectPlotOptions
+        `options.color` defines the groups of the rows.
     x : Axis
         Horizontal axis of the main panel.
     places : ndarray of float, shape (L,), optional
@@ -213,13 +264,13 @@ def grouped(
     UnsupportedError
         If colours are numbers on a scale.
     DataError
-        If there is not one number per row of X in `view.values`.
+        If there is not one number per row of X in `options.values`.
 
     Notes
     -----
-    Kept rows count by their weight; rows of `view.values` count as one each.
+    Kept rows count by their weight; rows of `options.values` count as one each.
     """
-    at, groups, weight, notes = _rows(effect, view)
+    at, groups, weight, notes = _rows(effect, options)
     if not groups.groups:
         fix = "Pass classes, text or booleans, such as color=y"
         raise UnsupportedError("plot(histogram)", "colours on a numeric scale", "groups", fix)
@@ -229,32 +280,44 @@ def grouped(
         there[known] = places[at[known].astype(np.int64)]
         at = there
     edges = _edges(at, x, levels=places is not None)
-    shown = (at >= edges[0]) & (at <= edges[-1])
-    beyond = int((np.isfinite(at) & ~shown).sum())
-    outlines = _outlines(at, groups, weight, edges)
-    if len(outlines) > OVER_ONE_ANOTHER:
-        outlines, notes = _stacked(outlines), (*notes, "stacked")
-    tops = [o.height if o.base is None else o.base + o.height for o in outlines]
-    highest = max((float(top.max(initial=0.0)) for top in tops), default=0.0)
-    said = "rows" if weight is None else "sum of row weights"
-    y = Axis(said, None, 0.0, 1.05 * highest or 1.0, 0.0)
+    beyond = int((np.isfinite(at) & ~((at >= edges[0]) & (at <= edges[-1]))).sum())
+    found: list[tuple[str, str, Floats]] = []
+    # Rows with a missing value come last.
+    for style, name, mine in sorted(groups.sets(""), key=lambda g: g[0] == "group-missing"):
+        if len(mine):
+            rows = mine[np.isfinite(at[mine])]
+            weights = None if weight is None else weight[rows]
+            height = np.histogram(at[rows], edges, weights=weights)[0].astype(float)
+            found.append((style, f"{name} ({counted(len(rows), 'row')})", height))
+    stacked = len(found) > OVER_ONE_ANOTHER
+    marks, base = [*effect_parts.backdrop(x)], np.zeros(len(edges) - 1)
+    highest = 0.0
+    for style, label, height in found:
+        marks += _histogram(edges, base, base + height, style, label, stacked=stacked)
+        highest = max(highest, float((base + height).max(initial=0.0)))
+        base = base + height if stacked else base
+    y = Axis("rows" if weight is None else "sum of row weights", None, 0, 1.05 * highest or 1.0, 0)
+    if stacked:
+        notes += ("stacked",)
     notes += (f"{counted(beyond, 'row')} outside the panel",) if beyond else ()
-    return Panel(x, y, notes=notes, outlines=tuple(outlines))
+    named = [(label.rpartition(" (")[0], height) for _, label, height in found]
+    tips = effect_texts.group_tooltips(effect, x, edges, named)
+    return Panel(x, y, tuple(marks), GROUPS, notes=notes, kind="detail", tooltips=tuple(tips))
 
 
 def _rows(
-    effect: Effect, view: EffectPlotOptions
+    effect: Effect, options: EffectPlotOptions
 ) -> tuple[Floats, ColorEncoding, Floats | None, tuple[str, ...]]:
     """Return feature values, groups and weights of the rows, and a note on which rows they are."""
     curves = effect.curves
-    if curves is None or view.color is None:
+    if curves is None or options.color is None:
         raise TypeError("the effect has no individual curves, or no colour is given")
-    if view.values is None:
-        colour = tint(view.color, view.color_name, curves.row, length_of(effect))
+    if options.values is None:
+        colour = tint(options.color, options.color_name, curves.row, length_of(effect))
         some = "all" if curves.exact else "a sample of"
         return curves.x, colour, curves.weight, (f"{some} {counted(len(curves), 'row')}",)
-    at = _values(effect, view.values)
-    colour = tint(view.color, view.color_name, np.arange(len(at)), len(at))
+    at = _values(effect, options.values)
+    colour = tint(options.color, options.color_name, np.arange(len(at)), len(at))
     return at, colour, None, (f"all {counted(len(at), 'row')}",)
 
 
@@ -306,31 +369,16 @@ def _whole(low: float, high: float, width: float) -> Floats:
     return first - (spare[some == best][0] // 2) + best * np.arange(count + 1)
 
 
-def _outlines(
-    at: Floats, tint: ColorEncoding, weight: Floats | None, edges: Floats
-) -> list[Outline]:
-    """Return one histogram per group that has rows; rows with a missing value come last."""
-    out: list[Outline] = []
-    for place in (*range(len(tint.groups)), -1):
-        mine: Bools = np.isnan(tint.value) if place < 0 else tint.value == place
-        if not mine.any():
-            continue
-        there = mine & np.isfinite(at)
-        weights = None if weight is None else weight[there]
-        height = np.histogram(at[there], edges, weights=weights)[0].astype(float)
-        label = f"{group_name(tint, place)} ({counted(int(there.sum()), 'row')})"
-        out.append(Outline(edges, height, None, place, label))
-    return out
-
-
-def _stacked(outlines: Sequence[Outline]) -> list[Outline]:
-    """Return the histograms stacked on each other."""
-    out: list[Outline] = []
-    base = np.zeros(len(outlines[0].height))
-    for outline in outlines:
-        out.append(replace(outline, base=base))
-        base = base + outline.height
-    return out
+def _histogram(
+    edges: Floats, base: Floats, top: Floats, style: str, label: str, *, stacked: bool
+) -> Iterator[Mark]:
+    """Yield the area and the outline of a histogram."""
+    x, low, high = np.repeat(edges, 2)[1:-1], np.repeat(base, 2), np.repeat(top, 2)
+    yield Area(x, low, high, f"{style}-area", label)
+    rim = np.concatenate([low[:1], high, low[-1:]])
+    around = np.concatenate([x[:1], x, x[-1:]])
+    # Touching edges would hide each other's line styles.
+    yield Line(around, rim, f"{style}-{'stacked' if stacked else 'outline'}", label)
 
 
 # --- elevated regions ----------------------------------------------------------------------------
@@ -338,18 +386,21 @@ def _stacked(outlines: Sequence[Outline]) -> list[Outline]:
 UNCERTAIN = ("entropy", "variance", "uncertainty")
 
 
-LABELS: dict[Rising, str] = {  # legend entries
+LABELS: dict[Verdict, str] = {  # legend entries
     "all": "elevated: all rows",
     "elsewhere": "elevated: only rows outside the region (extrapolation)",
     "unclear": "elevated: inconclusive",
 }
 
 
-_SHORTER: dict[Rising, tuple[str, ...]] = {  # texts above narrow strips, the longest first
+_SHORTER: dict[Verdict, tuple[str, ...]] = {  # texts above narrow strips, the longest first
     "all": ("all rows",),
     "elsewhere": ("only rows outside the region", "only rows outside", "extrapolation"),
     "unclear": ("inconclusive",),
 }
+
+SPACE, BOTTOM, TOP = 0.15, 0.04, 0.075
+"""Fractions of a panel's height: the space for strips and their texts, and the ends of strips, above the rug."""
 
 
 def is_uncertainty(effect: Effect) -> bool:
@@ -359,44 +410,44 @@ def is_uncertainty(effect: Effect) -> bool:
     return any(word in said for word in UNCERTAIN)
 
 
-def with_elevated_regions(panel: Panel, effect: Effect, view: EffectPlotOptions) -> Panel:
-    """Return the panel with strips that mark elevated regions, if requested, and with space for them."""
-    wanted = view.elevated_regions
+def _regions(effect: Effect, options: EffectPlotOptions) -> tuple[ElevatedRegion, ...]:
+    """Return the elevated regions that are marked."""
+    wanted = options.elevated_regions
     if wanted is None:
         numeric = not isinstance(effect.axis, LevelAxis) and not effect.spec.derivative
         wanted = effect.curves is not None and numeric and is_uncertainty(effect)
-    found = elevated_regions(effect, view.confidence_level) if wanted else ()
+    return elevated_regions(effect, options.confidence_level) if wanted else ()
+
+
+def _strips(found: Sequence[ElevatedRegion], y: Axis) -> tuple[Axis, list[Mark], tuple[Text, ...]]:
+    """Return the vertical axis with space for strips that mark elevated regions, the strips, and texts above them."""
     if not found:
-        return panel
-    low, high = panel.y.range
-    foot = low - STRIP_SPACE / (1 - STRIP_SPACE) * (high - low)
-    y = replace(panel.y, least=foot, most=high, margin=0.0)
-    return replace(panel, y=y, strips=strips(found, panel.x, view.across))
-
-
-def strips(found: Sequence[ElevatedRegion], x: Axis, across: int) -> tuple[Strip, ...]:
-    """Return the strips of elevated regions from left to right, with texts where they fit.
-
-    Parameters
-    ----------
-    found : sequence of ElevatedRegion
-    x : Axis
-    across : int
-        Characters that fit across the panel.
-    """
-    low, high = x.limits
+        return y, [], ()
+    low, high = y.range
+    foot = low - SPACE / (1 - SPACE) * (high - low)
+    lower, upper = (foot + share * (high - foot) for share in (BOTTOM, TOP))
+    marks: list[Mark] = []
+    for verdict, label in LABELS.items():
+        mine = [r for r in found if r.verdict == verdict]
+        if mine:
+            left, right = np.array([(r.left, r.right) for r in mine]).T
+            down, up = np.full(len(mine), lower), np.full(len(mine), upper)
+            marks.append(Rectangles(left, right, down, up, f"elevated-{verdict}", label))
     # A text may extend half-way to the next strip.
-    gaps = [(a.right + b.left) / 2 for a, b in itertools.pairwise(found)]
-    out: list[Strip] = []
-    for rise, start, end in zip(found, [low, *gaps], [*gaps, high], strict=True):
-        room = across * (end - start) / (high - low)
-        fitting = [t for t in (rise.text, *_SHORTER[rise.verdict]) if len(t) + 2 <= room]
-        text = fitting[0] if fitting else ""
-        reach = (len(text) + 1) / 2 / across * (high - low)
-        middle = min(max((rise.left + rise.right) / 2, start + reach), end - reach)
-        label = LABELS[rise.verdict]
-        out.append(Strip(rise.left, rise.right, rise.verdict, text, middle, label))
-    return tuple(out)
+    between = [(a.right + b.left) / 2 for a, b in itertools.pairwise(found)]
+    texts = tuple(
+        Text(
+            (r.left + r.right) / 2,
+            upper,
+            (r.text, *_SHORTER[r.verdict]),
+            "value",
+            room=(start, end, -np.inf, np.inf),
+            up=1,
+            slide=True,
+        )
+        for r, start, end in zip(found, [-np.inf, *between], [*between, np.inf], strict=True)
+    )
+    return replace(y, least=foot, most=high, margin=0.0), marks, texts
 
 
 # --- partial dependence --------------------------------------------------------------------------
@@ -408,49 +459,71 @@ VERTICES = 13
 """A grid of at most this many points has marks."""
 
 
-def dependence(effect: Effect, view: EffectPlotOptions) -> Panel:
+def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     """Return the panel of a PDP, ICE or d-ICE of a numeric feature."""
-    shown, centring = centred_as_requested(effect, view)
-    x, value, spread = shown.points, shown.value, shown.heterogeneity
+    shown, centring = centred_as_requested(effect, options)
+    at, value, spread = shown.points, shown.value, shown.heterogeneity
     derivative = effect.spec.derivative
-    said = "the slopes" if derivative else "centred curves"
+    said = f"± standard deviation of {'the slopes' if derivative else 'centred curves'}"
     bands: tuple[Band, ...] = ()
     if not effect.spec.mean_alone:
-        around = Band(
-            x, value - spread, value + spread, "heterogeneity", f"± standard deviation of {said}"
+        bands = (
+            Band(value - spread, value + spread, said),
+            effect_parts.interval(shown, options),
         )
-        bands = (around, interval(shown, view))
-    bundle = individual_curves(shown.points, shown.curves, view, shown) if view.ice else None
+    curves = individual_curves(at, shown.curves, options, shown) if options.ice else None
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
-    if bundle is not None:
-        notes.append(counted(len(bundle.y), "curve"))
-    individual = () if bundle is None else (bundle.y,)
-    point = aside(shown, view.confidence_level)
-    words = ("effect on " if moves else "", "")
+    if curves is not None:
+        notes.append(counted(len(curves.y), "curve"))
+    individual = () if curves is None else (curves.y,)
+    point = effect_parts.missing_effect(shown, options.confidence_level)
+    around = ("effect on " if moves else "", "")
     if derivative:
-        words = ("slope of ", per_words(effect.about.feature))
-    y = vertical(effect, bands, (value, *individual), words, point)
+        around = ("slope of ", per_words(effect.about.feature))
+    x = effect_parts.horizontal(effect)
+    y = effect_parts.vertical(effect, bands, (value, *individual), around, point)
     if derivative:
         y = replace(y, unit=slope_unit(effect))
-    panel = Panel(
-        horizontal(effect),
+    regions = _regions(effect, options)
+    y, strips, texts = _strips(regions, y)
+    rug = effect_parts.effect_rug(effect)
+    vertices = None if len(at) <= VERTICES else np.zeros(0, dtype=np.int64)
+    on_colors = curves is not None and options.color is not None
+    marks: list[Mark] = [
+        *effect_parts.backdrop(x),
+        *(effect_parts.area(at, b, "heterogeneity") for b in bands[:1]),
+        *([horizontal_line(0.0)] if moves or derivative else []),
+        *(() if curves is None else curves.marks),
+        *(effect_parts.area(at, b, "interval") for b in bands[1:]),
+        *effect_parts.average(at, value, "average", vertices=vertices, on_colors=on_colors),
+        *(() if curves is None else curves.own),
+        *strips,
+        *([] if rug is None else [rug]),
+        *effect_parts.missing_marks(x, point),
+    ]
+    ends = [(r.left, r.right, LABELS[r.verdict]) for r in regions]
+    tips = effect_texts.point_tooltips(effect, (x, y), (at, value, "average"), bands, ends)
+    return Panel(
+        x,
         y,
-        zero=moves or derivative,
+        tuple(marks),
+        effect_parts.MAIN,
         title=effect.spec.method,
-        notes=(*notes, *anchored(effect, centring, "grid"), *_beyond(effect), *missing(effect)),
-        lines=(Line(x, value, "average", vertices=len(x) <= VERTICES),),
-        bands=bands,
-        bundle=bundle,
-        rug=effect_rug(effect),
-        missing_marker=point,
+        notes=(
+            *notes,
+            *anchored(effect, centring, "grid"),
+            *_beyond(effect),
+            *effect_parts.missing(effect),
+        ),
+        texts=texts,
+        tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, 0)),
     )
-    return with_elevated_regions(panel, effect, view)
 
 
 def per_words(feature: Feature) -> str:
     """Return the text after the name of a slope: " per age", or " per day" for dates and times."""
-    return f" per {'day' if feature.time is not None else shorten(feature.name, 24)}"
+    return f" per {'day' if feature.time is not None else shorten(feature.name, LONG)}"
 
 
 def slope_unit(effect: Effect) -> str | None:
@@ -462,15 +535,15 @@ def slope_unit(effect: Effect) -> str | None:
     return f"{top or ''} per {bottom}".strip() if bottom else top
 
 
-def centred_as_requested(effect: Effect, view: EffectPlotOptions) -> tuple[Effect, bool]:
-    """Return the effect centred as requested by `view.ice`, and whether it was centred here.
+def centred_as_requested(effect: Effect, options: EffectPlotOptions) -> tuple[Effect, bool]:
+    """Return the effect centred as requested by `options.ice`, and whether it was centred here.
 
     Raises
     ------
     UnsupportedError
         For raw curves of a centred effect.
     """
-    if view.ice == "raw" and effect.spec.center is not None:
+    if options.ice == "raw" and effect.spec.center is not None:
         raise UnsupportedError(
             "plot(ice='raw')",
             f"{effect.spec.method} with center={effect.spec.center!r}",
@@ -478,7 +551,9 @@ def centred_as_requested(effect: Effect, view: EffectPlotOptions) -> tuple[Effec
             "Explain with center=None, or plot with ice='centered'",
         )
     # Derivatives are not centred: their mean is the average slope.
-    centring = view.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
+    centring = (
+        options.ice == "centered" and effect.spec.center is None and not effect.spec.derivative
+    )
     return (centred(effect) if centring else effect), centring
 
 
@@ -533,42 +608,73 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
         anchor = next((anchor[k] for k in keys if k in anchor), None)
     if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
         anchor = f"{anchor:.6g}".replace("-", MINUS)
-    return (f"0 at {shorten(feature.name, 24)} = {shorten(str(anchor), 24)}",)
+    return (f"0 at {shorten(feature.name, LONG)} = {shorten(str(anchor), LONG)}",)
+
+
+class IndividualCurves(NamedTuple):
+    """The curves of rows: their values, their marks, and the points of observed values, in front of the average."""
+
+    y: Floats
+    marks: tuple[Mark, ...]
+    own: tuple[Mark, ...]
+
+
+CURVES, OWN = "ICE curves", "observed value of each row"
+"""Legend entries of curves and of the points on them."""
+
+DASH = 1.7
+"""Half the length in points of the dash of a row at a level."""
 
 
 def individual_curves(
-    x: Floats, curves: Curves | None, view: EffectPlotOptions, effect: Effect, shift: float = 0.0
-) -> IceCurves | None:
-    """Return the individual curves, at most `view.curves` of them.
+    x: Floats, curves: Curves | None, options: EffectPlotOptions, effect: Effect, shift: float = 0.0
+) -> IndividualCurves | None:
+    """Return the individual curves, at most `options.curves` of them.
 
     Parameters
     ----------
     x : ndarray of float, shape (m,)
     curves : Curves, optional
-    view : EffectPlotOptions
+    options : EffectPlotOptions
     effect : Effect
     shift : float
         For nominal levels: largest horizontal offset of a row's dash from the position of the level.
     """
-    if curves is None or len(curves) == 0 or view.curves < 1:
+    if curves is None or len(curves) == 0 or options.curves < 1:
         return None
     rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
-    if len(rows) > view.curves:
+    if len(rows) > options.curves:
         # Rows may be sorted, so the first ones or every k-th one would not be representative.
-        rows = np.sort(np.random.default_rng(SEED).choice(rows, view.curves, replace=False))
-    y, own = curves.value[rows], curves.x[rows]
-    there = np.flatnonzero((own >= x[0]) & (own <= x[-1])) if view.own else np.zeros(0, dtype=int)
-    own_y = np.array([np.interp(own[i], x, y[i]) for i in there])
-    beside = None if shift == 0 else shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
-    if beside is not None:
-        # Neighbouring rows may be similar: without shuffling, the order of rows would form a pattern.
-        beside = np.random.default_rng(SEED).permutation(beside)
-    own_x = own[there] if beside is None else own[there] + beside[there]
-    colours = None
-    if view.color is not None:
-        colours = tint(view.color, view.color_name, curves.row[rows], length_of(effect))
-    label = "ICE curves"
-    return IceCurves(x, y, label, own_x, own_y, there, colours, beside, curves.row[rows])
+        rows = np.sort(np.random.default_rng(SEED).choice(rows, options.curves, replace=False))
+    y, own, row = curves.value[rows], curves.x[rows], curves.row[rows]
+    # Neighbouring rows may be similar: without shuffling, the order of rows would form a pattern.
+    beside = shift * np.linspace(-1, 1, len(rows) + 2)[1:-1]
+    beside = np.random.default_rng(SEED).permutation(beside) if shift else beside
+    sets = [("curve", CURVES, np.arange(len(rows)))]
+    if options.color is not None:
+        colors = tint(options.color, options.color_name, row, length_of(effect))
+        sets = list(colors.sets(CURVES))
+    # With many curves each is lighter, so that the average stays visible.
+    density = (30 if options.color is None else 60) / max(len(rows), 1)
+    opacity = 0.65 if density >= 0.5 else 0.38 if density >= 0.2 else 0.25
+    there = (own >= x[0]) & (own <= x[-1]) if options.own else np.zeros(len(own), dtype=bool)
+    marks: list[Mark] = []
+    points: list[Mark] = []
+    for style, label, mine in sets:
+        if shift or len(x) == 1:  # a dash per row and level
+            at, down = (x[:, None] + beside[mine]).ravel(), y[mine].T.ravel()
+            marks.append(Segments(at, down, at, down, f"{style}-dash", label, reach=DASH))
+        else:
+            group = "" if options.color is None or style.startswith("shade") else label
+            marks.append(CurveMarks(x, y[mine], style, label, opacity, row[mine], group))
+        seen = mine[there[mine]]
+        if len(seen):
+            values = np.array([np.interp(own[i], x, y[i]) for i in seen.tolist()])
+            name = "own" if style == "curve" else f"{style}-point"
+            # One legend entry for the points of all groups.
+            said = "" if points else OWN
+            points.append(Points(own[seen] + beside[seen], values, name, said))
+    return IndividualCurves(y, tuple(marks), tuple(points))
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:
@@ -578,5 +684,6 @@ def _beyond(effect: Effect) -> tuple[str, ...]:
     x, weight = effect.rows.x, effect.rows.weight
     outside = (x < effect.points[0]) | (x > effect.points[-1])
     share = np.average(outside, weights=weight)
+    percent = f"{100 * share:.2g}" if share < 0.995 else "100"
     about = "" if effect.rows.exact else "about "
-    return (f"{about}{100 * share:.2g} % of rows outside the grid",) if share > 0 else ()
+    return (f"{about}{percent} % of rows outside the grid",) if share > 0 else ()

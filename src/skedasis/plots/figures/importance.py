@@ -1,15 +1,13 @@
-"""From an `Importance` to a figure specification: bars, histograms before and after permutation.
+"""From an `Importance` to a figure: bars, or histograms before and after permutation.
 
-`bars` has a bar per feature (mean over the repeats), its confidence interval as a whisker, and a dot per repeat.
-`shifts` has, for each feature, histograms of the quantity over the kept rows before and after permuting the feature, on
-shared axes (entropy_importance, Fig. 2, right). Texts and layouts are drawn by `plots.mpl.importance` and
-`plots.svg.importance`.
+`importance_figure` has a bar per feature (mean over the repeats), its confidence interval as a whisker, and a dot per
+repeat. `permutation_figure` has, for each feature, histograms of the quantity over the kept rows before and after
+permuting the feature, on shared axes (entropy_importance, Fig. 2, right).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,111 +15,56 @@ from skedasis._arguments import check_int_or_none, check_probability
 from skedasis._types import Floats, Ints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.scales import Axis, clean, counted, distinct_names, extent, shorten
-from skedasis.plots.spec import BELOW
+from skedasis.plots.marks import (
+    FigureSpec,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Tooltip,
+    vertical_line,
+)
+from skedasis.plots.scales import Axis, clean, counted, extent, number, position_texts, shorten
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.stats.resampling import t_interval
 
-LETTERS = 32
-"""Most characters of a name beside its bar."""
-
-
-HEADED = 24
-"""Most characters of a name above its panel."""
-
-
 TITLE = 50
-"""Most characters of the name of the metric or quantity."""
+"""Most characters of the name of the metric or quantity in a title."""
 
+LONG = 60
+"""Most characters of a name in tooltips and alternative text."""
 
 SHOWN = 6
 """Number of features with histograms before and after permutation, by default."""
 
-
 MARKS = 100
 """Most dots per bar; of more repeats quantiles are drawn."""
-
 
 BARS = (8, 40)
 """Fewest and most bins of a histogram."""
 
+THICK = 0.6
+"""Height of a bar, as a fraction of its line."""
 
 MEAN_OF_REPEATS, EACH_REPEAT = "mean over repeats", "individual repeats"
 """Legend entries of the bars and of the dots on them."""
 
-
 _MINUS = "\N{MINUS SIGN}"
 
 
-@dataclass(frozen=True, eq=False)
-class BarPanel:
-    """Specification of a horizontal bar chart of importances.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Shortened names, most important first.
-    value : ndarray of float, shape (f,)
-    lower, upper : ndarray of float, shape (f,)
-        Analytic confidence intervals; NaN without an interval.
-    repeats : ndarray of float, shape (f, r)
-        Importances of single repeats, or quantiles of many; no columns for an exact importance or a single repeat.
-    x : Axis
-    interval : str
-        Legend entry of the whiskers.
-    title : str
-    notes : tuple of str
-    """
-
-    names: tuple[str, ...]
-    value: Floats
-    lower: Floats
-    upper: Floats
-    repeats: Floats
-    x: Axis
-    interval: str
-    title: str
-    notes: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.names)
+# --- bars ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class PermutationHistograms:
-    """Histograms of the quantity before and after permuting one feature (entropy_importance, Fig. 2, right).
-
-    Parameters
-    ----------
-    name : str
-    x, y : Axis
-        Shared by all features.
-    edges : ndarray of float, shape (b + 1,)
-    before, after : ndarray of float, shape (b,)
-        Percentage of the rows, or of their weight, between two edges before and after permutation.
-    means : (float, float)
-        Mean of the quantity before and after permutation.
-    notes : tuple of str
-    """
-
-    name: str
-    x: Axis
-    y: Axis
-    edges: Floats
-    before: Floats
-    after: Floats
-    means: tuple[float, float]
-    notes: tuple[str, ...]
-
-
-def bars(
+def importance_figure(
     importance: Importance,
     *,
     features: Sequence[str] | None = None,
     top: int | None = None,
     confidence_level: float = 0.95,
-) -> BarPanel:
-    """Return the specification of a bar chart of importances.
+) -> FigureSpec:
+    """Return a bar chart of importances, most important first.
 
     Parameters
     ----------
@@ -135,7 +78,7 @@ def bars(
 
     Returns
     -------
-    BarPanel
+    FigureSpec
 
     Raises
     ------
@@ -147,27 +90,23 @@ def bars(
     >>> import numpy as np
     >>> values, error = np.array([[1.0, 3.0], [5.0, 7.0]]), np.array([0.1, 0.2])
     >>> two = Importance(("a", "b"), values, error, np.full(2, 9.0), 0.5, 90)
-    >>> panel = bars(two, top=1)
-    >>> panel.names, panel.value.tolist(), panel.notes
-    (('b',), [6.0], ('90 rows', '2 repeats', '1 of 2 features not shown'))
+    >>> panel = importance_figure(two, top=1).main
+    >>> panel.y.labels, panel.notes
+    (('b',), ('90 rows', '2 repeats', '1 of 2 features not shown'))
     """
     confidence_level = check_probability("plot(confidence_level)", confidence_level)
     chosen = display_order(importance, features, top)
     value = importance.mean[chosen]
-    lower, upper = t_interval(
-        value, importance.std_error[chosen], importance.df[chosen], confidence_level
-    )
-    repeats = _marks(importance, importance.values[chosen])
+    ends = t_interval(value, importance.std_error[chosen], importance.df[chosen], confidence_level)
     notes = [counted(importance.rows, "row"), repeated(importance)]
-    if np.isnan(lower).all():
+    if np.isnan(ends[0]).all():
         notes.append("no interval: too few repeats or rows")
+    each = _marks(importance, importance.values[chosen])
     interval = f"{100 * confidence_level:g} % interval"
-    return bar_panel(
-        importance, chosen, value, (lower, upper), repeats, interval, titled(importance), notes
-    )
+    return bar_figure(importance, chosen, value, ends, each, interval, titled(importance), notes)
 
 
-def bar_panel(
+def bar_figure(
     importance: Importance,
     chosen: Ints,
     value: Floats,
@@ -176,66 +115,93 @@ def bar_panel(
     interval: str,
     title: str,
     notes: Sequence[str],
-) -> BarPanel:
-    """Return the panel of the chosen features, with notes on values that are cut off and on features not shown."""
-    x = axis_of_values(importance, value, ends, each)
-    hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
-    left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
-    names = distinct_names([clean(importance.features[i]) for i in chosen], LETTERS)
-    notes = (*notes, *cut(x, *ends), *left_out)
-    return BarPanel(names, value, *ends, each, x, interval, title, notes)
-
-
-def shifts(
-    importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
-) -> tuple[PermutationHistograms, ...]:
-    """Return the histograms of the quantity before and after permutation, one per feature.
+    *,
+    mean: str = MEAN_OF_REPEATS,
+    dots: str = EACH_REPEAT,
+) -> FigureSpec:
+    """Return bars of importances with whiskers and dots, in the given order.
 
     Parameters
     ----------
     importance : Importance
-        With kept rows, such as of ``sd.PFI(local=1000)``.
-    features, top
-        As in `bars`; by default the six most important features.
-
-    Returns
-    -------
-    tuple of PermutationHistograms
-        On shared axes.
-
-    Raises
-    ------
-    UnsupportedError
-        If no rows were kept.
-    DataError
-        As `bars` does.
+        It names the features and the horizontal axis.
+    chosen : ndarray of int, shape (f,)
+        Indices of the features, from above.
+    value : ndarray of float, shape (f,)
+        Lengths of the bars.
+    ends : tuple of two ndarray, shape (f,)
+        Confidence intervals; NaN without an interval.
+    each : ndarray of float, shape (f, r)
+        Values of single repeats or models; no columns if there is only one.
+    interval, mean, dots : str
+        Legend entries of whiskers, bars and dots.
+    title : str
+    notes : sequence of str
+        Notes on values that are cut off and on features not shown are added.
     """
-    local = importance.local
-    if local is None or len(local) == 0:
-        fix = "Use sd.PFI(local=1000)"
-        if importance.metric is not None:
-            fix = "A metric is computed over all rows at once; explain a loss instead"
-        raise UnsupportedError(
-            "plot(kind='local')", "an importance without kept rows", "kept rows", fix
-        )
-    top = SHOWN if top is None and features is None else top
-    chosen = display_order(importance, features, top)
-    after = [local.after[local.features.index(importance.features[i])] for i in chosen]
-    weight = np.ones(len(local)) if local.weight is None else local.weight
-    edges, low, high = _edges(local.before, after)
-    x = Axis(shorten(importance.quantity, BELOW), importance.unit, low, high, 0.0)
-    names = distinct_names([clean(importance.features[i]) for i in chosen], HEADED)
-    found = [
-        _shift(name, x, edges, local.before, moved, weight)
-        for name, moved in zip(names, after, strict=True)
+    names = [clean(importance.features[i]) for i in chosen]
+    x = axis_of_values(importance, value, ends, each)
+    hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
+    left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
+    y = line_centres(len(names))
+    marks: list[Mark] = [
+        Rectangles(
+            np.fmin(value, 0.0),
+            np.fmax(value, 0.0),
+            y - THICK / 2,
+            y + THICK / 2,
+            "bar",
+            mean if each.size else "mean",
+        ),
+        vertical_line(0.0),
     ]
-    highest = max(float(max(s.before.max(), s.after.max())) for s in found)
-    said = "% of rows" if local.weight is None else "% of rows by weight"
-    y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
-    return tuple(
-        PermutationHistograms(s.name, s.x, y, s.edges, s.before, s.after, s.means, s.notes)
-        for s in found
+    if each.size:
+        # Below the whisker, with a small vertical offset so that equal ones do not coincide.
+        shift = THICK * (0.27 + 0.08 * (np.arange(each.shape[1]) % 3 - 1))
+        marks.append(Points(each.ravel(), np.subtract.outer(y, shift).ravel(), "repeat", dots))
+    known = np.isfinite(ends[0]) & np.isfinite(ends[1])
+    if known.any():
+        at = (ends[0][known], y[known], ends[1][known], y[known])
+        marks.append(Segments(*at, "whisker", interval, caps=5.3))
+    unit = f" {clean(x.unit)}" if x.unit else ""
+    tips: list[Tooltip] = []
+    for i, name in enumerate(names):
+        lines = [shorten(name, LONG), f"importance {number(float(value[i]))}{unit}"]
+        if known[i]:
+            lines.append(f"{interval} {number(float(ends[0][i]))} to {number(float(ends[1][i]))}")
+        if each.size:
+            least, most = float(each[i].min()), float(each[i].max())
+            lines.append(f"{dots} {number(least)} to {number(most)}")
+        tips.append(Tooltip(-np.inf, np.inf, "\n".join(lines), y[i] - 0.5, y[i] + 0.5))
+    panel = Panel(
+        x,
+        line_axis(names),
+        tuple(marks),
+        title=title,
+        notes=(*notes, *cut(x, *ends), *left_out),
+        grid="x",
+        rows=len(names),
+        tooltips=tuple(tips),
     )
+    first = "; ".join(
+        f"{shorten(n, LONG)} {number(v)}{unit}"
+        for n, v in zip(names[:5], value.tolist(), strict=False)
+    )
+    more = f"; and {len(names) - 5:,} more" if len(names) > 5 else ""
+    alt = f"Bar chart, most important first: {first}{more}. {'; '.join(panel.notes)}."
+    return FigureSpec(((panel,),), title, alt)
+
+
+def line_centres(n: int) -> Floats:
+    """Return the vertical positions of n lines, from above, shape (n,)."""
+    return np.arange(n - 1.0, -1.0, -1.0)
+
+
+def line_axis(names: Sequence[str]) -> Axis:
+    """Return the vertical axis of lines with names, the first one on top."""
+    n = len(names)
+    at = tuple(float(i) for i in range(n))
+    return Axis("", None, -0.5, n - 0.5, 0.0, at, tuple(names[::-1]))
 
 
 def display_order(importance: Importance, features: Sequence[str] | None, top: int | None) -> Ints:
@@ -268,12 +234,6 @@ def repeated(importance: Importance) -> str:
     return counted(importance.values.shape[1], "repeat")
 
 
-def kept(local: LocalImportance) -> str:
-    """Return a note on which rows are shown."""
-    rows = counted(len(local), "row")
-    return rows if local.exact else f"a sample of {rows}"
-
-
 def axis_of_values(
     importance: Importance, value: Floats, ends: tuple[Floats, Floats], more: Floats
 ) -> Axis:
@@ -294,7 +254,7 @@ def axis_of_values(
     low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
     unit = None if importance.metric is not None else importance.unit
     name = importance.axis if unit is None else importance.axis.removesuffix(f" [{unit}]")
-    return Axis(shorten(name, BELOW), unit, float(low), float(high), 0.04)
+    return Axis(name, unit, float(low), float(high), 0.04)
 
 
 def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
@@ -304,12 +264,92 @@ def cut(axis: Axis, lower: Floats, upper: Floats) -> list[str]:
 
 
 def _marks(importance: Importance, values: Floats) -> Floats:
+    """Return the values that are drawn as dots: single repeats, or quantiles of many."""
     r = values.shape[1]
     if importance.is_exact or r < 2:
         return values[:, :0]
     if r <= MARKS:
         return values
     return np.quantile(values, np.linspace(0, 1, MARKS), axis=1).T.astype(np.float64)
+
+
+# --- histograms before and after permutation -----------------------------------------------------
+
+
+def permutation_figure(
+    importance: Importance, *, features: Sequence[str] | None = None, top: int | None = None
+) -> FigureSpec:
+    """Return histograms of the quantity before and after permutation, one panel per feature, on shared axes.
+
+    Parameters
+    ----------
+    importance : Importance
+        With kept rows, such as of ``sd.PFI(local=1000)``.
+    features, top
+        As in `importance_figure`; by default the six most important features.
+
+    Returns
+    -------
+    FigureSpec
+
+    Raises
+    ------
+    UnsupportedError
+        If no rows were kept.
+    DataError
+        As `importance_figure` does.
+    """
+    local = importance.local
+    if local is None or len(local) == 0:
+        fix = "Use sd.PFI(local=1000)"
+        if importance.metric is not None:
+            fix = "A metric is computed over all rows at once; explain a loss instead"
+        raise UnsupportedError(
+            "plot(kind='local')", "an importance without kept rows", "kept rows", fix
+        )
+    chosen = display_order(importance, features, SHOWN if top is None and features is None else top)
+    after = [local.after[local.features.index(importance.features[i])] for i in chosen]
+    names = [clean(importance.features[i]) for i in chosen]
+    edges, low, high = _edges(local.before, after)
+    x = Axis(importance.quantity, importance.unit, low, high, 0.0)
+    weight = np.ones(len(local)) if local.weight is None else local.weight
+    share = 100 * weight / weight.sum()
+    before = np.histogram(local.before, edges, weights=share)[0]
+    moved = [_moved(a, edges, share) for a in after]
+    own = float(share @ local.before) / 100
+    highest = max(float(before.max()), *(float(m.max()) for m in moved))
+    said = "% of rows" if local.weight is None else "% of rows by weight"
+    y = Axis(said, None, 0.0, 1.08 * highest, 0.0)
+    labels = f"before permutation: {_kept(local)}", f"after permutation: {repeated(importance)}"
+    panels = [
+        _histograms(
+            name, (x, y), edges, (before, m), (own, float(share @ a.mean(axis=1)) / 100), labels
+        )
+        for name, m, a in zip(names, moved, after, strict=True)
+    ]
+    n = len(panels)
+    notes = (f"{n:,} of {counted(len(importance), 'feature')}",) if n < len(importance) else ()
+    means = "; ".join(
+        f"{shorten(m, LONG)}: {p.notes[0]}" for m, p in zip(names, panels, strict=True)
+    )
+    first = f"Histograms of rows before and after permutation, for {counted(n, 'feature')}."
+    title = titled(importance)
+    return FigureSpec(
+        tuple((p,) for p in panels),
+        f"{title}: rows before and after permutation",
+        f"{first} {means}.",
+        columns=2 if n == 4 else min(3, n),
+        column_width=150.0,
+        shared=True,
+        small=n > 1,
+        notes=(title, *notes),
+    )
+
+
+def _kept(local: LocalImportance) -> str:
+    """Return which rows are shown."""
+    rows = counted(len(local), "row")
+    return rows if local.exact else f"a sample of {rows}"
 
 
 def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
@@ -324,19 +364,46 @@ def _edges(own: Floats, after: Sequence[Floats]) -> tuple[Floats, float, float]:
     return np.linspace(low, high, b + 1, dtype=np.float64), float(low), float(high)
 
 
-def _shift(
-    name: str, x: Axis, edges: Floats, own: Floats, after: Floats, weight: Floats
-) -> PermutationHistograms:
-    share = 100 * weight / weight.sum()
-    repeats = after.shape[1]
-    before = np.histogram(own, edges, weights=share)[0]
+def _moved(after: Floats, edges: Floats, share: Floats) -> Floats:
+    """Return the percentage of rows between two edges after permutation, shape (b,)."""
     # All repeats together have the same weight as the rows before permutation.
-    moved = np.histogram(
-        after, edges, weights=np.repeat(share / repeats, repeats).reshape(-1, repeats)
-    )[0]
-    means = float(share @ own) / 100, float(share @ after.mean(axis=1)) / 100
+    weights = np.repeat(share / after.shape[1], after.shape[1]).reshape(after.shape)
+    return np.histogram(after, edges, weights=weights)[0]
+
+
+def _histograms(
+    name: str,
+    axes: tuple[Axis, Axis],
+    edges: Floats,
+    heights: tuple[Floats, Floats],
+    means: tuple[float, float],
+    labels: tuple[str, str],
+) -> Panel:
+    """Return the histograms before (bars) and after permutation (outline), with both means."""
+    before, after = heights
+    there = before > 0
+    bars = edges[:-1][there], edges[1:][there], np.zeros(int(there.sum())), before[there]
+    outline = np.concatenate([[0.0], np.repeat(after, 2), [0.0]])
+    marks: list[Mark] = [
+        Rectangles(*bars, "before", labels[0]),
+        Line(np.repeat(edges, 2), outline, "after", labels[1]),
+    ]
+    for mean, when in zip(means, ("before", "after"), strict=True):
+        label = f"mean {when} permutation"
+        marks.append(vertical_line(mean, f"mean-{when}", label))
+        marks.append(Points(np.array([mean]), np.array([np.inf]), f"arrow-{when}", label))
     rise = f"mean {means[0]:.3g} → {means[1]:.3g}".replace("-", _MINUS)
-    beyond = 200 - float(before.sum() + moved.sum())
-    notes = (f"{beyond / 2:.1g} % outside the panel",) if beyond > 0.02 else ()
-    y = Axis("", None, 0.0, 1.0)
-    return PermutationHistograms(name, x, y, edges, before, moved, means, (rise, *notes))
+    beyond = 200 - float(before.sum() + after.sum())
+    notes = (rise, f"{beyond / 2:.1g} % outside the panel") if beyond > 0.02 else (rise,)
+    texts = position_texts(edges)
+    unit = f" {shorten(axes[0].unit, 30)}" if axes[0].unit else ""
+    tips = (
+        Tooltip(
+            float(edges[k]),
+            float(edges[k + 1]),
+            f"{texts[k]} – {texts[k + 1]}{unit}\nbefore permutation {number(float(before[k]))} %\n"
+            f"{shorten(name, LONG)} permuted {number(float(after[k]))} %",
+        )
+        for k in range(len(before))
+    )
+    return Panel(*axes, tuple(marks), 150.0, name, notes, tooltips=tuple(tips))

@@ -1,22 +1,16 @@
-"""From a `Surface` to a figure specification: heat map, contours, cells, marginal histograms.
+"""From a `Surface` to a figure: heat map, contours, cells without rows, marginal histograms, colour scale.
 
-`heat` evaluates the surface on a grid of patches (`HeatmapAxis` is one side of it) and returns a `HeatmapSpec`:
-
-- the values with a colour scale; it diverges from zero for an interaction effect (no main effects);
-- contours at round values. In the matplotlib figure matplotlib traces them, in SVG `isolines` does; across bands of
-  levels, where nothing lies between neighbouring bands, contours become marks (`Crossing`);
-- cells without rows, and rectangles in which the confidence interval of the interaction effect contains zero;
-- the rows as dots, and marginal histograms.
-
-A categorical feature has a band per level, a numeric feature with two values a strip per value: a gradient would show
-values that no row has. `cells` returns the tooltips of the SVG figure.
+`surface_figure` evaluates the surface on a grid of patches (`HeatmapAxis` is one side of it). An interaction effect (no
+main effects) has colours that diverge from zero. Contours are at round values; across bands of levels, where nothing
+lies between neighbouring bands, they are lines across each band. A categorical feature has a band per level, a numeric
+feature with two values a strip per value: a gradient would show values that no row has.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -26,115 +20,41 @@ from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.plots.figures.categorical import Places
 from skedasis.plots.keywords import Empty
+from skedasis.plots.marks import (
+    Contour,
+    FigureSpec,
+    Heat,
+    Margin,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Text,
+    Tooltip,
+    vertical_line,
+)
 from skedasis.plots.scales import (
     Axis,
     clean,
     counted,
-    distinct_names,
     extent,
     number,
     padded,
     position_texts,
     shorten,
 )
-from skedasis.plots.scales import position_texts as places_text
-from skedasis.plots.spec import ACROSS, BELOW, BESIDE, MOST_LEVELS, SEED
+from skedasis.plots.theme import HEAT_SHADES
 from skedasis.results.axis import BinPairAxis, GridPairAxis, LevelPairAxis, PairAxis
 from skedasis.results.build.pairs import HOME, corners_with_rows, homes_with_rows
 from skedasis.results.surface import PairRows, Surface
 
-# --- contours across bands of levels -------------------------------------------------------------
-
-APART = 0.08
-"""Smallest distance between two numbers in a band, as a fraction of its width."""
-
-
-@dataclass(frozen=True)
-class Crossing:
-    """A point at which the effect in a band takes a round value.
-
-    Parameters
-    ----------
-    x : float
-    band : int
-        Position of the band, from below.
-    level : float
-        The round value.
-    labelled : bool
-        Whether there is room for the number.
-    """
-
-    x: float
-    band: int
-    level: float
-    labelled: bool
-
-
-def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
-    """Return about `wanted` round values strictly between `low` and `high`.
-
-    Examples
-    --------
-    >>> round_levels(-1.0, 1.0, 7)
-    (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
-    >>> round_levels(0.0, 10.0, 0)
-    ()
-    """
-    if wanted < 1 or not 0 < high - low < math.inf:
-        return ()
-    least = (high - low) / (wanted + 1)
-    power = 10.0 ** math.floor(math.log10(least))
-    # A step that is slightly too small gives one line too many; the next larger one would give far too few.
-    factor = next(f for f in (1, 2, 2.5, 5, 10) if f * power >= 0.95 * least)
-    step = factor * power
-    first, last = math.ceil(low / step + 1e-6), math.floor(high / step - 1e-6)
-    decimals = 12 - math.floor(math.log10(step))
-    levels = dict.fromkeys(round(k * step, decimals) for k in range(first, last + 1))
-    return tuple(v for v in levels if low < v < high)
-
-
-def crossings(
-    x: Floats, value: Floats, levels: tuple[float, ...], *, labelled: bool
-) -> tuple[Crossing, ...]:
-    """Return the points at which each band takes round values.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (p,)
-    value : ndarray of float, shape (q, p)
-        One row per band.
-    levels : tuple of float
-    labelled : bool
-        Whether bands are high enough for numbers.
-    """
-    found: list[Crossing] = []
-    span = float(x[-1] - x[0]) if len(x) > 1 else 1.0
-    for band, row in enumerate(value):
-        at: list[tuple[float, float]] = []
-        for level in levels:
-            above = row >= level
-            known = np.isfinite(row[:-1]) & np.isfinite(row[1:])
-            for i in np.flatnonzero(known & (above[:-1] != above[1:])):
-                share = (level - row[i]) / (row[i + 1] - row[i])
-                at.append((float(x[i] + share * (x[i + 1] - x[i])), level))
-        last = -math.inf
-        for place, level in sorted(at):
-            roomy = min(place - x[0], x[-1] - place) > 0.03 * span
-            written = labelled and roomy and place - last > APART * span
-            last = place if written else last
-            found.append(Crossing(place, band, level, written))
-    return tuple(found)
-
-
-# --- sides of a heat map -------------------------------------------------------------------------
-
-MOST_LETTERS = 24
-"""Most characters of one of the two values of a feature."""
-
 FINE = 200
 """Number of patches across an axis; finer ones could not be seen."""
+
+MOST_ACROSS, MOST_UP = 40, 30
+"""Most levels on the horizontal and on the vertical axis."""
 
 DOTS = 1000
 """Most rows drawn as dots; more would hide the surface."""
@@ -142,474 +62,35 @@ DOTS = 1000
 JITTER = (-0.4, 0.1)
 """Vertical jitter of the rows in a band, relative to its centre; numbers are above them."""
 
+SEED = (8215, 4406)
+"""Of the jitter, and of the sample of rows drawn as dots; with a small seed, data generated with the same one would be
+offset by their own values."""
 
-@dataclass(frozen=True, eq=False)
-class HeatmapAxis:
-    """One side of a heat map: its axis, and the values at which the surface is evaluated.
+APART = 0.08
+"""Smallest distance between two numbers in a band, as a fraction of its width."""
 
-    Parameters
-    ----------
-    axis : Axis
-    edges : ndarray of float, shape (p + 1,)
-        Edges of the patches on the axis.
-    at : ndarray, shape (p,)
-        The feature value at which the surface is evaluated in each patch: numbers or levels.
-    home : ndarray of int, shape (p,)
-        Index of the bin, level or value of each patch; -1 for points of a grid.
-    places : Places or None
-        For a categorical feature: the levels that are shown.
-    strips : (float, float) or None
-        The values of a numeric feature with two values, shown as two strips at positions 0 and 1.
-    """
+TIPS = 250
+"""Most tooltips, each about as large as a fingertip; beyond that, neighbouring bins share one."""
 
-    axis: Axis
-    edges: Floats
-    at: Values
-    home: Ints
-    places: Places | None = None
-    strips: tuple[float, float] | None = None
-
-    @property
-    def discrete(self) -> bool:
-        """Return whether the patches are levels or single values, without a continuum between them."""
-        return self.places is not None or self.strips is not None
-
-    @property
-    def centres(self) -> Floats:
-        """Return the centres of the patches."""
-        return (self.edges[:-1] + self.edges[1:]) / 2
-
-
-def heatmap_axis(
-    side: PairAxis, feature: Feature, *, step: bool, most: int, across: int | None
-) -> HeatmapAxis:
-    """Return one side of the heat map."""
-    if isinstance(side, LevelPairAxis):
-        places = Places.of(feature, side.levels, most)
-        edges = np.arange(len(places) + 1, dtype=np.float64) - 0.5
-        axis = places.axis(feature, across, most)
-        return HeatmapAxis(axis, edges, side.levels.array()[places.shown], places.shown, places)
-    nodes = np.asarray(side.nodes, dtype=float)
-    name = shorten(feature.name, BELOW)
-    if side.strips is not None:
-        # A gradient between the two values would show values that no row has.
-        labels = distinct_names(places_text(np.array(side.strips)), MOST_LETTERS)
-        axis = Axis(name, feature.unit, -0.5, 1.5, 0.0, (0.0, 1.0), labels)
-        edges = np.array([-0.5, 0.5, 1.5])
-        return HeatmapAxis(axis, edges, np.array(side.strips), np.arange(2), strips=side.strips)
-    if len(nodes) == 1:
-        value = float(nodes[0])
-        low, high = padded(value, value, 0.0)
-        axis, edges = (
-            Axis(name, feature.unit, low, high, 0.0, (value,), time=feature.time),
-            np.array([low, high], dtype=np.float64),
-        )
-        own = 0 if isinstance(side, BinPairAxis) else -1
-        return HeatmapAxis(axis, edges, nodes, np.array([own]))
-    axis = Axis(name, feature.unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
-    edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
-    at = (edges[:-1] + edges[1:]) / 2
-    home = side.bins.locate(at) if isinstance(side, BinPairAxis) else np.full(len(at), -1)
-    return HeatmapAxis(axis, edges, at, home)
-
-
-def located(
-    rows: PairRows, order: tuple[int, int], rims: tuple[HeatmapAxis, HeatmapAxis]
-) -> tuple[Floats, Floats]:
-    """Return the positions of the rows inside both axes, (r, 2), and their weights."""
-    given = (rows.x0, rows.x1)
-    at = np.column_stack([_on_axis(given[i], rim) for i, rim in zip(order, rims, strict=True)])
-    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-    inside = np.isfinite(at).all(axis=1) & (weight > 0)
-    for k, rim in enumerate(rims):
-        inside &= (at[:, k] >= rim.edges[0]) & (at[:, k] <= rim.edges[-1])
-    return at[inside], weight[inside]
-
-
-def jittered(at: Floats, rims: tuple[HeatmapAxis, HeatmapAxis]) -> Floats:
-    """Return the positions of dots: a sample of many rows, with jitter within bands."""
-    rng, n = np.random.default_rng(SEED), len(at)
-    dots = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
-    for k, rim in enumerate(rims):
-        if rim.discrete:
-            dots[:, k] += rng.uniform(*JITTER, len(dots))
-    return dots
-
-
-def _on_axis(values: Floats, rim: HeatmapAxis) -> Floats:
-    """Return the positions of rows on an axis, NaN for rows that are not on it."""
-    if rim.strips is not None:
-        low, high = rim.strips
-        return np.where(values == low, 0.0, np.where(values == high, 1.0, np.nan))
-    if rim.places is None:
-        return values
-    out = np.full(len(values), np.nan)
-    known = np.isfinite(values)
-    out[known] = rim.places.place[values[known].astype(np.int64)]
-    return out
-
-
-def margin(at: Floats, weight: Floats, rim: HeatmapAxis) -> Floats:
-    """Return the marginal histogram of one side."""
-    return np.histogram(at, bars_of(rim), weights=weight)[0].astype(float)
-
-
-def bars_of(rim: HeatmapAxis) -> Floats:
-    """Return the edges of a marginal histogram."""
-    if rim.discrete:
-        return rim.edges
-    return np.linspace(rim.edges[0], rim.edges[-1], 41)
-
-
-# --- contours as lines ---------------------------------------------------------------------------
-
-
-def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
-    """Return the contour lines of a surface at one value.
-
-    Parameters
-    ----------
-    x : ndarray of float, shape (p,)
-    y : ndarray of float, shape (q,)
-    value : ndarray of float, shape (q, p)
-        At the grid points; no line enters a cell with a NaN at a corner.
-    level : float
-
-    Returns
-    -------
-    list of ndarray of float, shape (n, 2)
-        One array per line; closed lines end at their first point. The surface is linear between grid points; in a cell
-        with two lines the mean of its corners decides how they connect.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> x = np.array([0.0, 1.0, 2.0])
-    >>> (line,) = isolines(x, x, np.add.outer(0 * x, x), 0.5)
-    >>> sorted(line.tolist())
-    [[0.5, 0.0], [0.5, 1.0], [0.5, 2.0]]
-    """
-    if min(value.shape) < 2:
-        return []
-    from contourpy import LineType, contour_generator
-
-    # Divided by four, so that neither differences of huge numbers nor the sum of four corners overflow.
-    found = contour_generator(x, y, value / 4, corner_mask=False, line_type=LineType.Separate)
-    return cast("list[Floats]", found.lines(level / 4))
-
-
-def simplify_line(points: Floats, tolerance: float) -> Floats:
-    """Simplify a line by the algorithm of Douglas and Peucker.
-
-    Parameters
-    ----------
-    points : ndarray of float, shape (n, 2)
-    tolerance : float
-        Largest distance of an omitted point from the simplified line.
-
-    Examples
-    --------
-    >>> simplify_line(np.array([[0.0, 0.0], [1.0, 0.01], [2.0, 0.0], [2.0, 5.0]]), 0.1).tolist()
-    [[0.0, 0.0], [2.0, 0.0], [2.0, 5.0]]
-    """
-    keep = np.zeros(len(points), dtype=bool)
-    keep[[0, -1]] = True
-    todo = [(0, len(points) - 1)]
-    while todo:
-        first, last = todo.pop()
-        if last - first < 2:
-            continue
-        a, way = points[first], points[last] - points[first]
-        off = points[first + 1 : last] - a
-        length = float(way @ way)
-        # The two ends of a closed line coincide.
-        share = np.clip(off @ way / length, 0.0, 1.0) if length > 0 else np.zeros(len(off))
-        far = np.hypot(*(off - share[:, None] * way).T)
-        worst = int(np.argmax(far))
-        if far[worst] > tolerance:
-            middle = first + 1 + worst
-            keep[middle] = True
-            todo += [(first, middle), (middle, last)]
-    return points[keep]
-
-
-@dataclass(frozen=True)
-class NumberPosition:
-    """Position of the number on a contour line.
-
-    Parameters
-    ----------
-    x, y : float
-        Centre, in pixels.
-    turn : float
-        Rotation in degrees, clockwise, such that the number is read from left to right.
-    """
-
-    x: float
-    y: float
-    turn: float
-
-
-def numbered(
-    line: Floats, width: float, room: tuple[float, float, float, float], taken: list[Floats]
-) -> NumberPosition | None:
-    """Return the position of the number on a contour line: on a straight part, away from other numbers.
-
-    Parameters
-    ----------
-    line : ndarray of float, shape (n, 2)
-        In pixels.
-    width : float
-        Width of the number.
-    room : tuple of four float
-        Left, upper, right and lower end of the area for numbers.
-    taken : list of ndarray of float, shape (2,)
-        Centres of the existing numbers; the new one is appended.
-    """
-    steps = np.hypot(*np.diff(line, axis=0).T)
-    along = np.concatenate([[0.0], np.cumsum(steps)])
-    if along[-1] < 2.2 * width:
-        return None
-    centres = np.linspace(0.8 * width, along[-1] - 0.8 * width, 24)
-    ends = [
-        np.column_stack([np.interp(centres + s * width / 2, along, c) for c in line.T])
-        for s in (-1, 0, 1)
-    ]
-    chord = ends[2] - ends[0]
-    straight = np.hypot(*chord.T) / width
-    left, upper, right, lower = room
-    pad = width / 2 + 2
-    middle = ends[1]
-    inside = (middle[:, 0] > left + pad) & (middle[:, 0] < right - pad)
-    inside &= (middle[:, 1] > upper + pad) & (middle[:, 1] < lower - pad)
-    for other in taken:
-        inside &= np.hypot(*(middle - other).T) > 1.6 * width + 6
-    if not inside.any():
-        return None
-    # Among equally straight parts, the one nearest to the middle of the line.
-    off = np.abs(centres / along[-1] - 0.5)
-    best = int(np.argmin(np.where(inside, np.round(1 - straight, 2) + 0.05 * off, np.inf)))
-    if straight[best] < 0.8:
-        return None
-    taken.append(middle[best])
-    turn = float(np.degrees(np.arctan2(chord[best, 1], chord[best, 0])))
-    turn -= 180.0 * round(turn / 180.0)
-    return NumberPosition(float(middle[best, 0]), float(middle[best, 1]), turn)
-
-
-# --- tooltips of cells ---------------------------------------------------------------------------
-
-MOST = 250
-"""Most tooltips of a surface, each about as large as a fingertip; beyond that, neighbouring bins share one."""
-
-LETTERS = 40
+TIP_LETTERS = 40
 """Most characters of a name in a tooltip."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A rectangle in units of the axes, and its tooltip.
-
-    Parameters
-    ----------
-    left, right, lower, upper : float
-    tip : str
-        One fact per line.
-    """
-
-    left: float
-    right: float
-    lower: float
-    upper: float
-    tip: str
-
-
-@dataclass(frozen=True, eq=False)
-class _Intervals:
-    """Intervals of one side of the tooltips' grid.
-
-    Attributes
-    ----------
-    edges : ndarray of float, shape (k + 1,)
-    names : list of str
-        First line of the tooltips.
-    at : ndarray, shape (k,)
-        Feature values at which the surface is evaluated.
-    homes : list of ndarray of int
-        Bins or levels in each interval, whose rows are counted; empty for points of a grid.
-    """
-
-    edges: Floats
-    names: list[str]
-    at: Values
-    homes: list[Ints]
-
-
-def cells(surface: Surface, shown: HeatmapSpec) -> list[Cell]:
-    """Return the cells of a surface with their tooltips, row by row from below.
-
-    Parameters
-    ----------
-    surface : Surface
-    shown : HeatmapSpec
-        Specification of its figure.
-
-    Returns
-    -------
-    list of Cell
-        At most about 250 for numeric features; beyond that, neighbouring bins are merged. Values are those in the
-        centre of a cell, or at a grid point.
-    """
-    order = order_of(surface)
-    x, y = _merged_intervals(surface, shown, order)
-    asked = (x.at[None, :], y.at[:, None]) if order == (0, 1) else (y.at[:, None], x.at[None, :])
-    value = surface.at(*asked)
-    rows = counts(surface, order)
-    unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
-    what = "effect" if surface.includes_main_effects else "interaction effect"
-    found: list[Cell] = []
-    for i, name_y in enumerate(y.names):
-        for j, name_x in enumerate(x.names):
-            v = float(value[i, j])
-            lines = [name_x, name_y, f"{what} {number(v)}{unit}" if np.isfinite(v) else "no value"]
-            if rows is not None and x.homes and y.homes:
-                n = int(rows[np.ix_(y.homes[i], x.homes[j])].sum())
-                if n == 0 and surface.cells is not None:
-                    # The value would come from other cells: it is neither drawn nor shown.
-                    lines[2:] = ["no rows"]
-                else:
-                    lines.append(counted(n, "row"))
-            a, b, c, d = (float(e) for e in (*x.edges[j : j + 2], *y.edges[i : i + 2]))
-            found.append(Cell(a, b, c, d, "\n".join(lines)))
-    return found
-
-
-def _merged_intervals(
-    surface: Surface, shown: HeatmapSpec, order: tuple[int, int]
-) -> tuple[_Intervals, _Intervals]:
-    """Return the intervals of both sides, merging neighbouring bins until there are at most `MOST` cells."""
-    sides, rims, folds = [surface.sides[i] for i in order], (shown.x, shown.y), [1, 1]
-    while True:
-        x, y = (_side_intervals(s, r, f) for s, r, f in zip(sides, rims, folds, strict=True))
-        # Levels and single values are never merged. Cells are wider than high, so the vertical side is merged first.
-        most = [1 if shown.y.discrete else len(y.at), 1 if shown.x.discrete else len(x.at)]
-        if len(x.at) * len(y.at) <= MOST or max(most) == 1:
-            return x, y
-        folds[1 - most.index(max(most))] += 1
-
-
-def _short(nodes: Floats) -> Floats:
-    """Return positions rounded to two significant digits of their smallest step; tables have all digits."""
-    steps = np.diff(nodes)
-    if len(steps) == 0 or not 0 < steps.min() < np.inf:
-        return nodes
-    return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
-
-
-def _side_intervals(side: PairAxis, rim: HeatmapAxis, fold: int) -> _Intervals:
-    """Return the intervals of one side, with `fold` neighbouring bins each."""
-    name = shorten(rim.axis.name, LETTERS)
-    unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
-    if rim.places is not None:
-        shown = rim.places.shown
-        names = [f"{name}: {shorten(rim.places.levels.labels[k], LETTERS)}" for k in shown]
-        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in shown])
-    if rim.strips is not None:
-        names = [f"{name}: {text}{unit}" for text in rim.axis.labels]
-        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
-    nodes = np.asarray(side.nodes, dtype=float)
-    time = rim.axis.time
-    texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
-    if len(nodes) == 1:
-        homes = [np.array([0])] if isinstance(side, BinPairAxis) else []
-        return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
-    if not isinstance(side, BinPairAxis):
-        kept = np.arange(0, len(nodes), fold)
-        at = nodes[kept]
-        between = at[:-1] / 2 + at[1:] / 2
-        edges = np.concatenate([nodes[:1], between, nodes[-1:]])
-        return _Intervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
-    cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
-    pairs = list(itertools.pairwise(cut.tolist()))
-    return _Intervals(
-        nodes[cut],
-        [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
-        np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
-        [np.arange(a, b) for a, b in pairs],
-    )
-
-
-# --- heat map ------------------------------------------------------------------------------------
 
 ROUNDING = 1e-9
 """Interaction effects below this fraction of the main effects are rounding errors."""
 
+HEIGHT, BAND, WRITTEN_BAND = 200.0, 17.5, 24.0
+"""Height of a map in points, of a band of a level or value, and of a band with numbers in it."""
 
-@dataclass(frozen=True)
-class Tile:
-    """A text in the centre of a patch."""
-
-    x: float
-    y: float
-    text: str
-
-
-@dataclass(frozen=True, eq=False)
-class HeatmapSpec:
-    """Specification of a heat map.
-
-    Parameters
-    ----------
-    x, y : HeatmapAxis
-    value : ndarray of float, shape (q, p)
-        Rows from bottom to top, columns from left to right. NaN where nothing is drawn, such as in cells without rows.
-    scale : Axis
-        Range and label of the colour scale.
-    diverging : bool
-        Whether zero means "no interaction" and is the centre of the colour scale.
-    title : str
-    notes : tuple of str
-    levels : tuple of float
-        Values of the contour lines; empty without contours.
-    crossings : tuple of Crossing
-        Contours across bands of levels and strips of values.
-    tiles : tuple of Tile
-    holes : ndarray of float, shape (h, 4)
-        Left, right, lower and upper ends of the cells without rows that are hatched.
-    dots : ndarray of float, shape (r, 2)
-        Rows drawn as dots.
-    dots_label : str
-        Legend entry of the dots.
-    margins : tuple of two ndarray of float, shapes (p,) and (q,), or None
-        Marginal histograms: rows in equal intervals of each axis, or at each level or value.
-    unclear : ndarray of float, shape (u, 4)
-        Left, right, lower and upper ends of rectangles in which the confidence interval of the interaction effect
-        contains zero.
-    """
-
-    x: HeatmapAxis
-    y: HeatmapAxis
-    value: Floats
-    scale: Axis
-    diverging: bool
-    title: str
-    notes: tuple[str, ...]
-    levels: tuple[float, ...]
-    crossings: tuple[Crossing, ...]
-    tiles: tuple[Tile, ...]
-    holes: Floats
-    dots: Floats
-    dots_label: str
-    margins: tuple[Floats, Floats] | None
-    unclear: Floats
+BAND_LIMITS = (48.0, 293.0)
+"""Smallest and largest height of all bands together."""
 
 
 @dataclass(frozen=True, eq=False)
 class SurfacePlotOptions:
-    """Options of a figure of a surface; see `draw_surface`."""
+    """Options of a figure of a surface; see `Surface.plot`."""
 
-    points: bool = True
-    density: bool = False
+    points: bool = False
+    density: bool = True
     empty: Empty = "hatched"
     step: bool = False
     levels: int | Sequence[float] | None = None
@@ -622,24 +103,33 @@ class SurfacePlotOptions:
             raise DataError("plot(levels)", repr(self.levels), expected, "Use 7")
 
 
-def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSpec:
-    """Return the figure specification of a surface.
+def surface_figure(
+    surface: Surface,
+    options: SurfacePlotOptions | None = None,
+    *,
+    limits: tuple[float, float] | None = None,
+) -> FigureSpec:
+    """Return the figure of a surface: a map, and its colour scale below it.
 
     Parameters
     ----------
     surface : Surface
-    sight : SurfacePlotOptions, optional
+    options : SurfacePlotOptions, optional
+    limits : (float, float), optional
+        Ends of the colour scale; by default those of this surface.
 
     Returns
     -------
-    HeatmapSpec
+    FigureSpec
         The first feature is on the horizontal axis, unless it is categorical or has two values and the second one is
-        not. A numeric feature with two values has two strips.
+        not. The tooltip of each cell, or pair of levels, states its value and its number of rows. Contours below zero
+        are dashed, and a plus and a minus sign mark the maximum and the minimum, so that the sign is visible without
+        colours.
 
     Raises
     ------
-    DataError
-        For unknown values of options.
+    UnsupportedError
+        For a `confidence_level` if the surface includes main effects.
 
     Examples
     --------
@@ -647,49 +137,66 @@ def heat(surface: Surface, sight: SurfacePlotOptions | None = None) -> HeatmapSp
     >>> import skedasis as sd
     >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
     >>> s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=sd.ALE(bins=4))
-    >>> shown = heat(s, SurfacePlotOptions(step=True))
-    >>> shown.value.shape, shown.scale.label
-    ((4, 4), 'interaction effect on prediction')
+    >>> figure = surface_figure(s, SurfacePlotOptions(step=True))
+    >>> figure.title, figure.main.marks[0].value.shape, figure.panels[1].x.label
+    ('x0 × x1', (4, 4), 'interaction effect on prediction')
     """
-    sight = _applicable_options(surface, SurfacePlotOptions() if sight is None else sight)
+    options = SurfacePlotOptions() if options is None else options
+    if surface.cells is None:  # a grid of points has no step function
+        options = replace(options, step=False)
     order = order_of(surface)
     x, y = (
-        heatmap_axis(
-            surface.sides[i], surface.abouts[i].feature, step=sight.step, most=most, across=across
-        )
-        for i, most, across in zip(order, (MOST_LEVELS, 30), (ACROSS - 12, None), strict=True)
+        heatmap_axis(surface.sides[i], surface.abouts[i].feature, step=options.step, most=most)
+        for i, most in zip(order, (MOST_ACROSS, MOST_UP), strict=True)
     )
-    asked = (y.at[:, None], x.at[None, :]) if order == (1, 0) else (x.at[None, :], y.at[:, None])
     # The two values of a feature share one cell, so the step function would not distinguish them.
-    steps = tuple(sight.step and s.strips is None for s in surface.sides)
-    value = surface.at(*asked, step=(steps[0], steps[1]))
+    first, second = (options.step and s.strips is None for s in surface.sides)
+    value = _evaluated(surface, x.at, y.at, order, (first, second))
     count = counts(surface, order)
     empty = _empty(surface, count, x, y, order)
-    if sight.empty != "filled":
+    if options.empty != "filled":
         value = np.where(_in_empty_cells(empty, x, y), np.nan, value)
     scale, diverging = _scale(surface, value)
+    if limits is not None:
+        scale = replace(scale, least=limits[0], most=limits[1])
+    heat = Heat(x.edges, y.edges, value, scale.limits, diverging)
+    tiles = _tiles(heat, scale, x, y, count, step=options.step)
     # Tiles have numbers instead of contours, and contours of rounding errors are meaningless.
-    plain = x.discrete or sight.step or is_rounding_only(surface)
-    levels = () if plain else _contours(sight.levels, scale)
-    bands = y.discrete
-    tiles = _tiles(x, y, value, count, scale, sight)
-    hatched = sight.empty == "hatched"
-    return HeatmapSpec(
-        x,
-        y,
-        value,
-        scale,
-        diverging,
-        surface.spec.method,
-        _notes(surface, empty, (x, y), sight),
-        () if bands else levels,
-        crossings(x.centres, value, levels, labelled=len(y.at) <= 15) if bands else (),
-        tiles,
-        _rectangles(empty, x, y, surface, order) if hatched else np.zeros((0, 4)),
-        # Tiles state the number of rows; dots would only hide the text.
-        *_data(surface, order, (x, y), sight, counts_in_tiles=bool(tiles) and x.discrete and bands),
-        _contains_zero(surface, asked, steps, sight, (x, y), np.isfinite(value)),
+    plain = x.discrete or options.step or is_rounding_only(surface)
+    levels = () if plain else _levels(options.levels, scale)
+    lines = _lines(x, y, value, levels)
+    written = y.discrete and len(y.at) <= 15
+    numbers = _numbers(lines, scale, x.axis.limits, aside=options.points) if written else []
+    signs = [] if tiles or (lines and y.discrete) else _signs(heat, x, y)
+    marks: list[Mark] = [heat, *_between(x, y)]
+    if options.empty == "hatched" and empty.any():
+        marks.append(_rowless(empty, x, y))
+    if options.confidence_level is not None:
+        marks += _contains_zero(surface, heat, (x, y), order, options, (first, second))
+    marks += _contours(lines, scale, diverging=diverging, numbers=not y.discrete)
+    # Tiles state the number of rows; dots would only hide the text.
+    dots = options.points and not (tiles and x.discrete and y.discrete)
+    marks += _rows(surface, order, (x, y), dots=dots, density=options.density)
+    height = HEIGHT
+    if y.discrete:
+        band = WRITTEN_BAND if numbers or (tiles and len(y.at) <= 12) else BAND
+        height = float(np.clip(band * len(y.at), *BAND_LIMITS))
+    notes = _notes(surface, empty, (x, y), options)
+    signed = ("+ maximum, \N{MINUS SIGN} minimum",) if signs else ()
+    main = Panel(
+        x.axis,
+        y.axis,
+        tuple(marks),
+        height,
+        title=surface.spec.method,
+        notes=(*notes, *signed),
+        texts=(*signs, *tiles, *numbers),
+        grid="",
+        tooltips=_tooltips(surface, x, y, order, count),
     )
+    title = " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.features)
+    bar = _colour_scale(scale, tuple(lines), diverging=diverging)
+    return FigureSpec(((main, bar),), title, _alt_text(heat, scale, x, y, notes))
 
 
 def is_discrete(side: PairAxis) -> bool:
@@ -697,11 +204,113 @@ def is_discrete(side: PairAxis) -> bool:
     return isinstance(side, LevelPairAxis) or side.strips is not None
 
 
+# --- sides of a heat map -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HeatmapAxis:
+    """One side of a heat map: its axis, and the values at which the surface is evaluated.
+
+    Parameters
+    ----------
+    side : PairAxis
+    axis : Axis
+    edges : ndarray of float, shape (p + 1,)
+        Edges of the patches on the axis.
+    at : ndarray, shape (p,)
+        The feature value at which the surface is evaluated in each patch: numbers or levels.
+    home : ndarray of int, shape (p,)
+        Index of the bin, level or value of each patch; -1 for points of a grid.
+    """
+
+    side: PairAxis
+    axis: Axis
+    edges: Floats
+    at: Values
+    home: Ints
+
+    @property
+    def discrete(self) -> bool:
+        """Return whether the patches are levels or single values, without a continuum between them."""
+        return is_discrete(self.side)
+
+    @property
+    def centres(self) -> Floats:
+        """Return the centres of the patches."""
+        return (self.edges[:-1] + self.edges[1:]) / 2
+
+    @property
+    def bars(self) -> Floats:
+        """Return the edges of a histogram of the rows."""
+        return self.edges if self.discrete else np.linspace(self.edges[0], self.edges[-1], 41)
+
+    @property
+    def cells(self) -> Floats:
+        """Return the edges of the cells."""
+        whole = self.discrete or self.side.n_nodes == 1
+        return self.edges if whole else np.asarray(self.side.nodes, dtype=float)
+
+    def place(self, rows: Floats) -> Floats:
+        """Return the positions of rows on the axis, NaN for rows not on it. Levels are given by their codes."""
+        if not self.discrete:
+            return rows
+        keys = (self.home if self.side.strips is None else self.at).astype(float)
+        found = np.clip(np.searchsorted(keys, rows), 0, len(keys) - 1)
+        return np.where(keys[found] == rows, found, np.nan)
+
+
+def heatmap_axis(side: PairAxis, feature: Feature, *, step: bool, most: int) -> HeatmapAxis:
+    """Return one side of the heat map; of more than `most` nominal levels, those with most rows."""
+    name, unit = feature.name, feature.unit
+    if isinstance(side, LevelPairAxis):
+        shown = np.arange(len(side.levels))
+        if len(shown) > most and feature.kind != "ordinal":
+            shown = np.sort(np.argsort(-side.levels.weight, kind="stable")[:most])
+        names = tuple(clean(side.levels.labels[k]) for k in shown)
+        return _bands(side, feature, names, side.levels.array()[shown], shown)
+    nodes = np.asarray(side.nodes, dtype=float)
+    if side.strips is not None:
+        values = np.array(side.strips)
+        return _bands(side, feature, tuple(position_texts(values)), values, np.arange(2))
+    if len(nodes) == 1:
+        value = float(nodes[0])
+        low, high = padded(value, value, 0.0)
+        axis = Axis(name, unit, low, high, 0.0, (value,), time=feature.time)
+        own = 0 if isinstance(side, BinPairAxis) else -1
+        return HeatmapAxis(side, axis, np.array([low, high]), nodes, np.array([own]))
+    axis = Axis(name, unit, float(nodes[0]), float(nodes[-1]), 0.0, time=feature.time)
+    edges = nodes if step else np.linspace(nodes[0], nodes[-1], FINE + 1, dtype=np.float64)
+    at = (edges[:-1] + edges[1:]) / 2
+    home = side.bins.locate(at) if isinstance(side, BinPairAxis) else np.full(len(at), -1)
+    return HeatmapAxis(side, axis, edges, at, home)
+
+
+def _bands(
+    side: PairAxis, feature: Feature, names: tuple[str, ...], at: Values, home: Ints
+) -> HeatmapAxis:
+    """Return a side with a band per level or value."""
+    n = len(names)
+    ticks = tuple(float(k) for k in range(n))
+    axis = Axis(feature.name, feature.unit, -0.5, n - 0.5, 0.0, ticks, names)
+    return HeatmapAxis(side, axis, np.arange(n + 1, dtype=np.float64) - 0.5, at, home)
+
+
 def order_of(surface: Surface) -> tuple[int, int]:
     """Return which feature is on the horizontal axis, and which on the vertical one."""
     # Bands of levels and strips of two values are stacked vertically, so that their names are not rotated.
     bands = [is_discrete(s) for s in surface.sides]
     return (1, 0) if bands[0] and not bands[1] else (0, 1)
+
+
+def _evaluated(
+    surface: Surface, x: Values, y: Values, order: tuple[int, int], step: tuple[bool, bool]
+) -> Floats:
+    """Return the values of a surface at points of the axes, (q, p)."""
+    asked = (x[None, :], y[:, None]) if order == (0, 1) else (y[:, None], x[None, :])
+    return surface.at(*asked, step=step)
+
+
+# --- cells and rows ------------------------------------------------------------------------------
 
 
 def counts(surface: Surface, order: tuple[int, int]) -> Ints | None:
@@ -764,38 +373,28 @@ def _in_empty_cells(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Bools:
     return empty[np.ix_(i, j)]
 
 
-def _applicable_options(surface: Surface, sight: SurfacePlotOptions) -> SurfacePlotOptions:
-    """Return the options as far as they apply: without cells (a grid of points) there is no step function."""
-    return replace(sight, step=False) if surface.cells is None else sight
-
-
-def _rectangles(
-    empty: Bools, x: HeatmapAxis, y: HeatmapAxis, surface: Surface, order: tuple[int, int]
-) -> Floats:
-    if empty.size == 0:
-        return np.zeros((0, 4))
-    ends: list[Floats] = []
-    for rim, place in zip((x, y), order, strict=True):
-        one = rim.discrete or surface.sides[place].n_nodes == 1
-        ends.append(rim.edges if one else np.asarray(surface.sides[place].nodes, dtype=float))
-    j, i = np.argwhere(empty).T
-    return np.column_stack([ends[0][i], ends[0][i + 1], ends[1][j], ends[1][j + 1]])
+def _rowless(empty: Bools, x: HeatmapAxis, y: HeatmapAxis) -> Rectangles:
+    """Return the cells without rows."""
+    i, j = np.argwhere(empty).T
+    a, b = x.cells, y.cells
+    return Rectangles(a[j], a[j + 1], b[i], b[i + 1], "rowless", "no rows")
 
 
 def _contains_zero(
     surface: Surface,
-    asked: tuple[Values, Values],
-    steps: tuple[bool, ...],
-    sight: SurfacePlotOptions,
+    heat: Heat,
     rims: tuple[HeatmapAxis, HeatmapAxis],
-    seen: Bools,
-) -> Floats:
+    order: tuple[int, int],
+    options: SurfacePlotOptions,
+    step: tuple[bool, bool],
+) -> list[Mark]:
     """Return rectangles in which the confidence interval of an interaction effect contains zero.
 
-    Each covers neighbouring patches of one row. Patches without a value (not `seen`) are omitted.
+    Each covers neighbouring patches of one row. Patches without a value are omitted.
     """
-    if sight.confidence_level is None:
-        return np.zeros((0, 4))
+    level = options.confidence_level
+    if level is None:
+        return []
     if surface.includes_main_effects:
         raise UnsupportedError(
             f"plot(confidence_level) of a {surface.spec.method}'s surface",
@@ -803,13 +402,77 @@ def _contains_zero(
             "an interaction effect alone, as ALE and DALE return it",
             "Omit confidence_level=",
         )
-    ends = [replace(surface, value=v) for v in surface.interval(sight.confidence_level)]
-    low, high = (e.at(*asked, step=(steps[0], steps[1])) for e in ends)
-    holds = seen & ~((low > 0) | (high < 0))
+    x, y = rims
+    low, high = (
+        _evaluated(replace(surface, value=v), x.at, y.at, order, step)
+        for v in surface.interval(level)
+    )
+    holds = np.isfinite(heat.value) & ~((low > 0) | (high < 0))
     change = np.diff(np.pad(holds.astype(int), ((0, 0), (1, 1))), axis=1)
     (i, start), (_, stop) = np.nonzero(change > 0), np.nonzero(change < 0)
-    x, y = (r.edges for r in rims)
-    return np.column_stack([x[start], x[stop], y[i], y[i + 1]])
+    if len(i) == 0:
+        return []
+    ends = heat.x[start], heat.x[stop], heat.y[i], heat.y[i + 1]
+    return [Rectangles(*ends, "unclear", "interval contains zero")]
+
+
+def _between(x: HeatmapAxis, y: HeatmapAxis) -> list[Mark]:
+    """Return lines between the bands of levels or single values."""
+    found: list[Mark] = []
+    for rim in (x, y):
+        at = rim.edges[1:-1]
+        if rim.discrete and len(at):
+            ends = np.full(len(at), -np.inf), at, np.full(len(at), np.inf), at
+            a, b, c, d = ends if rim is y else (ends[1], ends[0], ends[3], ends[2])
+            found.append(Segments(a, b, c, d, "between"))
+    return found
+
+
+def _rows(
+    surface: Surface,
+    order: tuple[int, int],
+    rims: tuple[HeatmapAxis, HeatmapAxis],
+    *,
+    dots: bool,
+    density: bool,
+) -> list[Mark]:
+    """Return the rows as dots, and the marginal histograms."""
+    rows = surface.rows
+    if rows is None or len(rows) == 0:
+        return []
+    found: list[Mark] = []
+    at, weight = _located(rows, order, rims)
+    n = len(at)
+    if dots and n:
+        rng = np.random.default_rng(SEED)
+        some = at.copy() if n <= DOTS else at[np.sort(rng.choice(n, DOTS, replace=False))]
+        for k, rim in enumerate(rims):
+            if rim.discrete:
+                some[:, k] += rng.uniform(*JITTER, len(some))
+        kept = "rows" if rows.exact else "sampled rows"
+        label = kept if n <= DOTS else f"{DOTS:,} of {n:,} {kept}"
+        found.append(Points(some[:, 0], some[:, 1], "row", label))
+    if density:
+        for k, side in enumerate(("top", "right")):
+            bars = np.histogram(at[:, k], rims[k].bars, weights=weight)[0].astype(float)
+            found.append(Margin(side, rims[k].bars, bars, "rows along each axis"))
+    return found
+
+
+def _located(
+    rows: PairRows, order: tuple[int, int], rims: tuple[HeatmapAxis, HeatmapAxis]
+) -> tuple[Floats, Floats]:
+    """Return the positions of the rows inside both axes, (r, 2), and their weights."""
+    given = (rows.x0, rows.x1)
+    at = np.column_stack([rim.place(given[i]) for i, rim in zip(order, rims, strict=True)])
+    weight = np.ones(len(rows)) if rows.weight is None else rows.weight
+    inside = np.isfinite(at).all(axis=1) & (weight > 0)
+    for k, rim in enumerate(rims):
+        inside &= (at[:, k] >= rim.edges[0]) & (at[:, k] <= rim.edges[-1])
+    return at[inside], weight[inside]
+
+
+# --- colours -------------------------------------------------------------------------------------
 
 
 def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
@@ -818,7 +481,7 @@ def _scale(surface: Surface, value: Floats) -> tuple[Axis, bool]:
     joint = not surface.includes_main_effects
     centred = joint or surface.spec.center is not None or surface.cells is not None
     before = "interaction effect on " if joint else "effect on " if centred else ""
-    name = f"{before}{shorten(about.quantity, BESIDE - len(before))}"
+    name = f"{before}{about.quantity}"
     # Values at corners far from all rows would dominate the colour scale.
     near = extent([_near_rows(surface, value)])
     if not joint:
@@ -848,38 +511,207 @@ def is_rounding_only(surface: Surface) -> bool:
     return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
 
 
-def _contours(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
+def _colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Panel:
+    """Return the panel that explains the colours, with the contours."""
+    # The first and the last colour stand for half as many values as the others.
+    middle = (np.arange(1, HEAT_SHADES) - 0.5) / (HEAT_SHADES - 1)
+    share, centre = np.array([0.0, *middle, 1.0]), np.linspace(0.0, 1.0, HEAT_SHADES)
+    low, high = scale.limits
+    edges, value = (low * (1 - s) + high * s for s in (share, centre))
+    strip = Heat(edges, np.array([0.0, 1.0]), value[None], scale.limits, diverging)
+    lines = (vertical_line(v, _style(v)) for v in levels)
+    up = Axis("", None, 0.0, 1.0, 0.0, hidden=True)
+    return Panel(scale, up, (strip, *lines), grid="", kind="scale")
+
+
+# --- contours, numbers and signs -----------------------------------------------------------------
+
+
+def round_levels(low: float, high: float, wanted: int) -> tuple[float, ...]:
+    """Return about `wanted` round values strictly between `low` and `high`.
+
+    Examples
+    --------
+    >>> round_levels(-1.0, 1.0, 7)
+    (-0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75)
+    >>> round_levels(0.0, 10.0, 0)
+    ()
+    """
+    if wanted < 1 or not 0 < high - low < math.inf:
+        return ()
+    least = (high - low) / (wanted + 1)
+    power = 10.0 ** math.floor(math.log10(least))
+    # A step that is slightly too small gives one line too many; the next larger one would give far too few.
+    factor = next(f for f in (1, 2, 2.5, 5, 10) if f * power >= 0.95 * least)
+    step = factor * power
+    first, last = math.ceil(low / step + 1e-6), math.floor(high / step - 1e-6)
+    decimals = 12 - math.floor(math.log10(step))
+    levels = dict.fromkeys(round(k * step, decimals) for k in range(first, last + 1))
+    return tuple(v for v in levels if low < v < high)
+
+
+def isolines(x: Floats, y: Floats, value: Floats, level: float) -> list[Floats]:
+    """Return the contour lines of a surface at one value.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (p,)
+    y : ndarray of float, shape (q,)
+    value : ndarray of float, shape (q, p)
+        At the grid points; no line enters a cell with a NaN at a corner.
+    level : float
+
+    Returns
+    -------
+    list of ndarray of float, shape (n, 2)
+        One array per line; closed lines end at their first point. The surface is linear between grid points; in a cell
+        with two lines the mean of its corners decides how they connect.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([0.0, 1.0, 2.0])
+    >>> (line,) = isolines(x, x, np.add.outer(0 * x, x), 0.5)
+    >>> sorted(line.tolist())
+    [[0.5, 0.0], [0.5, 1.0], [0.5, 2.0]]
+    """
+    if min(value.shape) < 2:
+        return []
+    from contourpy import LineType, contour_generator
+
+    # Divided by four, so that neither differences of huge numbers nor the sum of four corners overflow.
+    found = contour_generator(x, y, value / 4, corner_mask=False, line_type=LineType.Separate)
+    return cast("list[Floats]", found.lines(level / 4))
+
+
+def crossings(x: Floats, value: Floats, level: float) -> list[Floats]:
+    """Return a line across each band wherever it takes a value, from left to right in each band.
+
+    Parameters
+    ----------
+    x : ndarray of float, shape (p,)
+    value : ndarray of float, shape (q, p)
+        One row per band.
+    level : float
+
+    Returns
+    -------
+    list of ndarray of float, shape (2, 2)
+
+    Examples
+    --------
+    >>> crossings(np.array([0.0, 1.0]), np.array([[0.0, 2.0], [3.0, 4.0]]), 0.5)[0].tolist()
+    [[0.25, -0.5], [0.25, 0.5]]
+    """
+    above, known = value >= level, np.isfinite(value)
+    changes = known[:, :-1] & known[:, 1:] & (above[:, :-1] != above[:, 1:])
+    found: list[Floats] = []
+    for band, i in np.argwhere(changes).tolist():
+        a, b = value[band, i] / 2, value[band, i + 1] / 2  # halved against overflow
+        at = x[i] + (level / 2 - a) / (b - a) * (x[i + 1] - x[i])
+        found.append(np.array([[at, band - 0.5], [at, band + 0.5]]))
+    return found
+
+
+def _levels(wanted: int | Sequence[float] | None, scale: Axis) -> tuple[float, ...]:
+    """Return the values of contours."""
     low, high = scale.limits
     if wanted is not None and not isinstance(wanted, (int, np.integer)):
         return tuple(sorted(float(v) for v in wanted if low < v < high))
     return round_levels(low, high, 7 if wanted is None else int(wanted))
 
 
+def _lines(
+    x: HeatmapAxis, y: HeatmapAxis, value: Floats, levels: tuple[float, ...]
+) -> dict[float, list[Floats]]:
+    """Return the contour lines of each value that has some."""
+    if y.discrete:
+        found = {v: crossings(x.centres, value, v) for v in levels}
+    else:
+        found = {v: isolines(x.centres, y.centres, value, v) for v in levels}
+    return {v: lines for v, lines in found.items() if lines}
+
+
+def _style(level: float) -> str:
+    return "contour-zero" if level == 0 else "contour-negative" if level < 0 else "contour"
+
+
+def _contours(
+    lines: Mapping[float, list[Floats]], scale: Axis, *, diverging: bool, numbers: bool
+) -> list[Mark]:
+    """Return the contours; those below zero are dashed."""
+    levels = tuple(lines)
+    texts = scale.scale.texts(levels) if levels else []
+    others = "contour (≥ 0)" if diverging else "contour"
+    # The line at zero is thicker; the legend shows the others.
+    first = next((v for v in levels if v > 0), 0.0)
+    labels = ["contour (< 0)" if v < 0 else others if v > 0 or first == 0 else "" for v in levels]
+    return [
+        Contour(tuple(lines[v]), text if numbers else "", _style(v), label)
+        for v, text, label in zip(levels, texts, labels, strict=True)
+    ]
+
+
+def _numbers(
+    lines: Mapping[float, list[Floats]], scale: Axis, span: tuple[float, float], *, aside: bool
+) -> list[Text]:
+    """Return the numbers of contours across bands, from left to right; above the dots where there are some."""
+    levels = tuple(lines)
+    texts = scale.scale.texts(levels) if levels else []
+    wanted = [
+        (line[0, 1], line[0, 0], text)
+        for level, text in zip(levels, texts, strict=True)
+        for line in lines[level]
+    ]
+    found: list[Text] = []
+    apart, last = APART * (span[1] - span[0]), {}
+    for low, x, text in sorted(wanted):
+        roomy = min(x - span[0], span[1] - x) > 0.4 * apart
+        if roomy and x - last.get(low, -np.inf) > apart:
+            last[low] = x
+            room = (-np.inf, np.inf, low, low + 1)
+            found.append(Text(x, low + (0.75 if aside else 0.5), (text,), room=room))
+    return found
+
+
+def _signs(heat: Heat, x: HeatmapAxis, y: HeatmapAxis) -> list[Text]:
+    """Return plus and minus signs at the maximum and minimum of an interaction effect."""
+    known = np.isfinite(heat.value)
+    if not heat.diverging or not known.any():
+        return []
+    found: list[Text] = []
+    for sign, text in ((1, "+"), (-1, "\N{MINUS SIGN}")):
+        signed = np.where(known, sign * heat.value, -np.inf)
+        i, j = np.unravel_index(int(np.argmax(signed)), signed.shape)
+        if signed[i, j] > 0.02 * heat.limits[1]:
+            at, up = float(x.centres[j]), float(y.centres[i])
+            share = float(y.axis.share(up))
+            side = 1 if share < 0.06 else -1 if share > 0.94 else 0
+            found.append(Text(at, up, (text,), "sign", up=side, slide=True))
+    return found
+
+
 def _tiles(
-    x: HeatmapAxis,
-    y: HeatmapAxis,
-    value: Floats,
-    count: Ints | None,
-    scale: Axis,
-    sight: SurfacePlotOptions,
-) -> tuple[Tile, ...]:
+    heat: Heat, scale: Axis, x: HeatmapAxis, y: HeatmapAxis, count: Ints | None, *, step: bool
+) -> list[Text]:
     """Return the texts in patches that are large enough for them."""
     both = x.discrete and y.discrete
-    if not (both or sight.step) or len(x.at) > 14 or len(y.at) > 20:
-        return ()
-    wide = np.diff(x.edges) / (x.edges[-1] - x.edges[0])
-    high = np.diff(y.edges) / (y.edges[-1] - y.edges[0])
-    known = np.isfinite(value)
-    found: list[Tile] = []
-    for i, j in np.argwhere(known):
-        text = _value_text(float(value[i, j]), scale)
+    if not (both or step) or len(x.at) > 14 or len(y.at) > 20:
+        return []
+    wide, high = (np.diff(e) / (e[-1] - e[0]) for e in (x.edges, y.edges))
+    rows: list[list[str]] = []
+    if both and count is not None:
+        rows = [[f"n={n:,}" for n in line] for line in count[np.ix_(y.home, x.home)].tolist()]
+    found: list[Text] = []
+    for i, j in np.argwhere(np.isfinite(heat.value)):
         if wide[j] < 0.065 or high[i] < 0.04:
             continue
-        if both and count is not None:
-            n = f"n={count[y.home[i], x.home[j]]:,}"
-            text = f"{text}\n{n}" if high[i] >= 0.08 else f"{text}  {n}" if wide[j] > 0.15 else text
-        found.append(Tile(float(x.centres[j]), float(y.centres[i]), text))
-    return tuple(found)
+        text = _value_text(float(heat.value[i, j]), scale)
+        texts = (f"{text}\n{rows[i][j]}", f"{text}  {rows[i][j]}", text) if rows else (text,)
+        a, b, c, d = (float(v) for v in (*x.edges[j : j + 2], *y.edges[i : i + 2]))
+        at = float(x.centres[j]), float(y.centres[i])
+        found.append(Text(*at, texts, "value", room=(a, b, c, d)))
+    return found
 
 
 def _value_text(value: float, scale: Axis) -> str:
@@ -891,8 +723,14 @@ def _value_text(value: float, scale: Axis) -> str:
     return text.replace("-", "\N{MINUS SIGN}")
 
 
+# --- words ---------------------------------------------------------------------------------------
+
+
 def _notes(
-    surface: Surface, empty: Bools, rims: tuple[HeatmapAxis, HeatmapAxis], sight: SurfacePlotOptions
+    surface: Surface,
+    empty: Bools,
+    rims: tuple[HeatmapAxis, HeatmapAxis],
+    options: SurfacePlotOptions,
 ) -> tuple[str, ...]:
     """Return notes on rows, cells, the size of the interaction, and what is omitted."""
     known = surface.provenance
@@ -911,7 +749,7 @@ def _notes(
     if missing:
         notes.append(f"{counted(int(missing), 'row')} with a missing value")
     if empty.any():
-        filled = sight.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
+        filled = options.empty == "filled" and surface.provenance.get("empty_cells") == "nearest"
         said = "cells without rows" + (", filled from the nearest cell" if filled else "")
         notes.append(f"{int(empty.sum())} of {empty.size} {said}")
     strength = surface.interaction_strength()
@@ -924,8 +762,8 @@ def _notes(
     else:
         notes.append("second-order effect, without main effects")
     for rim in rims:
-        if rim.places is not None and len(rim.places) < len(rim.places.levels):
-            shown, all_ = len(rim.places), len(rim.places.levels)
+        shown, all_ = len(rim.at), rim.side.n_nodes
+        if isinstance(rim.side, LevelPairAxis) and shown < all_:
             notes.append(
                 f"{shown} of {all_:,} levels of {shorten(rim.axis.name, 24)}, with most rows"
             )
@@ -941,24 +779,123 @@ def _parts(side: PairAxis) -> tuple[int, str]:
     return n, noun if n == 1 else f"{noun}s"
 
 
-def _data(
-    surface: Surface,
-    order: tuple[int, int],
-    rims: tuple[HeatmapAxis, HeatmapAxis],
-    sight: SurfacePlotOptions,
-    *,
-    counts_in_tiles: bool,
-) -> tuple[Floats, str, tuple[Floats, Floats] | None]:
-    """Return the dots, their legend entry, and the marginal histograms."""
-    rows = surface.rows
-    if rows is None or len(rows) == 0:
-        return np.zeros((0, 2)), "", None
-    at, weight = located(rows, order, rims)
-    margins = None
-    if sight.density:
-        margins = (margin(at[:, 0], weight, rims[0]), margin(at[:, 1], weight, rims[1]))
-    if counts_in_tiles or not sight.points:
-        return np.zeros((0, 2)), "", margins
-    all_, n = "rows" if rows.exact else "sampled rows", len(at)
-    label = all_ if n <= DOTS else f"{DOTS:,} of {n:,} {all_}"
-    return jittered(at, rims), label, margins
+def _alt_text(heat: Heat, scale: Axis, x: HeatmapAxis, y: HeatmapAxis, notes: Sequence[str]) -> str:
+    """Return the alternative text."""
+    across, up = (shorten(rim.axis.name, 60) for rim in (x, y))
+    first = f"Heat map of the {scale.label}: {across} on the horizontal axis, {up} on the vertical axis."
+    if not np.isfinite(heat.value).any():
+        return f"{first} It has no values."
+    parts = [first]
+    for what, find in (("Maximum", np.nanargmax), ("Minimum", np.nanargmin)):
+        i, j = np.unravel_index(int(find(heat.value)), heat.value.shape)
+        at = _place(x.axis, float(x.centres[j])), _place(y.axis, float(y.centres[i]))
+        value = number(float(heat.value[i, j]))
+        parts.append(f"{what} {value} at {across} = {at[0]}, {up} = {at[1]}.")
+    return f"{' '.join(parts)} {'; '.join(notes)}."
+
+
+def _place(axis: Axis, value: float) -> str:
+    """Return a position on an axis as text, with as many digits as the range of the axis needs."""
+    if axis.labels:
+        return shorten(axis.labels[round(value)], 60)
+    span = axis.limits[1] - axis.limits[0]
+    if axis.time is not None:
+        return axis.time.text(value, span / 100)
+    decimals = max(0, 2 - math.floor(math.log10(span)))
+    return (
+        number(value, 6)
+        if decimals > 9
+        else f"{value:,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    )
+
+
+# --- tooltips ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Intervals:
+    """One side of the tooltips.
+
+    Values of the surface are those `at`; `homes` are the bins or levels whose rows are counted, none for points of a
+    grid.
+    """
+
+    edges: Floats
+    names: list[str]
+    at: Values
+    homes: list[Ints]
+
+
+def _tooltips(
+    surface: Surface, x: HeatmapAxis, y: HeatmapAxis, order: tuple[int, int], rows: Ints | None
+) -> tuple[Tooltip, ...]:
+    """Return the tooltips of cells, row by row from below: the value in the centre, or at a point of a grid."""
+    across, up = _merged_intervals(x, y)
+    value = _evaluated(surface, across.at, up.at, order, (False, False))
+    unit = f" {clean(surface.about.unit)}" if surface.about.unit else ""
+    what = "effect" if surface.includes_main_effects else "interaction effect"
+    found: list[Tooltip] = []
+    for i, j in np.ndindex(value.shape):
+        v = float(value[i, j])
+        lines = [across.names[j], up.names[i]]
+        lines.append(f"{what} {number(v)}{unit}" if np.isfinite(v) else "no value")
+        if rows is not None and across.homes and up.homes:
+            n = int(rows[np.ix_(up.homes[i], across.homes[j])].sum())
+            if n == 0 and surface.cells is not None:
+                # The value would come from other cells: it is neither drawn nor shown.
+                lines[2:] = ["no rows"]
+            else:
+                lines.append(counted(n, "row"))
+        a, b, c, d = (float(e) for e in (*across.edges[j : j + 2], *up.edges[i : i + 2]))
+        found.append(Tooltip(a, b, "\n".join(lines), c, d))
+    return tuple(found)
+
+
+def _merged_intervals(x: HeatmapAxis, y: HeatmapAxis) -> tuple[_Intervals, _Intervals]:
+    """Return the intervals of both sides, merging neighbouring bins until there are at most `TIPS` cells."""
+    folds = [1, 1]
+    while True:
+        across, up = (_side_intervals(rim, fold) for rim, fold in zip((x, y), folds, strict=True))
+        # Levels and single values are never merged. Cells are wider than high, so the vertical side is merged first.
+        most = [1 if y.discrete else len(up.at), 1 if x.discrete else len(across.at)]
+        if len(across.at) * len(up.at) <= TIPS or max(most) == 1:
+            return across, up
+        folds[1 - most.index(max(most))] += 1
+
+
+def _short(nodes: Floats) -> Floats:
+    """Return positions rounded to two significant digits of their smallest step; tables have all digits."""
+    steps = np.diff(nodes)
+    if len(steps) == 0 or not 0 < steps.min() < np.inf:
+        return nodes
+    return np.round(nodes, int(np.clip(1 - np.floor(np.log10(steps.min())), -300, 300)))
+
+
+def _side_intervals(rim: HeatmapAxis, fold: int) -> _Intervals:
+    """Return the intervals of one side, with `fold` neighbouring bins each."""
+    side, name = rim.side, shorten(rim.axis.name, TIP_LETTERS)
+    unit = f" {clean(rim.axis.unit)}" if rim.axis.unit else ""
+    if rim.discrete:
+        ending = "" if side.strips is None else unit
+        names = [f"{name}: {shorten(text, TIP_LETTERS)}{ending}" for text in rim.axis.labels]
+        return _Intervals(rim.edges, names, rim.at, [np.array([k]) for k in rim.home])
+    nodes = np.asarray(side.nodes, dtype=float)
+    time = rim.axis.time
+    texts = position_texts(_short(nodes)) if time is None else time.texts(nodes)
+    if len(nodes) == 1:
+        homes = [np.array([0])] if isinstance(side, BinPairAxis) else []
+        return _Intervals(rim.edges, [f"{name}: {texts[0]}{unit}"], nodes, homes)
+    if not isinstance(side, BinPairAxis):
+        kept = np.arange(0, len(nodes), fold)
+        at = nodes[kept]
+        between = at[:-1] / 2 + at[1:] / 2
+        edges = np.concatenate([nodes[:1], between, nodes[-1:]])
+        return _Intervals(edges, [f"{name}: {texts[k]}{unit}" for k in kept], at, [])
+    cut = np.unique([*range(0, len(nodes), fold), len(nodes) - 1])
+    pairs = list(itertools.pairwise(cut.tolist()))
+    return _Intervals(
+        nodes[cut],
+        [f"{name}: {texts[a]} – {texts[b]}{unit}" for a, b in pairs],
+        np.array([nodes[a] / 2 + nodes[b] / 2 for a, b in pairs]),
+        [np.arange(a, b) for a, b in pairs],
+    )

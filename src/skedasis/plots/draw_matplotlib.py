@@ -1,0 +1,1021 @@
+"""Renderer of figures by matplotlib, without pyplot and without changing rcParams.
+
+`draw` makes a figure in which `plots.layout` has placed every panel and text; `draw_on` draws the main panel on axes
+that a user passes, whose fonts, colours and frame stay as the user's style has them. Both know marks and styles, and
+nothing about results. Names may contain dollar signs, underscores and East Asian characters: mathtext is off, and fonts
+with the missing characters are added.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import TypeAlias, TypedDict, cast
+
+import numpy as np
+from matplotlib import font_manager, rc_context, rcParams
+from matplotlib import style as style_sheets
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.legend import Legend
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.offsetbox import OffsetBox
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import Formatter, Locator, NullLocator
+from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
+from matplotlib.typing import ColorType
+
+from skedasis._types import Floats
+from skedasis.plots.layout import (
+    GAP,
+    KEY_GAP,
+    KEY_HEIGHT,
+    KEY_WIDTH,
+    KEYS_APART,
+    MARGIN,
+    TICK,
+    Frame,
+    Layout,
+    PlacedKey,
+    PlacedPanel,
+    PlacedText,
+    arrange,
+    place_texts,
+)
+from skedasis.plots.marks import (
+    Area,
+    Contour,
+    Curves,
+    FigureSpec,
+    Heat,
+    Key,
+    KeyShape,
+    Line,
+    Margin,
+    Mark,
+    Panel,
+    Points,
+    Polygons,
+    Rectangles,
+    Rug,
+    Segments,
+    legend_of,
+)
+from skedasis.plots.scales import Axis
+from skedasis.plots.text import LEADING, Lettering
+from skedasis.plots.theme import (
+    COLORS,
+    HEAT_SHADES,
+    PATTERNS,
+    SHAPES,
+    SMALL,
+    STYLES,
+    TEXTS,
+    Style,
+    heat_color,
+)
+from skedasis.plots.ticks import Ticks, round_ticks, ticks_across, ticks_up
+
+StyleSheet: TypeAlias = str | Mapping[str, object] | Sequence[str | Mapping[str, object]]
+"""A style sheet of matplotlib: its name, its settings, or several of them."""
+
+WIDTH, WIDE, TILE = 6.8, 10.2, 2.75
+"""Width in inches of a figure, of one with panels side by side, and of each of many small figures."""
+
+DPI = 120
+
+LARGE = 20_000
+"""With individual curves of more points, a legend is not placed where it covers least."""
+
+COVERED = 0.4
+"""A legend that would cover more of a user's axes is left out."""
+
+RUG = 5.3
+"""Height of a rug in points."""
+
+# --- colours -------------------------------------------------------------------------------------
+
+
+class Colors:
+    """The colours of the theme on a light or a dark ground.
+
+    Parameters
+    ----------
+    ground : color
+        Colour of the ground; a dark one selects the dark theme.
+    changed : mapping of str to color
+        Colours that replace those of the theme.
+    """
+
+    def __init__(self, ground: ColorType, changed: Mapping[str, ColorType]) -> None:
+        self.dark = float(np.dot(to_rgb(ground), (0.299, 0.587, 0.114))) < 0.5
+        self.changed = {"ground": ground, **changed}
+
+    def __call__(self, name: str, opacity: float = 1.0) -> tuple[float, float, float, float]:
+        """Return a colour of the theme as red, green, blue and opacity; transparent for an empty name."""
+        if not name:
+            return 0.0, 0.0, 0.0, 0.0
+        if name in self.changed:
+            return to_rgba(self.changed[name], opacity)
+        return to_rgba(COLORS[name][1 if self.dark else 0], opacity)
+
+    def heat(self, *, diverging: bool) -> LinearSegmentedColormap:
+        """Return the colours of a heat map, mixed with the ground."""
+        steps = [heat_color(step, diverging=diverging) for step in range(HEAT_SHADES)]
+        ground = np.array(self("ground")[:3])
+        mixed = [a * np.array(self(name)[:3]) + (1 - a) * ground for name, a in steps]
+        # An odd number of colours: the one in the middle is exactly that of zero.
+        return LinearSegmentedColormap.from_list("skedasis", mixed, 257)
+
+
+def ground_of(ax: Axes) -> ColorType:
+    """Return the colour behind the marks of some axes."""
+    for color in (ax.get_facecolor(), ax.figure.get_facecolor(), rcParams["figure.facecolor"]):
+        if to_rgba(color)[3] > 0:
+            return to_rgba(color)[:3]
+    return "white"
+
+
+# --- fonts ---------------------------------------------------------------------------------------
+
+EASTERN = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK KR",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Hiragino Sans GB",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "SimHei",
+    "Yu Gothic",
+    "Meiryo",
+    "Malgun Gothic",
+    "Droid Sans Fallback",
+    "Arial Unicode MS",
+    "Noto Sans Symbols2",
+    "Segoe UI Symbol",
+    "Apple Symbols",
+)
+"""Fonts with Chinese, Japanese or Korean characters, or with symbols; most systems have one of each."""
+
+
+@cache
+def installed() -> tuple[str, ...]:
+    """Return which of these fonts are installed."""
+    there = set(font_manager.get_font_names())
+    return tuple(name for name in EASTERN if name in there)
+
+
+def families(text: str) -> list[str]:
+    """Return the font families for a text: the user's, and others for characters that it may lack."""
+    own = list(rcParams["font.family"])
+    return own if all(ord(c) < 0x2190 for c in text) else [*own, *installed()]
+
+
+@cache
+def _glyphs(family: tuple[str, ...]) -> frozenset[int]:
+    """Return the characters that the fonts of these families have."""
+    found: set[int] = set()
+    for name in family:
+        path = font_manager.findfont(FontProperties(family=[name]))
+        found |= set(font_manager.get_font(path).get_charmap())
+    return frozenset(found)
+
+
+def warn_of_missing_characters(texts: Iterable[str]) -> None:
+    """Warn of characters that no installed font has; they would be drawn as boxes."""
+    odd = {c for text in texts for c in text if ord(c) > 0x7F}
+    missing = sorted(c for c in odd if ord(c) not in _glyphs(tuple(families(c))))
+    if missing:
+        shown = " ".join(missing[:10])
+        warnings.warn(
+            f"No installed font has {len(missing)} of the characters of this figure ({shown}): they are boxes. "
+            "Install a font that has them, such as Noto Sans CJK, or name one in matplotlib.rcParams['font.family'].",
+            stacklevel=2,
+        )
+
+
+@contextmanager
+def one_warning() -> Generator[None]:
+    """Suppress matplotlib's warnings of single characters: `warn_of_missing_characters` names all of them at once."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from")
+        yield
+
+
+@lru_cache(maxsize=8192)
+def _measured(text: str, family: tuple[str, ...]) -> float:
+    font = FontProperties(family=list(family), size=100.0)
+    with one_warning():
+        return text_to_path.get_text_width_height_descent(text, font, ismath=False)[0] / 100.0
+
+
+def width_of(text: str, size: float) -> float:
+    """Return the width of a line of text in points, in the user's font."""
+    # Hinting aligns letters to whole pixels: at usual resolutions they become up to 7 % wider.
+    return 1.07 * size * _measured(text, tuple(families(text))) if text else 0.0
+
+
+# --- figures -------------------------------------------------------------------------------------
+
+
+class NotebookFigure(Figure):
+    """A figure that notebooks display although it is not registered with pyplot, and whose texts stay editable."""
+
+    def _repr_png_(self) -> bytes:
+        """Return the figure as PNG; IPython calls this if matplotlib's inline backend is not active."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+    def draw(self, renderer: RendererBase) -> None:
+        """Draw the figure, as matplotlib asks for it."""
+        with one_warning():
+            super().draw(renderer)
+
+    def savefig(self, *args: object, **options: object) -> None:
+        """Save the figure as `matplotlib.figure.Figure.savefig` does, with texts as text in PDF, PS and SVG files."""
+        fonts = rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"})
+        with fonts, one_warning():
+            super().savefig(*args, **options)  # pyright: ignore[reportArgumentType]
+
+
+def draw(
+    spec: FigureSpec,
+    size: tuple[float | None, float | None] | None = None,
+    *,
+    legend: bool = True,
+    style: StyleSheet | None = None,
+    colors: Mapping[str, ColorType] | None = None,
+) -> Figure:
+    """Draw a figure.
+
+    Parameters
+    ----------
+    spec : FigureSpec
+    size : (float, float), optional
+        Width and height in inches; None for the natural one.
+    legend : bool
+    style : str, dict or list, optional
+        Style sheets of matplotlib, such as "dark_background".
+    colors : mapping of str to color, optional
+        Colours that replace those of the theme, by name.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    with style_sheets.context([] if style is None else style):  # pyright: ignore[reportArgumentType]
+        width, height = size or (None, None)
+        if width is None:
+            side_by_side = min(spec.columns, len(spec.stacks))
+            width = TILE * side_by_side + 0.5 if spec.small else WIDE if side_by_side > 1 else WIDTH
+        # Letters grow with the figure, but more slowly: from a column of a paper to a slide.
+        scale = float(np.clip(np.sqrt(width / max(WIDTH, 1.0)), 0.875, 1.45)) if size else 1.0
+        ground: ColorType = "white"
+        if style is not None:
+            scale *= rcParams["font.size"] / 10.0
+            ground = rcParams["axes.facecolor"]
+        letters = Lettering(width_of, scale)
+        placed = arrange(
+            spec,
+            72 * width,
+            None if height is None else 72 * height,
+            lettering=letters,
+            legend=legend,
+        )
+        face = ground if style is None else rcParams["figure.facecolor"]
+        figure = NotebookFigure(figsize=(width, placed.height / 72), dpi=DPI, facecolor=face)
+        _fill(figure, placed, Colors(ground, colors or {}))
+        warn_of_missing_characters(line for text in placed.texts() for line in text.lines)
+        return figure
+
+
+def _fill(figure: Figure, placed: Layout, colors: Colors) -> None:
+    """Draw all parts of a figure."""
+    wide, high = placed.width, placed.height
+    thin = 0.8 if placed.spec.small else 1.0
+    for panel in placed.panels:
+        f = panel.frame
+        ax = figure.add_axes((f.left / wide, 1 - f.bottom / high, f.width / wide, f.height / high))
+        _set_frame(ax, panel, colors, placed.lettering)
+        _set_axes(ax, panel.panel, panel.across, panel.up)
+        _move_missing_label(ax, panel)
+        _Painter(ax, panel.panel, f, colors, thin).marks()
+        _write_heads(ax, panel, colors, placed.lettering)
+        _write_texts(ax, panel.texts, f, colors, placed.lettering)
+        _draw_leads(ax, panel, colors)
+    lines = sorted({key.y for key in placed.keys})
+    for y in lines:
+        keys = [key for key in placed.keys if key.y == y]
+        at = (keys[0].x / wide, 1 - (y - 0.7 * placed.lettering.size("key")) / high)
+        _legend_line(figure, keys, [k.text.lines[0] for k in keys], at, colors, placed.lettering)
+    for text in (placed.heading, placed.notes):
+        for line in () if text is None else _lines(text, placed.lettering):
+            _write(
+                figure.text(line.x / wide, 1 - line.y / high, ""), line, colors, placed.lettering
+            )
+
+
+def _legend_line(
+    figure: Figure,
+    keys: Sequence[PlacedKey],
+    labels: Sequence[str],
+    at: tuple[float, float],
+    colors: Colors,
+    letters: Lettering,
+) -> None:
+    """Draw one line of the legend."""
+    size = letters.size("key")
+    made = figure.legend(
+        cast("list[Artist]", [handle(k.key, colors) for k in keys]),
+        labels,
+        loc="upper left",
+        bbox_to_anchor=at,
+        ncols=len(labels),
+        frameon=False,
+        fontsize=size,
+        labelcolor=colors("ink"),
+        handler_map={tuple: _Parts()},
+        borderpad=0,
+        borderaxespad=0,
+        handlelength=KEY_WIDTH / size,
+        handleheight=KEY_HEIGHT / size,
+        handletextpad=KEY_GAP / size,
+        columnspacing=KEYS_APART / size,
+    )
+    for text in made.get_texts():
+        _as_plain(text)
+
+
+def draw_on(
+    ax: Axes,
+    spec: FigureSpec,
+    *,
+    panel: Panel | None = None,
+    legend: bool = True,
+    colors: Mapping[str, ColorType] | None = None,
+) -> Figure:
+    """Draw the main panel of a figure on axes that a user passes.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Fonts, colours of texts, and the frame stay as they are.
+    spec : FigureSpec
+    panel : Panel, optional
+        By default the first one.
+    legend : bool
+        A legend that would cover too much of the axes is left out.
+    colors : mapping of str to color, optional
+
+    Returns
+    -------
+    matplotlib Figure
+        The figure of the axes.
+    """
+    panel = spec.main if panel is None else panel
+    # What is outside of our own frames may be another panel here.
+    panel = replace(panel, marks=tuple(m for m in panel.marks if not isinstance(m, Margin)))
+    figure = ax.figure.canvas.figure
+    palette, letters = Colors(ground_of(ax), colors or {}), Lettering(width_of)
+    _add_color_bar(ax, spec, panel, palette)
+    box = ax.get_window_extent()
+    points = 72 / figure.dpi
+    frame = Frame(panel.x, panel.y, 0.0, 0.0, box.width * points, box.height * points)
+    ticks = Lettering(width_of, rcParams["font.size"] / SMALL)
+    across = ticks_across(panel.x, frame.width, ticks)
+    up = ticks_up(panel.y, frame.height, ticks, room=0.4 * frame.width)
+    _set_axes(ax, panel, across, up)
+    _Painter(ax, panel, frame, palette, 0.8 if spec.small else 1.0).marks()
+    texts, leads = place_texts(panel, frame, letters)
+    heads = PlacedPanel(
+        panel, frame, across, up, True, True, (), None, None, None, None, texts, leads
+    )
+    _write_texts(ax, texts, frame, palette, letters)
+    _draw_leads(ax, heads, palette)
+    for text, words in ((ax.xaxis.label, panel.x.label_text), (ax.yaxis.label, panel.y.label_text)):
+        room = frame.width if text is ax.xaxis.label else frame.height
+        text.set_text("\n".join(ticks.wrap(words, 1.15 * room, "label")) if words else "")
+        _as_plain(text)
+    _write_title(ax, panel, frame, palette, letters)
+    keys = legend_of([panel], spec.order) if legend else ()
+    if keys:
+        made = ax.legend(
+            cast("list[Artist]", [handle(key, palette) for key in keys]),
+            [key.label for key in keys],
+            # The best place costs a search over all points, which takes seconds if there are many.
+            loc="upper right" if _has_many_points(panel) else "best",
+            handler_map={tuple: _Parts()},
+            framealpha=0.85,
+            fontsize="small",
+        )
+        for text in made.get_texts():
+            _as_plain(text)
+        with one_warning():
+            covered = made.get_window_extent()
+        if covered.width * covered.height > COVERED * box.width * box.height:
+            made.remove()
+    warn_of_missing_characters(
+        [panel.title, panel.x.label_text, panel.y.label_text, *across.texts, *up.texts]
+    )
+    return figure
+
+
+def _add_color_bar(ax: Axes, spec: FigureSpec, panel: Panel, colors: Colors) -> None:
+    """Draw the colour scale of a heat map beside a user's axes, which become narrower."""
+    heat = next((m for m in panel.marks if isinstance(m, Heat)), None)
+    scale = next((p for p in spec.panels if p.kind == "scale"), None)
+    if heat is None or scale is None:
+        return
+    shades = ScalarMappable(Normalize(*heat.limits), colors.heat(diverging=heat.diverging))
+    bar = ax.figure.colorbar(shades, ax=ax)
+    bar.ax.yaxis.set_major_formatter(TickFormatter(scale.x, Ticks((), ())))
+    bar.set_label(scale.x.label_text)
+    _as_plain(bar.ax.yaxis.label)
+
+
+def _write_title(ax: Axes, panel: Panel, frame: Frame, colors: Colors, letters: Lettering) -> None:
+    """Write title and notes above a user's axes."""
+    notes = letters.flow(panel.notes, frame.width, most=3)
+    low = 4.0 + (letters.leading("above") if panel.above else 0.0)
+    low += MARGIN if any(isinstance(m, Margin) and m.side == "top" for m in panel.marks) else 0.0
+    if notes:
+        base = -low - (len(notes) - 1) * letters.leading("note") - 1.0
+        _write_texts(ax, [PlacedText(tuple(notes), 0.0, base, "note")], frame, colors, letters)
+    if panel.title:
+        pad = low + 2 + letters.leading("note") * len(notes)
+        _as_plain(ax.set_title(panel.title, loc="left", pad=pad))
+
+
+# --- frames, axes and texts ----------------------------------------------------------------------
+
+
+def _set_frame(ax: Axes, placed: PlacedPanel, colors: Colors, letters: Lettering) -> None:
+    """Give our own axes their frame, their grid and the size of their ticks."""
+    panel = placed.panel
+    ax.set_facecolor(colors("ground"))
+    ax.set_axisbelow(True)
+    ax.grid(visible=False)
+    for which in ("x", "y"):
+        if which in panel.grid:
+            ax.grid(visible=True, axis=which, color=colors("grid"), lw=0.6, ls="-")
+    shown = () if not panel.frame else ("bottom",) if panel.rows else ("left", "bottom")
+    for side, spine in ax.spines.items():
+        spine.set(visible=side in shown, color=colors("rim"), linewidth=0.6)
+    size = letters.size("tick")
+    ax.tick_params(
+        labelsize=size,
+        labelcolor=colors("soft"),
+        color=colors("rim"),
+        width=0.6,
+        length=TICK,
+        pad=GAP,
+    )
+    ax.tick_params(top=False, right=False, direction="out")
+    if panel.rows:
+        ax.tick_params(axis="y", length=0)
+    ax.tick_params(labelbottom=placed.names_below, labelleft=placed.names_beside)
+
+
+def _set_axes(ax: Axes, panel: Panel, across: Ticks, up: Ticks) -> None:
+    """Set ranges, scales and ticks."""
+    if panel.x.log:
+        ax.set_xscale("log")
+    if panel.y.log:
+        ax.set_yscale("log")
+    ax.set_xlim(*panel.x.limits)
+    ax.set_ylim(*panel.y.limits)
+    for it, axis, ticks in ((ax.xaxis, panel.x, across), (ax.yaxis, panel.y, up)):
+        it.set_major_locator(TickLocator(axis, ticks))
+        it.set_minor_locator(NullLocator())
+        it.set_major_formatter(TickFormatter(axis, ticks))
+    if across.turn:
+        ax.tick_params(axis="x", labelrotation=across.turn)
+        for text in ax.get_xticklabels():
+            if across.turn == 40:
+                text.set(ha="right", va="top", rotation_mode="anchor")
+    if panel.x.labels or panel.y.labels or panel.x.missing_label:
+        for text in (*ax.get_xticklabels(), *ax.get_yticklabels()):
+            _as_plain(text)
+
+
+def _move_missing_label(ax: Axes, placed: PlacedPanel) -> None:
+    """Move the tick label of missing values to where the layout has found room for it."""
+    axis, shift = placed.panel.x, 0.0
+    for text in placed.tick_texts if axis.missing_label else ():
+        if text.lines == (axis.missing_label,):
+            shift = text.x - float(placed.frame.across(axis.beside))
+    if shift:
+        label = ax.get_xticklabels()[-1]
+        moved = ScaledTranslation(shift / 72, 0, ax.figure.canvas.figure.dpi_scale_trans)
+        label.set_transform(label.get_transform() + moved)
+
+
+class TickLocator(Locator):
+    """The ticks of the layout and, after zooming, round numbers of the visible part."""
+
+    def __init__(self, axis: Axis, ticks: Ticks) -> None:
+        self.of, self.ticks = axis, ticks
+
+    def __call__(self) -> Sequence[float]:
+        """Return the positions of the ticks."""
+        low, high = self.of.limits if self.axis is None else self.axis.get_view_interval()
+        return self.tick_values(float(min(low, high)), float(max(low, high)))
+
+    def tick_values(self, vmin: float, vmax: float) -> Sequence[float]:
+        """Return the positions of the ticks between two values."""
+        given = self.of.labels or self.of.hidden
+        if given or np.allclose((vmin, vmax), self.of.limits, rtol=1e-9, atol=0):
+            at = self.ticks.at
+        else:
+            at = round_ticks(self.of, max(len(self.ticks.at), 4), (vmin, vmax))
+        # Matplotlib computes with the array that its own locators return.
+        return cast("Sequence[float]", np.array(at))
+
+
+class TickFormatter(Formatter):
+    """Tick labels of the layout; numbers without the offset and power of ten in the axis label, or names."""
+
+    def __init__(self, axis: Axis, ticks: Ticks) -> None:
+        self.of, self.texts = axis, dict(zip(ticks.at, ticks.texts, strict=True))
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return one number as text, for the cursor position."""
+        return f"{x:.6g}" if self.of.time is None else self.of.time.text(x)
+
+    def format_ticks(self, values: Sequence[float]) -> list[str]:
+        """Return all ticks as text, with the same number of decimals."""
+        if all(v in self.texts for v in values):
+            return [self.texts[v] for v in values]
+        return self.of.scale.texts([float(v) for v in values])
+
+
+def _as_plain(text: Text) -> None:
+    """Disable mathtext for a text, and add fonts for characters that the user's font may lack."""
+    text.set(parse_math=False, usetex=False)
+    family = families(text.get_text())
+    if len(family) > len(rcParams["font.family"]):
+        text.set_fontfamily(family)
+
+
+def _write(text: Text, placed: PlacedText, colors: Colors, letters: Lettering) -> None:
+    """Give a text its words, letters and colour; its position is that of the last baseline."""
+    look = TEXTS[placed.style]
+    text.set_text("\n".join(placed.lines))
+    text.set(
+        fontsize=letters.size(placed.style),
+        color=colors(look.color),
+        weight="bold" if look.bold else "normal",
+        style="italic" if look.italic else "normal",
+        rotation=placed.turn,
+        rotation_mode="anchor",
+        ha={1: "left", 0: "center", -1: "right"}[placed.anchor],
+        va="baseline",
+    )
+    if len(placed.lines) > 1:
+        text.set_linespacing(LEADING)
+    _as_plain(text)
+    if look.halo:
+        text.set_path_effects([withStroke(linewidth=2.0, foreground=colors("ground", 0.8))])
+
+
+def _lift(placed: PlacedText, letters: Lettering) -> float:
+    """Return the height of the last baseline below the first one: matplotlib places a text by its last line."""
+    return (len(placed.lines) - 1) * LEADING * letters.size(placed.style)
+
+
+def _lines(placed: PlacedText, letters: Lettering) -> Iterator[PlacedText]:
+    """Yield the lines of a text as separate texts: versions of matplotlib differ in the distance of lines."""
+    step = LEADING * letters.size(placed.style)
+    for i, line in enumerate(placed.lines):
+        yield replace(placed, lines=(line,), y=placed.y + i * step)
+
+
+def _write_texts(
+    ax: Axes, texts: Iterable[PlacedText], frame: Frame, colors: Colors, letters: Lettering
+) -> None:
+    """Write texts: those in the frame at a position in the data, others at their distance from its upper end."""
+    for placed in (line for text in texts for line in _lines(text, letters)):
+        x, y = _in_data(ax, frame, placed.x, placed.y)
+        if placed.style == "note":
+            at = (placed.x - frame.left, frame.top - placed.y)
+            text = ax.annotate(
+                "", (0, 1), xytext=at, xycoords="axes fraction", textcoords="offset points"
+            )
+        elif placed.y < frame.top:
+            text = ax.annotate(
+                "",
+                (x, 1),
+                xytext=(0, frame.top - placed.y),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+            )
+        else:
+            text = ax.annotate("", (x, y))
+        _write(text, placed, colors, letters)
+        text.set(zorder=5, annotation_clip=text.xycoords == "data")
+
+
+def _in_data(ax: Axes, frame: Frame, x: float, y: float) -> tuple[float, float]:
+    """Return a position in points as coordinates of the data."""
+    share = ((x - frame.left) / frame.width, (frame.bottom - y) / frame.height)
+    a, b = ax.transData.inverted().transform(ax.transAxes.transform(share))
+    return float(a), float(b)
+
+
+def _write_heads(ax: Axes, placed: PlacedPanel, colors: Colors, letters: Lettering) -> None:
+    """Write title, notes and axis labels where the layout has placed them."""
+    frame = placed.frame
+    heads = (
+        (placed.title, ax.set_title("", loc="left", y=1.0)),
+        (placed.x_label, ax.xaxis.label),
+        (placed.y_label, ax.yaxis.label),
+    )
+    for head, text in heads:
+        if head is None:
+            continue
+        shift = (head.x - frame.left, frame.top - head.y - _lift(head, letters))
+        where = _shifted(ax, shift)
+        if text is ax.xaxis.label:
+            ax.xaxis.set_label_coords(0.0, 1.0, where)
+        elif text is ax.yaxis.label:
+            ax.yaxis.set_label_coords(0.0, 1.0, where)
+        else:
+            text.set_transform(where)
+            text.set_position((0.0, 1.0))
+        _write(text, head, colors, letters)
+    if placed.notes is not None:
+        _write_texts(ax, [placed.notes], frame, colors, letters)
+
+
+def _shifted(ax: Axes, points: tuple[float, float]) -> Transform:
+    """Return the coordinates of the axes, shifted by a number of points."""
+    figure = ax.figure.canvas.figure
+    return ax.transAxes + ScaledTranslation(points[0] / 72, points[1] / 72, figure.dpi_scale_trans)
+
+
+def _draw_leads(ax: Axes, placed: PlacedPanel, colors: Colors) -> None:
+    """Draw the lines from points to their names."""
+    frame, style = placed.frame, STYLES["lead"]
+    lines = [
+        (_in_data(ax, frame, a, b), _in_data(ax, frame, c, d))
+        for a, b, c, d in placed.leads.tolist()
+    ]
+    if lines:
+        leads = LineCollection(lines, colors=[colors(style.stroke)], lw=style.width)
+        ax.add_collection(leads, autolim=False)
+
+
+# --- marks ---------------------------------------------------------------------------------------
+
+
+def _dash(style: Style, width: float) -> str | tuple[float, tuple[float, ...]]:
+    """Return a line style, whose lengths matplotlib multiplies by the width of the line."""
+    if not style.dash:
+        return "-"
+    unit = width if rcParams["lines.scale_dashes"] else 1.0
+    return 0, tuple(v / max(unit, 1e-9) for v in style.dash)
+
+
+class _Painter:
+    """Draws the marks of a panel on axes."""
+
+    def __init__(self, ax: Axes, panel: Panel, frame: Frame, colors: Colors, thin: float) -> None:
+        self.ax, self.panel, self.frame, self.colors, self.thin = ax, panel, frame, colors, thin
+
+    def marks(self) -> None:
+        """Draw all marks, the first one at the back."""
+        for i, mark in enumerate(self.panel.marks):
+            self.mark(mark, 1.2 + 2.0 * i / max(len(self.panel.marks), 1))
+
+    def mark(self, mark: Mark, z: float) -> None:
+        """Draw a mark."""
+        draw = {
+            Line: self._line,
+            Area: self._area,
+            Rectangles: self._rectangles,
+            Points: self._points,
+            Segments: self._segments,
+            Curves: self._curves,
+            Polygons: self._polygons,
+            Heat: self._heat,
+            Contour: self._contour,
+            Rug: self._rug,
+            Margin: self._margin,
+        }[type(mark)]
+        draw(mark, z)  # pyright: ignore[reportArgumentType]
+
+    def _x(self, values: Floats) -> Floats:
+        return np.where(np.isinf(values), np.clip(values, *self.panel.x.limits), values)
+
+    def _y(self, values: Floats) -> Floats:
+        return np.where(np.isinf(values), np.clip(values, *self.panel.y.limits), values)
+
+    def _width(self, style: Style) -> float:
+        return self.thin * style.width
+
+    def _plot(self, x: Floats, y: Floats, style: Style, z: float) -> None:
+        width = self._width(style)
+        (line,) = self.ax.plot(
+            x,
+            y,
+            color=self.colors(style.stroke, style.opacity),
+            lw=width,
+            ls=_dash(style, width),
+            marker="",
+            zorder=z,
+            scalex=False,
+            scaley=False,
+        )
+        if style.halo:
+            line.set_path_effects(
+                [withStroke(linewidth=width + 1.8, foreground=self.colors("ground"))]
+            )
+
+    def _line(self, mark: Line, z: float) -> None:
+        self._plot(self._x(mark.x), self._y(mark.y), STYLES[mark.style], z)
+
+    def _area(self, mark: Area, z: float) -> None:
+        style, x = STYLES[mark.style], self._x(mark.x)
+        lower, upper = self._y(mark.lower), self._y(mark.upper)
+        if style.fill:
+            fill = self.colors(style.fill, style.fill_opacity)
+            self.ax.fill_between(x, lower, upper, fc=fill, lw=0, zorder=z)
+        if style.hatch:
+            pattern = PATTERNS[style.hatch]
+            edge = self.colors(pattern.color, pattern.opacity)
+            self.ax.fill_between(
+                x, lower, upper, fc="none", ec=edge, lw=0, hatch=pattern.code, zorder=z
+            )
+        if style.stroke:
+            for side in (lower, upper):
+                self._plot(x, side, style, z)
+
+    def _rectangles(self, mark: Rectangles, z: float) -> None:
+        left, right, low, high = (
+            *(self._x(v) for v in (mark.left, mark.right)),
+            *(self._y(v) for v in (mark.lower, mark.upper)),
+        )
+        there = np.isfinite(left + right + low + high)
+        corners = np.stack(
+            [
+                np.stack([x, y], -1)[there]
+                for x, y in ((left, low), (right, low), (right, high), (left, high))
+            ],
+            1,
+        )
+        self._filled(list(corners), STYLES[mark.style], z)
+
+    def _filled(self, outlines: Sequence[Floats], style: Style, z: float) -> None:
+        width = self._width(style)
+        if style.fill or style.stroke:
+            self._add(
+                PolyCollection(
+                    outlines,
+                    facecolors=[self.colors(style.fill, style.fill_opacity)],
+                    edgecolors=[self.colors(style.stroke)],
+                    linewidths=width if style.stroke else 0.0,
+                    linestyles=[_dash(style, width)],
+                ),
+                z,
+            )
+        if style.hatch:
+            pattern = PATTERNS[style.hatch]
+            edge = self.colors(pattern.color, pattern.opacity)
+            self._add(
+                PolyCollection(
+                    outlines, facecolors="none", edgecolors=[edge], linewidths=0, hatch=pattern.code
+                ),
+                z,
+            )
+
+    def _add(self, collection: LineCollection | PolyCollection, z: float) -> None:
+        collection.set_zorder(z)
+        self.ax.add_collection(collection, autolim=False)
+
+    def _points(self, mark: Points, z: float) -> None:
+        inside = not np.isinf([mark.x, mark.y]).any()
+        self.ax.plot(
+            self._x(mark.x),
+            self._y(mark.y),
+            ls="none",
+            zorder=z,
+            clip_on=inside,
+            scalex=False,
+            scaley=False,
+            **_marker(STYLES[mark.style], self.colors, self.thin),
+        )
+
+    def _segments(self, mark: Segments, z: float) -> None:
+        style = STYLES[mark.style]
+        x0, x1, y0, y1 = self._x(mark.x0), self._x(mark.x1), self._y(mark.y0), self._y(mark.y1)
+        color, width = self.colors(style.stroke, style.opacity), self._width(style)
+        if mark.reach and np.array_equal(x0, x1) and np.array_equal(y0, y1):
+            self._ends(x0, y0, "_", mark.reach, style, z)
+            return
+        lines = np.stack([np.stack([x0, y0], -1), np.stack([x1, y1], -1)], 1)
+        lines = lines[np.isfinite(lines).all(axis=(1, 2))]
+        drawn = LineCollection(
+            list(lines),
+            colors=[color],
+            linewidths=width,
+            linestyles=[_dash(style, width)],
+            capstyle="butt" if style.dash or width > 2.5 else "round",
+        )
+        self._add(drawn, z)
+        if mark.caps:
+            ends = "_" if np.array_equal(x0, x1) else "|"
+            for x, y in ((x0, y0), (x1, y1)):
+                self._ends(x, y, ends, self._caps(mark, x0), style, z)
+
+    def _ends(self, x: Floats, y: Floats, shape: str, reach: float, style: Style, z: float) -> None:
+        """Draw short lines of a length in points."""
+        color, width = self.colors(style.stroke, style.opacity), self._width(style)
+        self.ax.plot(
+            x,
+            y,
+            shape,
+            color=color,
+            mew=width,
+            ms=2 * reach,
+            zorder=z,
+            scalex=False,
+            scaley=False,
+        )
+
+    def _caps(self, mark: Segments, x: Floats) -> float:
+        """Return the length of the caps of vertical lines, which do not touch each other."""
+        at = self.frame.across(np.unique(x[np.isfinite(x)]))
+        return min(mark.caps, 0.35 * float(np.diff(at).min())) if len(at) > 1 else mark.caps
+
+    def _curves(self, mark: Curves, z: float) -> None:
+        style = STYLES[mark.style]
+        color, width = self.colors(style.stroke, style.opacity * mark.opacity), self._width(style)
+        if len(mark.x) == 1:
+            y = mark.y[:, 0]
+            at = np.repeat(mark.x, len(y))
+            self.ax.plot(
+                at, y, "_", color=color, ms=3.4, mew=width, zorder=z, scalex=False, scaley=False
+            )
+            return
+        paths = np.stack([np.broadcast_to(mark.x, mark.y.shape), mark.y], axis=-1)
+        self._add(
+            LineCollection(
+                list(paths), colors=[color], linewidths=width, linestyles=[_dash(style, width)]
+            ),
+            z,
+        )
+
+    def _polygons(self, mark: Polygons, z: float) -> None:
+        self._filled(mark.outlines, STYLES[mark.style], z)
+
+    def _heat(self, mark: Heat, z: float) -> None:
+        mesh = self.ax.pcolormesh(
+            mark.x,
+            mark.y,
+            np.ma.masked_invalid(mark.value),
+            cmap=self.colors.heat(diverging=mark.diverging),
+            norm=Normalize(*mark.limits, clip=True),
+            # Thousands of patches become one image in SVG or PDF files.
+            rasterized=mark.value.size > 2000,
+        )
+        mesh.set_zorder(z)
+        self.ax.set_xlim(*self.panel.x.limits)
+        self.ax.set_ylim(*self.panel.y.limits)
+
+    def _contour(self, mark: Contour, z: float) -> None:
+        style = STYLES[mark.style]
+        width = self._width(style)
+        color, dash = self.colors(style.stroke), _dash(style, width)
+        lines = LineCollection(
+            list(mark.lines), colors=[color], linewidths=width, linestyles=[dash]
+        )
+        lines.set_path_effects(
+            [withStroke(linewidth=width + 1.0, foreground=self.colors("ground", 0.55))]
+        )
+        self._add(lines, z)
+
+    def _rug(self, mark: Rug, z: float) -> None:
+        style = STYLES[mark.style]
+        where = blended_transform_factory(self.ax.transData, self.ax.transAxes)
+        high = RUG / max(self.frame.height, RUG)
+        color = self.colors(
+            style.stroke, style.opacity if len(mark.x) <= 150 else 0.6 * style.opacity
+        )
+        self.ax.vlines(mark.x, 0, high, colors=color, lw=style.width, transform=where, zorder=z)
+
+    def _margin(self, mark: Margin, z: float) -> None:
+        style, f = STYLES[mark.style], self.frame
+        top = mark.side == "top"
+        size = (MARGIN - 2) * mark.height / max(float(mark.height.max(initial=0.0)), 1e-300)
+        size = size / (f.height if top else f.width)
+        gap = 1.4 / (f.height if top else f.width)
+        outlines = [
+            np.array([(a, 1 + gap), (b, 1 + gap), (b, 1 + gap + s), (a, 1 + gap + s)])
+            for a, b, s in zip(mark.edges[:-1], mark.edges[1:], size, strict=True)
+        ]
+        t = self.ax.transData, self.ax.transAxes
+        bars = PolyCollection(
+            outlines if top else [o[:, ::-1] for o in outlines],
+            facecolors=[self.colors(style.fill)],
+            edgecolors=[self.colors(style.stroke)],
+            linewidths=style.width,
+            transform=blended_transform_factory(*(t if top else t[::-1])),
+            clip_on=False,
+        )
+        self._add(bars, z)
+
+
+class MarkStyle(TypedDict, total=False):
+    """Keywords of marks without a line."""
+
+    marker: str
+    mfc: ColorType
+    mec: ColorType
+    mew: float
+    ms: float
+
+
+def _has_many_points(panel: Panel) -> bool:
+    """Return whether the search for the best place of a legend would take long."""
+    curves = sum(m.y.size for m in panel.marks if isinstance(m, Curves))
+    return curves > LARGE or any(isinstance(m, Heat) for m in panel.marks)
+
+
+def _marker(style: Style, colors: Colors, thin: float = 1.0) -> MarkStyle:
+    """Return the keywords of points."""
+    if style.shape == "dot":
+        color = colors(style.fill, style.fill_opacity)
+        return {"marker": "o", "mfc": color, "mec": "none", "ms": 2 * style.size}
+    return {
+        "marker": SHAPES[style.shape][1],
+        "mfc": colors(style.fill, style.fill_opacity),
+        "mec": colors(style.stroke),
+        "mew": style.width,
+        "ms": 2 * (0.85 if thin < 1 else 1.0) * style.size,
+    }
+
+
+# --- legends -------------------------------------------------------------------------------------
+
+
+class _Parts(HandlerTuple):
+    """The key of a legend entry: its parts above each other, or those of a colour scale side by side."""
+
+    def __init__(self) -> None:
+        super().__init__(ndivide=1, pad=0.0)
+
+    def legend_artist(
+        self, legend: Legend, orig_handle: Artist, fontsize: float, handlebox: OffsetBox
+    ) -> Artist:
+        """Return the key, as matplotlib asks for it."""
+        self._ndivide = None if isinstance(orig_handle, tuple) and len(orig_handle) > 4 else 1
+        return super().legend_artist(legend, orig_handle, fontsize, handlebox)
+
+
+def handle(key: Key, colors: Colors) -> tuple[Artist, ...]:
+    """Return the artists of a legend entry."""
+    found: list[Artist] = []
+    for shape, name in key.parts:
+        found += _key_part(shape, STYLES[name], colors)
+    return tuple(found)
+
+
+def _key_part(shape: KeyShape, style: Style, colors: Colors) -> list[Artist]:
+    width = style.width
+    if shape in ("area", "violin", "margin"):
+        fill = colors(style.fill, style.fill_opacity)
+        edge = colors(style.stroke) if style.stroke else "none"
+        parts: list[Artist] = [Patch(fc=fill, ec=edge, lw=width, ls=_dash(style, width))]
+        if style.hatch:
+            pattern = PATTERNS[style.hatch]
+            ec = colors(pattern.color, pattern.opacity)
+            parts.append(Patch(fc="none", ec=ec, lw=0, hatch=pattern.code))
+        return parts
+    if shape == "points":
+        return [Line2D([], [], ls="none", **_marker(style, colors))]
+    color = colors(style.stroke, style.opacity)
+    if shape == "rug":
+        return [Line2D([], [], color=color, marker="|", ms=5, mew=0.6, ls="none")]
+    if shape == "whisker":
+        return [Line2D([], [], color=color, lw=width, marker="|", ms=5, mew=width)]
+    return [Line2D([], [], color=color, lw=min(width, 4.0), ls=_dash(style, width))]

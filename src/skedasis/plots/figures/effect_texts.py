@@ -1,0 +1,290 @@
+"""Words of figures of effects: alternative text, tooltips, and the line below a page's heading.
+
+Alternative text summarises a figure in one or two sentences computed from its numbers, for screen readers. A tooltip
+covers an interval of the horizontal axis: a bin, a grid point, a level.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from skedasis._types import Floats, Ints
+from skedasis.plots.figures.effect_parts import LONG, Band, MissingEffect, average_of
+from skedasis.plots.marks import Panel, Tooltip
+from skedasis.plots.scales import (
+    Axis,
+    counted,
+    number,
+    number_or_zero,
+    position_texts,
+    shorten,
+    with_error,
+)
+from skedasis.results.axis import TimedAxis
+from skedasis.results.effect import TRUSTED_ROWS, BinnedEffect, BinStats, Effect, MPlotEffect
+from skedasis.results.surface import Surface
+
+# --- alternative text, summary line --------------------------------------------------------------
+
+
+def alt_text(effect: Effect, main: Panel) -> str:
+    """Return the alternative text of an effect: ends and extremes of the curve, heterogeneity score and notes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> from skedasis.plots.figures.effect import effect_panels
+    >>> X = np.linspace(0, 1, 101)[:, None]
+    >>> e = sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2))
+    >>> print(alt_text(e, effect_panels(e)[0]))
+    ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
+    """
+    name, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
+    parts = [f"{effect.spec.method} of {name} on {quantity}."]
+    curve = average_of(main)
+    if np.isfinite(curve.y).any():
+        parts.append(_course(effect, main.x, curve.x, curve.y))
+    if effect.heterogeneity_score > 0:
+        parts.append(f"{heterogeneity_text(effect).capitalize()}.")
+    if main.notes:
+        parts.append(f"{'; '.join(main.notes)}.")
+    return " ".join(parts)
+
+
+def _course(effect: Effect, axis: Axis, x: Floats, y: Floats) -> str:
+    """Describe the course of a curve, or the extremes among levels."""
+    known = np.flatnonzero(np.isfinite(y))
+    top = float(np.abs(y[known]).max())
+    first, last = int(known[0]), int(known[-1])
+    low, high = int(known[np.argmin(y[known])]), int(known[np.argmax(y[known])])
+    chosen = [first, last, low, high]
+    if axis.labels:
+        texts = [shorten(axis.labels[i], LONG) for i in chosen]
+    else:
+        texts = [f"{t}{_unit(axis.unit)}" for t in position_texts(x[chosen], effect.time)]
+    said = dict(zip(chosen, texts, strict=True))
+
+    def at(i: int) -> str:
+        return f"{number_or_zero(float(y[i]), top)} at {said[i]}"
+
+    if len(known) == 1:
+        return f"The effect is {at(first)}."
+    if float(np.ptp(y[known])) <= 1e-9 * top:
+        return f"The curve is constant: {at(first)}."
+    if axis.labels:
+        return f"Minimum {at(low)}, maximum {at(high)}."
+    text = f"The curve runs from {at(first)} to {at(last)}"
+    extremes = [(w, i) for w, i in (("minimum", low), ("maximum", high)) if i not in (first, last)]
+    return f"{text}; {', '.join(f'{w} {at(i)}' for w, i in extremes)}." if extremes else f"{text}."
+
+
+def heterogeneity_text(effect: Effect) -> str:
+    """Return the heterogeneity score with its standard error as text."""
+    score, error = effect.heterogeneity_score, effect.heterogeneity_score_error
+    if math.isnan(score):
+        return "heterogeneity score not computed"
+    return f"heterogeneity score {with_error(score, error, effect.importance)}"
+
+
+def lead(result: Effect | Surface) -> str:
+    """Return one line with the method, the quantity, and the size of the effect or of the interaction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.arange(5.0)[:, None]
+    >>> lead(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=2)))
+    'ALE of prediction: importance 4.24, heterogeneity score 0.'
+    """
+    unit = f" {result.about.unit}" if result.about.unit else ""
+    if isinstance(result, Surface):
+        what = "standard deviation" if result.includes_main_effects else "interaction strength"
+        sizes = f"{what} {number(result.interaction_strength())}{unit}"
+    else:
+        sizes = f"importance {number(result.importance)}{unit}"
+        if result.swap_score is not None:
+            sizes += f", {heterogeneity_text(result)}{unit}"
+    return f"{result.spec.method} of {result.about.quantity}: {sizes}."
+
+
+# --- tooltips ------------------------------------------------------------------------------------
+
+MOST = 160
+"""Most tooltips of a panel; more of them would be too narrow to point at."""
+
+RARE = f"fewer than {TRUSTED_ROWS} rows: unreliable"
+
+
+def some(n: int) -> list[int]:
+    """Return the indices of at most `MOST` of n tooltips, at equal steps."""
+    return np.unique(np.linspace(0, n - 1, min(n, MOST)).round().astype(int)).tolist()
+
+
+def bin_tooltips(effect: BinnedEffect, below: int) -> Iterator[Tooltip]:
+    """Yield a tooltip per bin: ends, number of rows and slope, or for an M-plot the mean."""
+    bins = effect.bins
+    edges, unit = position_texts(bins.edges, effect.time), _unit(effect.about.feature.unit)
+    for k in some(len(bins)):
+        lines = [f"{edges[k]} – {edges[k + 1]}{unit}"]
+        if bins.empty[k]:
+            lines.append("no rows")
+        else:
+            lines.append(counted(int(bins.count[k]), "row"))
+            lines += _of_bin(effect, k)
+            lines += [] if bins.trusted[k] else [RARE]
+        yield Tooltip(float(bins.low[k]), float(bins.high[k]), "\n".join(lines), below=below)
+
+
+def _of_bin(effect: BinnedEffect, k: int) -> list[str]:
+    """Return the lines on the change of the effect in a bin, or of an M-plot on its mean."""
+    bins = effect.bins
+    largest = float(np.nanmax(np.abs(bins.effect), initial=0.0))
+    if isinstance(effect, MPlotEffect):
+        return _statistics("mean", k, bins, largest, _unit(effect.about.unit))
+    # The curve may have more points than the bins have edges.
+    start, end = effect.at(np.array([bins.low[k], bins.high[k]]))
+    top = float(np.nanmax(np.abs(effect.value), initial=0.0))
+    change = f"{number_or_zero(start, top)} → {number_or_zero(end, top)}"
+    lines = [f"effect {change}{_unit(effect.about.unit)}"]
+    per = " per day" if isinstance(effect.axis, TimedAxis) else ""
+    if bins.slope_change[k]:
+        ends = [number_or_zero(float(v[k]), largest) for v in bins.ends]
+        lines.append(f"slope {ends[0]} → {ends[1]}{per}")
+    return lines + _statistics("mean slope", k, bins, largest, per)
+
+
+def _statistics(mean: str, k: int, bins: BinStats, largest: float, unit: str) -> list[str]:
+    """Return mean, standard deviation and standard error of a bin, one line each."""
+    return [
+        f"{mean} {number_or_zero(float(bins.effect[k]), largest)}{unit}",
+        f"standard deviation {number_or_zero(float(bins.std[k]), largest)}",
+        f"standard error {number_or_zero(float(bins.std_error[k]), largest)}",
+    ]
+
+
+def point_tooltips(
+    effect: Effect,
+    axes: tuple[Axis, Axis],
+    curve: tuple[Floats, Floats, str],
+    bands: Sequence[Band],
+    regions: Sequence[tuple[float, float, str]] = (),
+) -> Iterator[Tooltip]:
+    """Yield a tooltip per grid point: the average and its bands, and the elevated region that contains it.
+
+    Parameters
+    ----------
+    effect : Effect
+    axes : (Axis, Axis)
+        Horizontal and vertical.
+    curve : (ndarray, ndarray, str)
+        Points, averages and their name.
+    bands : sequence of Band
+    regions : sequence of (float, float, str)
+        Ends and legend entry of each elevated region.
+    """
+    x, y, label = curve
+    low, high = axes[0].range
+    ends = np.concatenate([[low], (x[:-1] + x[1:]) / 2, [high]])
+    at, unit = position_texts(x, effect.time), _unit(axes[0].unit)
+    chosen = some(len(x))
+    # The interval of an omitted grid point belongs to its left neighbour.
+    edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
+    for place, i in enumerate(chosen):
+        lines = [f"{shorten(effect.feature, LONG)} = {at[i]}{unit}"]
+        lines += value_lines(i, y, label, bands, axes[1].unit)
+        lines += [said for left, right, said in regions if left <= x[i] <= right]
+        yield Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines))
+
+
+def level_tooltips(
+    names: Sequence[str],
+    count: Ints,
+    curve: tuple[Floats, str, str | None],
+    bands: Sequence[Band],
+    below: int,
+) -> Iterator[Tooltip]:
+    """Yield a tooltip per level: number of rows, value (whose name and unit are given) and bands."""
+    y, label, unit = curve
+    for i in some(len(names)):
+        lines = [shorten(names[i], LONG), counted(int(count[i]), "row")]
+        lines += value_lines(i, y, label, bands, unit)
+        lines += [RARE] if count[i] < TRUSTED_ROWS else []
+        yield Tooltip(i - 0.5, i + 0.5, "\n".join(lines), below=below)
+
+
+def value_lines(
+    i: int, y: Floats, label: str, bands: Sequence[Band], unit: str | None
+) -> Iterator[str]:
+    """Yield the average at a point, half the width of its heterogeneity band, and the ends of its interval."""
+    top = float(np.nanmax(np.abs(y), initial=0.0))
+    yield f"{label} {number_or_zero(float(y[i]), top)}{_unit(unit)}"
+    for place, (lower, upper, said) in enumerate(bands):
+        low, high = float(lower[i]), float(upper[i])
+        if not np.isfinite(high - low):
+            continue
+        if place == 0:
+            yield f"± {number_or_zero((high - low) / 2, top)} {said.removeprefix('± ')}"
+        else:
+            yield f"{said}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"
+
+
+def step_tooltips(
+    names: Sequence[str],
+    ends: tuple[Floats, Floats],
+    mean: Floats,
+    std: Floats,
+    label: str,
+    unit: str | None,
+) -> Iterator[Tooltip]:
+    """Yield a tooltip per difference between adjacent levels: mean and standard deviation."""
+    top = float(np.nanmax(np.abs(mean), initial=0.0))
+    for k in some(len(mean)):
+        first, last = (float(end[k]) for end in ends)
+        between = " → ".join(shorten(names[round(v)], LONG) for v in (first, last))
+        value = f"{label} {number_or_zero(float(mean[k]), top)}{_unit(unit)}"
+        spread = f"standard deviation {number_or_zero(float(std[k]), top)}"
+        yield Tooltip(first, last, f"{between}\n{value}\n{spread}")
+
+
+def missing_tooltip(
+    effect: Effect, axes: tuple[Axis, Axis], found: MissingEffect | None, below: int
+) -> Iterator[Tooltip]:
+    """Yield the tooltip of missing values: number of rows, average and interval."""
+    if found is None or effect.missing_point is None:
+        return
+    lines = [f"{shorten(effect.feature, LONG)}: missing"]
+    lines.append(counted(effect.missing_point.count, "row"))
+    lines.append(f"average {number(found.y)}{_unit(axes[1].unit)}")
+    if np.isfinite(found.upper - found.lower):
+        lines.append(f"interval: {number(found.lower)} to {number(found.upper)}")
+    yield Tooltip(*axes[0].gap, "\n".join(lines), below=below)
+
+
+def group_tooltips(
+    effect: Effect, x: Axis, edges: Floats, groups: Sequence[tuple[str, Floats]]
+) -> Iterator[Tooltip]:
+    """Yield a tooltip per bar of histograms of groups: the rows, or the sum of their weights, in each group."""
+    named = dict(zip(x.ticks, x.labels, strict=False))
+    texts = position_texts(edges, x.time)
+    for k in range(len(edges) - 1):
+        # Between the bars of levels are gaps.
+        if x.labels and edges[k] > edges[k + 1] - 0.5:
+            continue
+        head = f"{shorten(effect.feature, LONG)}: {texts[k]} – {texts[k + 1]}{_unit(x.unit)}"
+        head = named.get(round(float(edges[k] + edges[k + 1]) / 2), head) if x.labels else head
+        rows = [f"{name}: {_amount(float(height[k]))}" for name, height in groups]
+        yield Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows]))
+
+
+def _amount(rows: float) -> str:
+    """Return a number of rows, or a sum of weights, as text."""
+    return f"{rows:,.0f}" if rows == round(rows) else number(rows)
+
+
+def _unit(unit: str | None) -> str:
+    return f" {shorten(unit, 30)}" if unit else ""

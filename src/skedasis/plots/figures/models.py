@@ -1,0 +1,292 @@
+"""From a result of several models to a figure: the mean, its confidence interval, and what each model says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis._types import Floats
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.categorical import ERROR_HALF_WIDTH, ROWS_HALF_WIDTH, Places
+from skedasis.plots.figures.effect_parts import LONG, Band
+from skedasis.plots.figures.effect_texts import some
+from skedasis.plots.figures.ice import per_words, slope_unit
+from skedasis.plots.figures.importance import bar_figure, display_order
+from skedasis.plots.figures.options import MOST_LEVELS
+from skedasis.plots.marks import (
+    Curves,
+    FigureSpec,
+    Mark,
+    Panel,
+    Rectangles,
+    Rug,
+    Segments,
+    Tooltip,
+    horizontal_line,
+)
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    counted,
+    extent,
+    number_or_zero,
+    position_texts,
+    shorten,
+)
+from skedasis.results.axis import LevelAxis, NumericAxis
+from skedasis.results.build.linear_form import curve_polygon
+from skedasis.results.effect import AnyMPlot
+from skedasis.results.importance import Importance
+from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelImportance
+
+MEAN, EACH = "mean of the models", "individual models"
+
+VERTICES = 13
+"""A curve of at most this many points has marks."""
+
+
+def models_figure(
+    found: MultiModelEffect, confidence_level: float = 0.95, of: IntervalTarget | None = None
+) -> FigureSpec:
+    """Return the figure of one feature's effect for several models.
+
+    Parameters
+    ----------
+    found : MultiModelEffect
+    confidence_level, of
+        As in `MultiModelEffect.interval`.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `MultiModelEffect.interval`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0)]
+    >>> figure = models_figure(sd.explain(models, X, 0, method=sd.ALE(bins=4)))
+    >>> figure.title, figure.main.notes
+    ('x0, 2 models', ('2 models', '100 rows each'))
+    """
+    panel = _panel(found, confidence_level, of)
+    title = f"{shorten(found.feature, LONG)}, {len(found)} models"
+    return FigureSpec(((panel,),), title, _alt_text(found, panel), order=(MEAN,))
+
+
+def models_importance_figure(
+    found: MultiModelImportance,
+    *,
+    features: Sequence[str] | None = None,
+    top: int | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
+) -> FigureSpec:
+    """Return a bar chart of importances for several models: means as bars, models as dots, most important first.
+
+    Parameters
+    ----------
+    found : MultiModelImportance
+    features, top
+        As in `skedasis.plots.figures.importance.importance_figure`.
+    confidence_level, of
+        As in `MultiModelImportance.interval`.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `importance_figure` and `MultiModelImportance.interval`.
+    """
+    stand = _models_as_repeats(found)
+    chosen = display_order(stand, features, top)
+    lower, upper = found.interval(confidence_level, of)
+    models, label = counted(len(found), "model"), interval_label(found, confidence_level, of)
+    return bar_figure(
+        stand,
+        chosen,
+        found.mean[chosen],
+        (lower[chosen], upper[chosen]),
+        found.values.T[chosen],
+        label,
+        f"{stand.method} of {models}",
+        (models, _rows(found)),
+        mean=MEAN,
+        dots=EACH,
+    )
+
+
+def _models_as_repeats(found: MultiModelImportance) -> Importance:
+    """Return an importance whose repeats are the models: features are chosen and ordered by the mean."""
+    return replace(
+        found.models[0],
+        values=found.values.T.copy(),
+        std_error=found.std_error.copy(),
+        df=found.df.copy(),
+        local=None,
+    )
+
+
+def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget | None) -> Panel:
+    """Return the panel with the mean, its interval, and above the interval, which would hide them, all models."""
+    levels = isinstance(found.axis, LevelAxis)
+    label = interval_label(found, confidence_level, of)
+    drawn, numbers = found if levels else _bent(found), np.arange(1, len(found) + 1)
+    at, value, each = drawn.axis.coordinates, drawn.value, drawn.values
+    lower, upper = drawn.interval(confidence_level, of)
+    notes = [counted(len(found), "model"), _rows(found), *_reach(found)]
+    y, zero = _vertical(drawn, (lower, upper))
+    marked, join, rug = None, "line", None
+    if isinstance(found.axis, LevelAxis):
+        places = Places.of(found.about.feature, found.axis.levels, MOST_LEVELS)
+        at, x, join = places.x, places.axis(found.about.feature), "thin" if places.ordered else ""
+        value, each, lower, upper = (v[..., places.shown] for v in (value, each, lower, upper))
+        half = ERROR_HALF_WIDTH
+        band: Mark = Rectangles(at - half, at + half, lower, upper, "interval", label)
+        names = [shorten(name, LONG) for name in places.names]
+        edges = [i - 0.5 for i in range(len(at) + 1)]
+        notes += places.notes()[1:]
+    else:
+        points = found.axis.coordinates
+        x = effect_parts.horizontal(replace(found.models[0], missing_point=None))
+        low, high = extent([np.array([x.least, x.most]), points])
+        x, rug = replace(x, least=low, most=high), _rug(found)
+        band = effect_parts.area(at, Band(lower, upper, label), "interval")
+        marked = np.searchsorted(at, points if len(points) <= VERTICES else points[:0])
+        unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature, LONG)
+        names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]
+        edges = [x.range[0], *((at[:-1] + at[1:]) / 2).tolist(), x.range[1]]
+    curves: Mark = Curves(at, each, "model", EACH, rows=numbers, each="model")
+    if not join or len(at) == 1:  # without an order, and at a single point, no curve
+        shift = ROWS_HALF_WIDTH * np.linspace(-1, 1, len(found) + 2)[1:-1]
+        around, y0 = np.add.outer(shift if levels else 0 * shift, at).ravel(), each.ravel()
+        curves = Segments(around, y0, around, y0, "model-dash", EACH, reach=1.7)
+    marks = (
+        *((horizontal_line(0.0),) if zero else ()),
+        band,
+        curves,
+        *effect_parts.average(at, value, MEAN, vertices=marked, join=join),
+        *(() if rug is None else (rug,)),
+    )
+    return Panel(
+        x,
+        y,
+        marks,
+        height=160.0,
+        title=found.spec.method,
+        notes=tuple(notes),
+        tooltips=_tooltips(names, edges, y.unit, value, each, (lower, upper, label)),
+    )
+
+
+def _tooltips(
+    names: Sequence[str],
+    edges: Sequence[float],
+    unit: str | None,
+    value: Floats,
+    each: Floats,
+    interval: tuple[Floats, Floats, str],
+) -> tuple[Tooltip, ...]:
+    """Return a tooltip per point or level: mean of the models, standard deviation between them, and interval."""
+    lower, upper, label = interval
+    top = float(np.nanmax(np.abs(value), initial=0.0))
+    known = np.count_nonzero(~np.isnan(each), axis=0)
+    squares = np.nansum((each - value) ** 2, axis=0)
+    between = np.sqrt(np.where(known > 1, squares / np.maximum(known - 1, 1), np.nan))
+    after = f" {shorten(unit, 30)}" if unit else ""
+    chosen = some(len(value))
+    found: list[Tooltip] = []
+    # The interval of an omitted point belongs to its left neighbour.
+    for i, following in zip(chosen, [*chosen[1:], len(value)], strict=True):
+        lines = [names[i], f"{MEAN} {number_or_zero(float(value[i]), top)}{after}"]
+        if np.isfinite(between[i]):
+            spread = number_or_zero(float(between[i]), top)
+            lines.append(f"standard deviation between models {spread}")
+        if np.isfinite(upper[i] - lower[i]):
+            ends = (number_or_zero(float(end[i]), top) for end in (lower, upper))
+            lines.append(f"{label}: {' to '.join(ends)}")
+        found.append(Tooltip(edges[i], edges[following], "\n".join(lines)))
+    return tuple(found)
+
+
+def _alt_text(found: MultiModelEffect, panel: Panel) -> str:
+    """Return the alternative text: the range of the mean, and the notes."""
+    low, high = extent([found.value])
+    top, ends = max(abs(low), abs(high)), ""
+    if np.isfinite(top):
+        ends = f" The mean of the models ranges from {number_or_zero(low, top)} to {number_or_zero(high, top)}."
+    what = f"{panel.title} of {shorten(found.feature, LONG)} for {len(found)} models."
+    return f"{what}{ends} {'; '.join(panel.notes)}."
+
+
+def _bent(found: MultiModelEffect) -> MultiModelEffect:
+    """Return the effect at more points if slopes change within bins, where curves are parabolas between edges."""
+    each = [curve_polygon(e.bins, e.points, e.value) for e in found.models]
+    x = np.unique(np.concatenate([at for at, _ in each]))
+    if len(x) == len(found.axis) or isinstance(found.models[0], AnyMPlot):
+        return found
+    axis = NumericAxis.of(found.about.feature, x)
+    return replace(found, axis=axis, values=np.stack([e.at(x) for e in found.models]))
+
+
+def interval_label(
+    found: MultiModelEffect | MultiModelImportance,
+    confidence_level: float,
+    of: IntervalTarget | None,
+) -> str:
+    """Return the legend entry of the interval."""
+    level = f"{100 * confidence_level:g} % interval"
+    if of == "models" or (of is None and found.correction is None):
+        return f"{level} of the mean over refits to these rows"
+    if of == "bound":
+        return f"{level} for the learner (upper bound)"
+    return f"{level} for the learner (c = {found.correction:.2g})"
+
+
+def _rows(found: MultiModelEffect | MultiModelImportance) -> str:
+    rows = found.provenance.get("rows", [])
+    if len(set(rows)) == 1:
+        return f"{counted(rows[0], 'row')} each"
+    return f"{min(rows):,} to {max(rows):,} rows each" if rows else "number of rows unknown"
+
+
+def _reach(found: MultiModelEffect) -> tuple[str, ...]:
+    """Return a note if not all models cover the whole axis."""
+    least = int(found.reached.min(initial=len(found)))
+    said = f"the ends of the axis are covered by {counted(least, 'model')} only"
+    return (said,) if least < len(found) else ()
+
+
+def _rug(found: MultiModelEffect) -> Rug | None:
+    """Return the rug of the rows: of all models, if each has its own rows."""
+    rows = [e.rows for e in found.models if e.rows is not None and len(e.rows)]
+    if not rows:
+        return None
+    if found.provenance.get("cv", "").startswith("all rows"):
+        rows = rows[:1]
+    weights = [np.ones(len(r)) if r.weight is None else r.weight for r in rows]
+    x, weight = np.concatenate([r.x for r in rows]), np.concatenate(weights)
+    rug = effect_parts.rug(x, weight, exact=all(r.exact for r in rows))
+    return replace(rug, label="rows of all models, or quantiles") if len(rows) > 1 else rug
+
+
+def _vertical(found: MultiModelEffect, ends: tuple[Floats, Floats]) -> tuple[Axis, bool]:
+    """Return the vertical axis, and whether zero means "no effect" on it.
+
+    The curves of the models determine the scale, and the interval as far as they stay readable: with two models it has
+    one degree of freedom and may be 13 times as wide as their distance.
+    """
+    low, high = extent([found.values])
+    least, most = extent(ends)
+    span = high - low if high > low else np.inf
+    low, high = np.fmin(low, max(least, low - span)), np.fmax(high, min(most, high + span))
+    spec, about = found.spec, found.about
+    moves = spec.center is not None or spec.derivative
+    before = "slope of " if spec.derivative else "effect on " if moves else ""
+    after = per_words(about.feature) if spec.derivative else ""
+    unit = slope_unit(found.models[0]) if spec.derivative else about.unit
+    name = f"{before}{clean(about.quantity)}{after}"
+    return Axis(name, unit, float(low), float(high), 0.06), moves

@@ -1,0 +1,335 @@
+"""From the effects of many features to a figure: small multiples on shared scales, largest first, at most 30 a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from skedasis._arguments import check_int, check_int_or_none
+from skedasis.errors import DataError
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.effect import effect_panels
+from skedasis.plots.figures.effect_parts import LONG
+from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
+from skedasis.plots.figures.models import models_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.keywords import By
+from skedasis.plots.marks import FigureSpec, Heat, Mark, Panel, Points, Rug, Text, legend_of
+from skedasis.plots.scales import Axis, number, number_or_zero, shorten
+from skedasis.results.axis import LevelAxis
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.multi_model import (
+    IntervalTarget,
+    ModelsRank,
+    MultiModelEffect,
+    MultiModelEffects,
+)
+
+PER_PAGE = 30
+"""Most features in one figure."""
+
+MAIN, LOWER = 163.0, 114.0
+"""Heights of the panels."""
+
+LABEL = 70
+"""Most characters of a legend entry that stands for two."""
+
+
+def effects_figure(
+    effects: Mapping[str, Effect],
+    by: By = "importance",
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    lower: bool = True,
+    options: EffectPlotOptions | None = None,
+    page: int | None = 1,
+) -> FigureSpec:
+    """Return the figure of many effects on shared scales, the largest first.
+
+    Parameters
+    ----------
+    effects : Effects
+    by : {"importance", "heterogeneity_score"}
+        Order of the features.
+    top : int or None
+        Largest number of features; None for all.
+    columns : int, optional
+        Largest number of columns; by default for a roughly square grid.
+    lower : bool
+        Whether to draw the slopes per bin, too, per standard deviation of the feature: slopes per unit of different
+        features are not comparable.
+    options : EffectPlotOptions, optional
+        By default with at most 60 individual curves.
+    page : int or None
+        Which figure, if there are more than 30 features; None for all of them in one figure, for `draw_svg.draw_tiles`.
+
+    Raises
+    ------
+    DataError
+        For no effect, for an unknown `by`, for invalid `top`, `columns` or `page`, and as `effect_figure`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> found = sd.explain(lambda X: X[:, 0] + 3 * X[:, 2], X, method=sd.ALE(bins=5))
+    >>> [stack[0].title for stack in effects_figure(found, top=2).stacks]
+    ['1. x2', '2. x0']
+    """
+    each = _each_effect(effects, by, top, lower, options)
+    order = by.replace("_", " ")
+    what = f"effects on shared scales, ordered by {order}"
+    return page_of(each, f"Effects, by {order}", what, len(effects), columns, page)
+
+
+def models_effects_figure(
+    found: MultiModelEffects,
+    by: By = "importance",
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
+    page: int | None = 1,
+) -> FigureSpec:
+    """Return the figure of effects of many features for several models on shared scales, the largest first.
+
+    Parameters
+    ----------
+    found : MultiModelEffects
+    by, top, columns, page
+        As in `effects_figure`.
+    confidence_level, of
+        As in `MultiModelEffect.interval`.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `effects_figure` and `MultiModelEffect.interval`.
+    """
+    each = _each_of_models(found, by, top, confidence_level, of)
+    order, models = by.replace("_", " "), len(next(iter(found.values())))
+    what = f"effects for {models} models on shared scales, ordered by {order}"
+    return page_of(each, f"Effects, by {order}", what, len(found), columns, page)
+
+
+# --- one figure per feature ----------------------------------------------------------------------
+
+
+def _each_effect(
+    effects: Mapping[str, Effect],
+    by: By = "importance",
+    top: int | None = None,
+    lower: bool = True,
+    options: EffectPlotOptions | None = None,
+) -> tuple[FigureSpec, ...]:
+    """Return one figure per effect on shared scales, the largest first; parameters as in `effects_figure`."""
+    options = EffectPlotOptions(curves=60) if options is None else options
+    options = replace(options, histogram=False, values=None)
+    each: list[FigureSpec] = []
+    for place, effect in enumerate(ordered_effects(effects, by, top)):
+        main, *below = effect_panels(effect, options, per_sd=True)
+        alt = alt_text(effect, main)
+        below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
+        title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+        main = headed(main, place, effect.feature, _notes(effect, main), len(below))
+        each.append(FigureSpec(((main, *below),), title, alt))
+    order = effect_parts.legend_order([p for f in each for p in f.panels])
+    return on_shared_scales([replace(f, order=order) for f in each])
+
+
+def _each_of_models(
+    found: MultiModelEffects,
+    by: By = "importance",
+    top: int | None = None,
+    confidence_level: float = 0.95,
+    of: IntervalTarget | None = None,
+) -> tuple[FigureSpec, ...]:
+    """Return one figure per feature on shared scales, the largest first; parameters as in `models_effects_figure`."""
+    each: list[FigureSpec] = []
+    for place, rank in enumerate(_largest(found.ranking(by), top)):
+        one = found[rank.feature]
+        figure = models_figure(one, confidence_level, of)
+        main = headed(figure.main, place, rank.feature, _rank_notes(rank, one))
+        each.append(replace(figure, stacks=((main,),)))
+    return on_shared_scales(each)
+
+
+def ordered_effects(effects: Mapping[str, Effect], by: By, top: int | None) -> list[Effect]:
+    """Return the effects to draw, the largest first.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        If there is no effect, for an invalid `top`, and as `Effects.ranking`.
+    """
+    return [effects[r.feature] for r in _largest(Effects(dict(effects)).ranking(by), top)]
+
+
+Ranked = TypeVar("Ranked")
+
+
+def _largest(ranks: Sequence[Ranked], top: int | None) -> Sequence[Ranked]:
+    top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
+    if not ranks:
+        raise DataError("plot", "no effect", "at least one effect", "Explain one or more features")
+    return ranks[:top]
+
+
+def headed(main: Panel, place: int, feature: str, notes: Sequence[str], below: int = 0) -> Panel:
+    """Return the panel with its feature as title, and legend entries that do not depend on its rows."""
+    marks = [
+        replace(m, label="rows, or quantiles")
+        if isinstance(m, Rug)
+        else replace(m, label="missing values")
+        if isinstance(m, Points) and m.style == "missing"
+        else m
+        for m in main.marks
+    ]
+    tooltips = tuple(replace(t, below=min(t.below, below)) for t in main.tooltips)
+    title = f"{place + 1}. {shorten(feature, LONG)}"
+    return replace(
+        main,
+        title=title,
+        notes=tuple(notes),
+        marks=tuple(marks),
+        above=(),
+        height=MAIN,
+        tooltips=tooltips,
+    )
+
+
+def _notes(effect: Effect, main: Panel) -> tuple[str, ...]:
+    """Return importance, heterogeneity score, and what is not shown."""
+    shown, points = len(effect_parts.average_of(main).x), len(effect.axis)
+    left_out = isinstance(effect.axis, LevelAxis) and points > shown
+    return (
+        f"importance {number(effect.importance)}",
+        heterogeneity_text(effect),
+        *((f"{shown} of {points:,} levels",) if left_out else ()),
+        *effect_parts.missing(effect),
+    )
+
+
+def _rank_notes(rank: ModelsRank, found: MultiModelEffect) -> tuple[str, ...]:
+    """Return the importance with its variation between models, and its rank."""
+    between = number_or_zero(rank.between, rank.importance)
+    return (
+        f"importance {number(rank.importance)} ± {between}",
+        f"rank 1 in {rank.first} of {len(found)} models",
+    )
+
+
+# --- many figures on the same scales -------------------------------------------------------------
+
+
+def on_shared_scales(each: Sequence[FigureSpec]) -> tuple[FigureSpec, ...]:
+    """Return figures of one stack each with the same vertical axes and legend, for a page that arranges them.
+
+    Main panels of quantities in different units, such as slopes of different features, keep their own axes.
+    """
+    mains = [f.main.y for f in each]
+    details = [f.stacks[0][1].y for f in each if len(f.stacks[0]) > 1]
+    # A slope per SD and a difference between levels have the same unit and are comparable.
+    names = ", ".join(sorted({y.name for y in details}))
+    shared = len({(y.name, y.unit) for y in mains}) == 1
+    found: list[FigureSpec] = []
+    labels = _merged_labels([p for f in each for p in f.panels])
+    for figure in each:
+        main, *below = figure.stacks[0]
+        stack = [replace(main, y=main.y.spanning(mains)) if shared else main]
+        if details:
+            y = replace(details[0].spanning(details), name=names)
+            stack.append(replace(below[0], y=y) if below else _empty(main.x, y))
+        relabelled = tuple(replace(p, marks=_relabelled(p.marks, labels)) for p in stack)
+        order = tuple(labels.get(label, label) for label in figure.order)
+        found.append(replace(figure, stacks=(relabelled,), small=True, shared=shared, order=order))
+    return tuple(found)
+
+
+def _empty(x: Axis, y: Axis) -> Panel:
+    """Return a lower panel without local effects: the first one of a line has the tick labels of all."""
+    (a, b), (c, d) = x.limits, y.range
+    text = Text(a / 2 + b / 2, c / 2 + d / 2, ("no local effects",))
+    return Panel(x, y, height=LOWER, kind="detail", texts=(text,))
+
+
+def _merged_labels(panels: Sequence[Panel]) -> dict[str, str]:
+    """Return new labels for legend entries that look the same, such as of slopes and of level differences."""
+    same: dict[object, list[str]] = {}
+    for key in legend_of(panels):
+        same.setdefault(key.parts, []).append(key.label)
+    both = {label: " or ".join(labels) for labels in same.values() for label in labels}
+    return {label: merged for label, merged in both.items() if len(merged) <= LABEL}
+
+
+def _relabelled(marks: Sequence[Mark], labels: Mapping[str, str]) -> tuple[Mark, ...]:
+    return tuple(
+        m if isinstance(m, Heat) else replace(m, label=labels.get(m.label, m.label)) for m in marks
+    )
+
+
+def page_of(
+    each: Sequence[FigureSpec],
+    title: str,
+    what: str,
+    total: int,
+    columns: int | None = None,
+    page: int | None = 1,
+    notes: Sequence[str] = (),
+) -> FigureSpec:
+    """Return one figure of at most `PER_PAGE` figures on shared scales.
+
+    Parameters
+    ----------
+    each : sequence of FigureSpec
+        From `on_shared_scales`.
+    title : str
+    what : str
+        What they show, for the alternative text.
+    total : int
+        Number of features.
+    columns : int, optional
+    page : int or None
+        Which of the figures, starting with 1; None for all in one.
+    notes : sequence of str
+
+    Raises
+    ------
+    DataError
+        For invalid `columns` and `page`.
+    """
+    columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
+    width = 100.0 if columns is None else 0.0  # a given number of columns stays
+    pages = 1 if page is None else math.ceil(len(each) / PER_PAGE)
+    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
+    if page > pages:
+        expected = f"at most {pages}"
+        raise DataError(
+            "plot(page)", str(page), expected, "Pass top=None for pages of all features"
+        )
+    shown = each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]
+    names = ", ".join(shorten(f.main.x.name, 40) for f in shown)
+    more = [f"{len(each):,} of {total:,} features"] if len(each) < total else []
+    more += [f"page {page} of {pages}"] if pages > 1 else []
+    return FigureSpec(
+        tuple(f.stacks[0] for f in shown),
+        title,
+        f"{len(shown)} {what}: {names}.",
+        stack_titles=tuple(f.title for f in shown),
+        stack_alts=tuple(f.alt for f in shown),
+        columns=columns or columns_for(len(shown)),
+        column_width=width,
+        shared=all(f.shared for f in shown),
+        small=True,
+        notes=(*notes, *more),
+        order=tuple(dict.fromkeys(label for f in each for label in f.order)),
+    )
+
+
+def columns_for(n: int) -> int:
+    """Return the number of columns of a roughly square grid of n panels."""
+    return next((c for c, most in ((1, 1), (2, 4), (3, 9), (4, 16)) if n <= most), 5)

@@ -1,0 +1,77 @@
+"""Options of a figure of an effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from skedasis._arguments import check_option
+from skedasis.errors import DataError
+from skedasis.plots.keywords import Ice
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+SEED = (8215, 4406)
+"""Seed of random samples and offsets in figures.
+
+Small seeds are avoided: data generated with the same seed would be offset by their own values.
+"""
+
+MOST_LEVELS = 40
+"""By default, at most this many nominal levels are shown."""
+
+
+@dataclass(frozen=True, eq=False)
+class EffectPlotOptions:
+    """Options of a figure of an effect.
+
+    Parameters
+    ----------
+    ice : {"centered", "raw", None}
+        Individual curves of PDP and ICE. "centered" subtracts each curve's anchor (its left end for
+        ``center="start"``, else its mean over the grid) and centres the average likewise; "raw" draws the curves
+        unchanged; None draws no curves. Derivative curves have no level and are never centred.
+    own : bool
+        Whether the observed value of each row is marked on its curve.
+    curves : int
+        Largest number of curves.
+    confidence_level : float
+        Confidence level of the intervals of the average.
+    color : array_like, shape (n,), optional
+        One value for each row of X, by which its curve is coloured.
+    color_name : str, optional
+        Name of these values; by default the name of the series.
+    elevated_regions : bool or None
+        Whether elevated regions of the ICE curves are marked; None marks them if the quantity is an uncertainty.
+    histogram : bool
+        Whether the feature's histogram is drawn for each group that curves are coloured by.
+    values : array_like, shape (n,), optional
+        The feature's value in each row of X, for these histograms; by default those of the rows that are kept.
+    simultaneous : bool
+        Whether the intervals form a simultaneous band.
+    most_levels : int
+        Largest number of levels of a nominal feature; of more levels those with most rows are shown. Ordinal levels
+        are all shown.
+    """
+
+    ice: Ice = "centered"
+    own: bool = False
+    curves: int = 200
+    confidence_level: float = 0.95
+    color: ArrayLike | None = None
+    color_name: str | None = None
+    elevated_regions: bool | None = False
+    histogram: bool = False
+    values: ArrayLike | None = None
+    simultaneous: bool = False
+    most_levels: int = MOST_LEVELS
+
+    def __post_init__(self) -> None:
+        check_option("plot(ice)", self.ice, ("centered", "raw", None))
+        if self.histogram and self.color is None:
+            fix = "Pass the groups of the rows, such as color=y"
+            raise DataError("plot(histogram)", "histogram=True without color", "color", fix)
+        if self.values is not None and not self.histogram:
+            fix = "Add histogram=True, or omit values"
+            raise DataError("plot(values)", "values without histogram=True", "both", fix)

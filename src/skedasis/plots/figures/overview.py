@@ -1,0 +1,498 @@
+"""Overview figures: importance against heterogeneity, parts of a whole, calibration.
+
+- `overview_figure`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect
+  varies more between rows than the average effect over the feature's values.
+- `variance_figure`: a stacked bar of the parts of a whole, such as of the variance of the output.
+- `calibration_figure`: a reliability diagram, observed frequency against predicted probability.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from skedasis._arguments import check_probability
+from skedasis._types import Bools, Floats, Ints
+from skedasis.errors import UnsupportedError
+from skedasis.plots.figures.diagnosis import crosses, ends_of, interval_text
+from skedasis.plots.figures.importance import LONG
+from skedasis.plots.marks import (
+    FigureSpec,
+    Line,
+    Mark,
+    Names,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Text,
+    Tooltip,
+    vertical_line,
+)
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+
+# --- importance against heterogeneity ------------------------------------------------------------
+
+SHORT = 22
+"""Most characters of a name beside its point."""
+
+NAMED = 14
+"""Most points with a name beside them; tooltips name the others."""
+
+REACH = 2.0
+"""Intervals extend the axes to at most this multiple of the largest point."""
+
+EQUAL = "heterogeneity score = importance"
+
+KINDS = ("numeric", "ordinal", "nominal")
+
+_NONE = (math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class ImportancePoint:
+    """A feature's importance and its heterogeneity score.
+
+    Parameters
+    ----------
+    feature : str
+    kind : str
+        "continuous", "ordinal" or "nominal".
+    importance, heterogeneity_score : float
+        In units of the quantity.
+    importance_ends, heterogeneity_score_ends : (float, float) or None
+        Confidence intervals.
+    """
+
+    feature: str
+    kind: str
+    importance: float
+    heterogeneity_score: float
+    importance_ends: tuple[float, float] | None = None
+    heterogeneity_score_ends: tuple[float, float] | None = None
+
+
+def overview_figure(
+    points: Sequence[ImportancePoint],
+    *,
+    links: Mapping[str, str] | None = None,
+    x_label: str = "importance",
+    y_label: str = "heterogeneity score",
+    unit: str | None = None,
+    confidence_level: float = 0.95,
+    title: str = "Importance and heterogeneity",
+    alt: str = "",
+) -> FigureSpec:
+    """Return the importance of features against their heterogeneity scores, on axes of the same range.
+
+    Parameters
+    ----------
+    points : sequence of ImportancePoint
+    links : mapping of str to str, optional
+        Link of each feature's point, such as "#feature-3".
+    x_label, y_label : str
+        Axis labels of importance and heterogeneity score.
+    unit : str, optional
+    confidence_level : float
+        Confidence level of the intervals.
+    title, alt : str
+
+    Returns
+    -------
+    FigureSpec
+        Tooltips are in descending order of importance. Features without one of the numbers are not drawn; a note states
+        their number.
+
+    Examples
+    --------
+    >>> one = [ImportancePoint("age", "continuous", 2.0, 1.0, (1.8, 2.2), (0.9, 1.1))]
+    >>> overview_figure(one, links={"age": "#f0"}).main.tooltips[0].link
+    '#f0'
+    """
+    known = [p for p in points if math.isfinite(p.importance + p.heterogeneity_score)]
+    known.sort(key=lambda p: -p.importance)
+    at = np.array([(p.importance, p.heterogeneity_score) for p in known]).reshape(-1, 2)
+    ends = [(p.importance_ends or _NONE, p.heterogeneity_score_ends or _NONE) for p in known]
+    lower, upper = np.moveaxis(np.array(ends).reshape(-1, 2, 2), 2, 0)
+    # An interval that is much wider than all values would flatten the figure.
+    high = float(at.max(initial=0.0)) or 1.0
+    most = min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
+    x, y = (Axis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
+    diagonal, level = np.array(x.limits), f"{100 * confidence_level:g} % intervals"
+    cross = crosses(at, lower, upper, level)
+    marks: list[Mark] = [Line(diagonal, diagonal, "equal", EQUAL)]
+    if len(cross.x0):
+        marks.append(cross)
+    kinds = [p.kind if p.kind in KINDS else "numeric" for p in known]
+    for kind in KINDS:
+        mine = np.array([k == kind for k in kinds], dtype=bool)
+        if mine.any():
+            marks.append(Points(at[mine, 0], at[mine, 1], kind, kind))
+    # Names are placed in order of priority: large importance or large heterogeneity score.
+    names = distinct_names([clean(p.feature) for p in known], SHORT)
+    standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
+    first = np.argsort(-standing_out, kind="stable")
+    panel = Panel(
+        x,
+        y,
+        tuple(marks),
+        220.0,
+        texts=(
+            Text(
+                -np.inf,
+                np.inf,
+                ("heterogeneity score\nexceeds importance",),
+                "region",
+                None,
+                1,
+                -1,
+                moves=2,
+            ),
+            Text(
+                np.inf,
+                -np.inf,
+                ("importance exceeds\nheterogeneity score",),
+                "region",
+                None,
+                -1,
+                1,
+                moves=2,
+            ),
+        ),
+        names=Names(
+            at[first, 0], at[first, 1], tuple(names[i] for i in first[:NAMED]), ends_of(cross)
+        ),
+        tooltips=tuple(
+            _point_tip(p, kind, "" if links is None else links.get(p.feature, ""))
+            for p, kind in zip(known, kinds, strict=True)
+        ),
+    )
+    notes: list[str] = [] if points else ["no features"]
+    if len(known) < len(points):
+        notes.append(
+            f"{counted(len(points) - len(known), 'feature')} without a heterogeneity score"
+        )
+    said = [f"{counted(len(known), 'feature')}: {shorten(x_label, 120)} on the horizontal axis, "]
+    said[0] += f"{shorten(y_label, 120)} on the vertical axis."
+    if known:
+        five = (
+            f"{shorten(p.feature, LONG)} {number(p.importance)} and {number(p.heterogeneity_score)}"
+            for p in known[:5]
+        )
+        said.append(f"Most important: {'; '.join(five)}.")
+    alt = alt or " ".join([*said, *(f"{n}." for n in notes)])
+    order = (*KINDS, level, EQUAL)
+    return FigureSpec(((panel,),), title, alt, notes=tuple(notes), order=order)
+
+
+def _point_tip(p: ImportancePoint, kind: str, link: str) -> Tooltip:
+    """Return the tooltip of a point."""
+    pairs = (
+        ("importance", p.importance, p.importance_ends),
+        ("heterogeneity score", p.heterogeneity_score, p.heterogeneity_score_ends),
+    )
+    lines = [f"{name} {number(v)}{interval_text(*(ends or _NONE))}" for name, v, ends in pairs]
+    text = "\n".join([shorten(p.feature, LONG), *lines, kind])
+    x, y = p.importance, p.heterogeneity_score
+    return Tooltip(x, x, text, y, y, link=link, feature=p.feature)
+
+
+# --- importances with intervals ------------------------------------------------------------------
+
+LEVEL, REPLICATES = 0.95, 200
+"""Confidence level and replicates of the bootstrap intervals; 200 suffice for whiskers, which need no third digit."""
+
+ROWS = 20_000
+"""Above this number of rows the bootstrap resamples moments instead of rows: as exact there, and 100 times faster."""
+
+
+def importance_points(
+    effects: Effects, confidence_level: float = LEVEL, seed: int = 0
+) -> tuple[ImportancePoint, ...]:
+    """Return importance and heterogeneity score of all features with intervals, the most important first.
+
+    Parameters
+    ----------
+    effects : Effects
+    confidence_level : float
+    seed : int
+        Seed of the bootstrap.
+
+    Notes
+    -----
+    Costs no model rows. Intervals of importances are bootstrap intervals; those of scores come from their pairs of
+    rows. The interval of an importance is None if the feature has a single value, or if the kept rows do not allow a
+    bootstrap.
+    """
+    confidence_level = check_probability("plot(confidence_level)", confidence_level)
+    across: dict[str, tuple[float, float] | None] = dict.fromkeys(effects)
+    for large in (False, True):
+        some = {
+            n: e
+            for n, e in effects.items()
+            if len(e.points) > 1 and (e.rows is not None and len(e.rows) > ROWS) == large
+        }
+        source = "moments" if large else None
+        for name, (low, high) in _bootstrap(some, seed, source, confidence_level).items():
+            if np.isfinite([low, high]).all():
+                across[name] = float(low), float(high)
+    return tuple(
+        ImportancePoint(
+            rank.feature,
+            effects[rank.feature].about.feature.kind,
+            rank.importance,
+            rank.heterogeneity_score,
+            across[rank.feature],
+            _score_ends(effects[rank.feature], confidence_level),
+        )
+        for rank in effects.ranking()
+    )
+
+
+def _score_ends(effect: Effect, level: float) -> tuple[float, float] | None:
+    """Return the interval of a heterogeneity score; None if there is no score or no interval."""
+    if effect.swap_score is None:
+        return None
+    low, high = (float(end) for end in effect.interval(level, of="heterogeneity_score"))
+    return (low, high) if np.isfinite([low, high]).all() else None
+
+
+def _bootstrap(
+    some: dict[str, Effect], seed: int, source: Literal["moments"] | None, level: float
+) -> dict[str, tuple[Floats, Floats]]:
+    """Return intervals, computed for all features at once if possible, otherwise for each that has one."""
+    if not some:
+        return {}
+    try:
+        return Effects(some).interval(
+            level,
+            "bootstrap",
+            of="importance",
+            replicates=REPLICATES,
+            random_state=seed,
+            source=source,
+        )
+    except UnsupportedError:
+        if len(some) == 1:
+            return {}
+    found: dict[str, tuple[Floats, Floats]] = {}
+    for name, effect in some.items():
+        found |= _bootstrap({name: effect}, seed, source, level)
+    return found
+
+
+# --- parts of a whole ----------------------------------------------------------------------------
+
+PARTS = 6
+"""Number of styles of parts."""
+
+
+def variance_figure(
+    shares: Mapping[str, float], *, title: str = "", whole: str = "the output's variance"
+) -> FigureSpec:
+    """Return the parts of a whole as one stacked bar, with a pattern and a number per part.
+
+    Parameters
+    ----------
+    shares : mapping of str to float
+        Fractions of the whole, in drawing order. A negative part is stated in a note instead of being drawn, and the
+        others extend beyond 100 %. NaN for an unknown fraction.
+    title : str
+        By default the whole.
+    whole : str
+        Name of the whole.
+
+    Examples
+    --------
+    >>> drawn = variance_figure({"additive effects": 0.75, "pairs shown": 0.3, "rest": -0.05})
+    >>> drawn.alt.split(". ")[0]
+    "Parts of the output's variance: additive effects 75 %; pairs shown 30 %; rest −5 %"
+    """
+    end, said = 0.0, {name: f"{shorten(name, LONG)} {_percent(v)}" for name, v in shares.items()}
+    bars: list[Rectangles] = []
+    texts: list[Text] = []
+    tips: list[Tooltip] = []
+    for k, (name, share) in enumerate(shares.items()):
+        if not (math.isfinite(share) and share >= 0):
+            continue
+        left, right = 100 * end, 100 * (end + share)
+        end += share
+        a, b, zero, one = (np.array([v]) for v in (left, right, 0.0, 1.0))
+        bars.append(Rectangles(a, b, zero, one, f"part{k % PARTS}", said[name]))
+        if share > 0:
+            text, middle = _percent(share), (left + right) / 2
+            room = (left, right, -np.inf, np.inf)
+            texts.append(Text(middle, 0.5, (text,), "value", room))
+            tips.append(Tooltip(left, right, f"{shorten(name, LONG)}\n{text}"))
+    notes = _parts_notes(shares, end, whole)
+    x = Axis(f"part of {whole}", "%", 0.0, 100 * max(end, 1.0), 0.0)
+    beyond = (vertical_line(100.0),) if end > 1.005 else ()
+    panel = Panel(
+        x,
+        Axis("", None, 0.0, 1.0, 0.0, hidden=True),
+        (*bars, *beyond),
+        23.0,
+        title,
+        texts=tuple(texts),
+        grid="",
+        tooltips=tuple(tips),
+    )
+    whole_said = f"Parts of {shorten(whole, LONG)}"
+    alt = " ".join(
+        [f"{whole_said}: {'; '.join(said.values())}.", *(f"{n[:1].upper()}{n[1:]}." for n in notes)]
+    )
+    return FigureSpec(((panel,),), title or whole_said, alt, notes=tuple(notes))
+
+
+def _parts_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
+    """Return notes on negative, overlapping and unknown parts."""
+    notes = [
+        f"{shorten(name, LONG)} is {_percent(share)}: the parts before it add up to more than {whole}, "
+        "because they overlap or are estimates"
+        for name, share in shares.items()
+        if share < 0
+    ]
+    if end > 1.005 and not notes:
+        notes.append(
+            f"the parts add up to {_percent(end)} of {whole}, because they overlap or are estimates"
+        )
+    unknown = [shorten(n, LONG) for n, s in shares.items() if not math.isfinite(s)]
+    return [*notes, f"unknown: {', '.join(unknown)}"] if unknown else notes
+
+
+def _percent(share: float) -> str:
+    """Return a fraction in percent; small positive fractions are not rounded to 0 %."""
+    if not math.isfinite(share):
+        return "unknown"
+    if 0 < abs(share) < 0.005:
+        return "less than 1 %" if share > 0 else "almost 0 %"
+    return f"{100 * share:.0f} %".replace("-", "\N{MINUS SIGN}")
+
+
+# --- calibration ---------------------------------------------------------------------------------
+
+WHOLE = 0.5
+"""If probabilities span more than this, the axes go from 0 to 1."""
+
+THIN = 0.004
+"""Smallest width of a bin, as a fraction of the axis: a bin with a single value is visible, too."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityBins:
+    """Bins of the predicted probability of a class, and the observed frequency of the class in each.
+
+    Parameters
+    ----------
+    left, right : ndarray of float, shape (K,)
+        Smallest and largest predicted probability in the bin.
+    predicted, observed : ndarray of float, shape (K,)
+        Mean predicted probability, and fraction of rows of the class.
+    lower, upper : ndarray of float, shape (K,)
+        95 % intervals of the observed frequencies (Wilson).
+    count : ndarray of int, shape (K,)
+        Number of rows.
+    """
+
+    left: Floats
+    right: Floats
+    predicted: Floats
+    observed: Floats
+    lower: Floats
+    upper: Floats
+    count: Ints
+
+
+def calibration_figure(bins: ReliabilityBins, *, event: str = "the class") -> FigureSpec:
+    """Return a reliability diagram: observed frequency against predicted probability, and the number of rows per bin.
+
+    Parameters
+    ----------
+    bins : ReliabilityBins
+        Bins without rows are not drawn.
+    event : str
+        Name of the predicted event.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ends = np.array([0.0, 0.5]), np.array([0.5, 1.0])
+    >>> shares = np.array([0.2, 0.7]), np.array([0.25, 0.6])
+    >>> two = ReliabilityBins(
+    ...     *ends, *shares, np.array([0.1, 0.4]), np.array([0.5, 0.8]), np.array([20, 10])
+    ... )
+    >>> print(calibration_figure(two).alt)  # doctest: +ELLIPSIS
+    Observed frequency of the class against predicted probability, 2 bins: predicted 0.200 observed 0.250; ...0.600.
+    """
+    there = np.isfinite(bins.predicted) & np.isfinite(bins.observed) & (bins.count > 0)
+    low, high = _range(bins, there)
+    x = Axis("predicted probability", None, low, high, 0.02)
+    y = Axis(f"observed frequency of {event}", None, low, high, 0.02)
+    k = np.flatnonzero(there)
+    k = k[np.argsort(bins.predicted[k], kind="stable")]
+    predicted, observed, count = bins.predicted[k], bins.observed[k], bins.count[k].astype(float)
+    known = np.isfinite(bins.lower[k]) & np.isfinite(bins.upper[k])
+    at, diagonal = predicted[known], np.array(x.limits)
+    marks: tuple[Mark, ...] = (
+        Line(diagonal, diagonal, "ideal", "perfect calibration"),
+        Segments(
+            at, bins.lower[k][known], at, bins.upper[k][known], "whisker", "95 % interval", caps=5.3
+        ),
+        Points(predicted, observed, "numeric", "observed frequency"),
+    )
+    n = int(count.sum())
+    notes = (counted(n, "row"), counted(len(k), "bin")) if n else ("no rows",)
+    cuts = [-np.inf, *((predicted[:-1] + predicted[1:]) / 2).tolist(), np.inf]
+    tips = tuple(
+        Tooltip(a, b, _bin_tip(bins, i), below=1)
+        for i, a, b in zip(k.tolist(), cuts[:-1], cuts[1:], strict=False)
+    )
+    main = Panel(x, y, marks, 220.0, "Calibration", notes, tooltips=tips)
+    middle = (bins.left[k] + bins.right[k]) / 2
+    half = np.maximum(bins.right[k] - bins.left[k], THIN * float(np.ptp(x.limits))) / 2
+    rows = Panel(
+        x,
+        Axis("rows", None, 0.0, 1.08 * float(count.max(initial=1)), 0.0),
+        (Rectangles(middle - half, middle + half, np.zeros(len(k)), count, "margin"),),
+        40.0,
+        kind="detail",
+    )
+    said = f"Observed frequency of {event} against predicted probability, {counted(len(k), 'bin')}"
+    pairs = "; ".join(
+        f"predicted {number(p)} observed {number(o)}"
+        for p, o in zip(predicted.tolist(), observed.tolist(), strict=True)
+    )
+    alt = f"{said}: {pairs}." if pairs else f"{said}."
+    order = ("observed frequency", "95 % interval", "perfect calibration")
+    return FigureSpec(((main, rows),), "Calibration", alt, order=order)
+
+
+def _range(bins: ReliabilityBins, there: Bools) -> tuple[float, float]:
+    """Return the ends of both axes: 0 and 1, or a smaller range for rare or almost certain events."""
+    ends = [bins.left, bins.right, bins.predicted, bins.observed, bins.lower, bins.upper]
+    known = np.concatenate([e[there & np.isfinite(e)] for e in ends])
+    if len(known) == 0:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    if high - low > WHOLE or high <= low:
+        return 0.0, 1.0
+    # A nearby 0 or 1 is included, because these values have a meaning.
+    low, high = (0.0 if low < high - low else low), (1.0 if 1 - high < high - low else high)
+    return low, high
+
+
+def _bin_tip(b: ReliabilityBins, k: int) -> str:
+    """Return the tooltip of a bin."""
+    left, right, mean, observed, lower, upper = (
+        number(float(v[k])) for v in (b.left, b.right, b.predicted, b.observed, b.lower, b.upper)
+    )
+    return (
+        f"predicted {left} – {right}, mean {mean}\nobserved {observed} ({lower} to {upper})\n"
+        f"{counted(int(b.count[k]), 'row')}"
+    )

@@ -1,1 +1,0 @@
-"""Renderer of figure specifications with matplotlib: the functions behind `plot()`."""

@@ -1,0 +1,496 @@
+"""What `plot()` of every result does: the figure, the options that all figures have, and where it is drawn.
+
+Each function turns a result into a `FigureSpec` by its figure function, applies the options of every figure to it
+(`FigureOptions`), and draws it by matplotlib, in a new figure or on axes that the user passes. An unknown option raises
+a TypeError that names the method that was called.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Literal, Unpack, cast
+
+import numpy as np
+from matplotlib.colors import is_color_like, to_rgb
+
+from skedasis._arguments import check_flag, check_option, is_number, shown
+from skedasis._renamed import KEYWORDS
+from skedasis._types import Floats
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.plots import draw_matplotlib, keywords
+from skedasis.plots.figures.compare import Comparable, compare_figure
+from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.overview import importance_points, overview_figure
+from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.marks import Area, FigureSpec, Line, Mark, Panel
+from skedasis.plots.scales import Axis
+from skedasis.results.diagnosis import Diagnosis
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.importance import Importance
+from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
+from skedasis.results.surface import Surface
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.typing import ColorType
+
+    from skedasis.plots.draw_matplotlib import StyleSheet
+
+# --- options of every figure ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FigureOptions:
+    """Options that every figure has.
+
+    Parameters
+    ----------
+    title : str, optional
+        Title instead of the default one; "" for none.
+    xlabel, ylabel : str, optional
+        Axis labels of the main panels. A common offset or power of ten of the ticks is still added to them.
+    color : color, optional
+        Colour of the average and of its interval, or of bars; any colour of matplotlib.
+    xscale : {"linear", "log"}
+        Scale of the horizontal axis.
+    xlim, ylim : (float, float), optional
+        Ends of the horizontal axis, and of the vertical axis of the main panels.
+    size : (float, float), optional
+        Width and height of the figure in inches. What there is no room for is left out: numbers of rows, lower panels,
+        notes, and in very small figures the legend.
+    legend : bool
+        Whether to draw a legend.
+    style : str, dict or list, optional
+        Style sheets of matplotlib for this figure, such as "dark_background". Axes that are passed keep their style.
+    """
+
+    title: str | None = None
+    xlabel: str | None = None
+    ylabel: str | None = None
+    color: ColorType | None = None
+    xscale: Literal["linear", "log"] = "linear"
+    xlim: tuple[float, float] | None = None
+    ylim: tuple[float, float] | None = None
+    size: tuple[float, float] | None = None
+    legend: bool = True
+    style: StyleSheet | None = None
+
+    @classmethod
+    def of(
+        cls, method: str, given: Mapping[str, object], known: type, ax: object = None
+    ) -> tuple[FigureOptions, dict[str, object]]:
+        """Separate and check the options of every figure from those of one kind of figure.
+
+        Parameters
+        ----------
+        method : str
+            What the user called, such as "Effect.plot".
+        given : mapping
+            All options.
+        known : type
+            TypedDict of the valid ones.
+        ax : object
+            Axes that the user passes, if any.
+
+        Raises
+        ------
+        TypeError
+            For an unknown option.
+        DataError
+            For an invalid value.
+        """
+        valid = list(known.__annotations__)
+        for name in given:
+            if name not in valid:
+                raise TypeError(
+                    _unknown(method, name, [*valid, "ax"] if "axes" not in valid else valid)
+                )
+        shared = {f.name: given[f.name] for f in fields(cls) if f.name in given}
+        own = {name: value for name, value in given.items() if name not in shared}
+        if "color" in shared and not _is_color(shared["color"]):
+            values = "color_name" in valid
+            if not values or isinstance(shared["color"], str):
+                expected = f"a colour of matplotlib{', or one value per row' if values else ''}"
+                raise DataError(
+                    f"{method}(color)", shown(shared["color"]), expected, "Use 'tab:red'"
+                )
+            own["color"] = shared.pop("color")
+        options = cls(**shared)  # pyright: ignore[reportArgumentType]
+        options._check(method, ax)
+        return options, own
+
+    def _check(self, method: str, ax: object) -> None:
+        check_option(f"{method}(xscale)", self.xscale, ("linear", "log"))
+        check_flag(f"{method}(legend)", self.legend)
+        for name, pair in (("size", self.size), ("xlim", self.xlim), ("ylim", self.ylim)):
+            if pair is None:
+                continue
+            both = (
+                isinstance(pair, (tuple, list))
+                and len(pair) == 2
+                and all(is_number(v) for v in pair)
+            )
+            if not both or not all(np.isfinite(pair)):
+                raise DataError(
+                    f"{method}({name})", shown(pair), "two numbers", f"Use {name}={_EXAMPLES[name]}"
+                )
+            if name == "size" and min(pair) < 1:
+                raise DataError(
+                    f"{method}(size)", shown(pair), "at least 1 inch", "Use size=(3.3, 2.5)"
+                )
+            if name != "size" and not pair[0] < pair[1]:
+                raise DataError(
+                    f"{method}({name})", shown(pair), "the smaller number first", "Exchange them"
+                )
+        if ax is not None and (self.size is not None or self.style is not None):
+            name = "size" if self.size is not None else "style"
+            fix = f"Give {name} where the axes are created, or omit ax"
+            raise DataError(f"{method}({name})", f"{name} together with axes", "one of them", fix)
+
+    def colors(self) -> dict[str, ColorType]:
+        """Return the colours of the theme that `color` replaces."""
+        if self.color is None:
+            return {}
+        red, green, blue = (0.55 * c + 0.45 for c in to_rgb(self.color))
+        return {
+            "average": self.color,
+            "interval-edge": self.color,
+            "interval": (red, green, blue),
+        }
+
+
+_EXAMPLES = {"size": "(6.8, 4)", "xlim": "(0, 10)", "ylim": "(-1, 1)"}
+
+
+def _is_color(value: object) -> bool:
+    """Return whether a value is one colour, and not one value per row."""
+    return value is None or (isinstance(value, (str, tuple)) and is_color_like(value))
+
+
+def _unknown(method: str, name: str, valid: Sequence[str]) -> str:
+    """Return the message of an unknown option."""
+    new = KEYWORDS.get(name)
+    if new in valid:
+        return f"{method}() got an unexpected keyword argument {name!r}: it is called {new!r}"
+    near = difflib.get_close_matches(name, valid, 1, 0.6)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{method}() has no option {name!r}.{hint} Valid options are {', '.join(sorted(valid))}."
+
+
+def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureSpec:
+    """Return a figure with the options of every figure applied.
+
+    Parameters
+    ----------
+    spec : FigureSpec
+    options : FigureOptions
+    method : str
+        What the user called, for messages.
+
+    Raises
+    ------
+    DataError
+        For a logarithmic axis with values that are not positive.
+    UnsupportedError
+        For a logarithmic axis of a categorical feature or of times.
+    """
+    # The R² beside the scatter plot of a diagnosis are on another axis.
+    stacks = tuple(
+        tuple(_customized(p, options, method) for p in stack)
+        if spec.small or stack[0].x.name == spec.main.x.name
+        else stack
+        for stack in spec.stacks
+    )
+    if options.title is None:
+        return replace(spec, stacks=stacks)
+    if len(stacks) != 1:
+        return replace(
+            spec, stacks=stacks, heading=options.title, title=options.title or spec.title
+        )
+    first = replace(stacks[0][0], title=options.title)
+    return replace(spec, stacks=((first, *stacks[0][1:]),), title=options.title or spec.title)
+
+
+def _customized(panel: Panel, options: FigureOptions, method: str) -> Panel:
+    if panel.kind == "scale":
+        return panel
+    x, y, main = panel.x, panel.y, panel.kind == "main"
+    if options.xlabel is not None:
+        x = replace(x, name=options.xlabel, unit=None)
+    if options.xlim is not None:
+        x = replace(x, least=options.xlim[0], most=options.xlim[1], margin=0.0)
+    if options.ylabel is not None and main:
+        y = replace(y, name=options.ylabel, unit=None)
+    if options.ylim is not None and main:
+        y = replace(y, least=options.ylim[0], most=options.ylim[1], margin=0.0)
+    if options.xscale == "log":
+        _check_log(x, method)
+        x = replace(x, log=True, ticks=())
+        marks = tuple(_densified(m, x) for m in panel.marks)
+        return replace(panel, x=x, y=y, marks=marks)
+    return replace(panel, x=x, y=y)
+
+
+def _check_log(axis: Axis, method: str) -> None:
+    """Raise if an axis cannot be logarithmic."""
+    if axis.labels or axis.time is not None:
+        got = "names of levels" if axis.labels else "dates or times"
+        raise UnsupportedError(
+            f"{method}(xscale)", f"{axis.name!r} with {got}", "numbers", "Omit xscale"
+        )
+    if not axis.least > 0:
+        fix = "Omit xscale, or begin the axis above zero, such as xlim=(1, 100)"
+        raise DataError(
+            f"{method}(xscale)",
+            f"values of {axis.name!r} from {axis.least:.4g}",
+            "positive values",
+            fix,
+        )
+
+
+def _densified(mark: Mark, axis: Axis) -> Mark:
+    """Return a curve with further points: a straight line between two points is curved on a logarithmic axis."""
+    if not isinstance(mark, (Line, Area)) or len(mark.x) < 2 or not np.all(np.diff(mark.x) > 0):
+        return mark
+    x = np.union1d(mark.x, np.geomspace(*axis.range, 200))
+    x = x[(x >= mark.x[0]) & (x <= mark.x[-1])]
+
+    def along(y: Floats) -> Floats:
+        return np.interp(x, mark.x, y)
+
+    if isinstance(mark, Line):
+        return replace(mark, x=x, y=along(mark.y))
+    return replace(mark, x=x, lower=along(mark.lower), upper=along(mark.upper))
+
+
+def drawn(spec: FigureSpec, options: FigureOptions, method: str, ax: Axes | None = None) -> Figure:
+    """Draw a figure with the options of every figure, on the given axes or in a new figure."""
+    spec = customized(spec, options, method)
+    if ax is not None:
+        return draw_matplotlib.draw_on(ax, spec, legend=options.legend, colors=options.colors())
+    return draw_matplotlib.draw(
+        spec, options.size, legend=options.legend, style=options.style, colors=options.colors()
+    )
+
+
+# --- results -------------------------------------------------------------------------------------
+
+
+def plot_effect(
+    effect: Effect, ax: Axes | None = None, **given: Unpack[keywords.EffectKeywords]
+) -> Figure:
+    """Plot an effect; see `Effect.plot`."""
+    options, own = FigureOptions.of("Effect.plot", given, keywords.EffectKeywords, ax)
+    view = EffectPlotOptions(**{"elevated_regions": None, **own})  # pyright: ignore[reportArgumentType]
+    return drawn(effect_figure(effect, view), options, "Effect.plot", ax)
+
+
+def plot_effects(effects: Effects, **given: Unpack[keywords.EffectsKeywords]) -> Figure:
+    """Plot many effects; see `Effects.plot`."""
+    method = "Effects.plot"
+    kind, ax, axes = given.pop("kind", "effects"), given.pop("ax", None), given.pop("axes", None)
+    check_option(f"{method}(kind)", kind, ("effects", "overview"))
+    options, own = FigureOptions.of(
+        method, given, keywords.EffectsKeywords, axes if ax is None else ax
+    )
+    if kind == "overview":
+        refused = sorted(own.keys() - {"confidence_level"})
+        if refused or axes is not None:
+            got = f"{(refused or ['axes'])[0]} with kind='overview'"
+            raise DataError(
+                f"{method}({(refused or ['axes'])[0]})", got, "an option of the overview", "Omit it"
+            )
+        level = cast("float", own.get("confidence_level", 0.95))
+        first = next(iter(effects.values()), None)
+        unit = None if first is None else first.about.unit
+        spec = overview_figure(importance_points(effects, level), unit=unit, confidence_level=level)
+        return drawn(spec, options, method, ax)
+    if ax is not None:
+        raise DataError(
+            f"{method}(ax)",
+            "one axes for many effects",
+            "axes=",
+            "Pass a list of axes, one per effect",
+        )
+    shows = {name: own.pop(name) for name in ("ice", "curves", "confidence_level") if name in own}
+    view = EffectPlotOptions(**{"curves": 60, **shows})  # pyright: ignore[reportArgumentType]
+    own_view = cast("keywords.MultiplesKeywords", own)
+    spec = effects_figure(effects, options=view, **own_view)
+    return _on_several(spec, options, method, axes)
+
+
+def _on_several(
+    spec: FigureSpec, options: FigureOptions, method: str, axes: Sequence[Axes] | None
+) -> Figure:
+    """Draw a figure of many stacks, in a new figure or with the main panel of each stack on one of the axes."""
+    if axes is None:
+        return drawn(spec, options, method)
+    each = list(np.asarray(axes, dtype=object).ravel())
+    if len(each) != len(spec.stacks):
+        fix = f"Pass {len(spec.stacks)} axes, or draw fewer effects by top={len(each)}"
+        raise DataError(
+            f"{method}(axes)",
+            f"{len(each)} axes",
+            f"one for each of {len(spec.stacks)} effects",
+            fix,
+        )
+    spec = customized(spec, options, method)
+    for i, (ax, stack) in enumerate(zip(each, spec.stacks, strict=True)):
+        # One legend is enough: all panels have the same marks.
+        legend = options.legend and i == 0
+        draw_matplotlib.draw_on(ax, spec, panel=stack[0], legend=legend, colors=options.colors())
+    return each[0].figure.canvas.figure
+
+
+def plot_surface(
+    surface: Surface, ax: Axes | None = None, **given: Unpack[keywords.SurfaceKeywords]
+) -> Figure:
+    """Plot a surface; see `Surface.plot`."""
+    options, own = FigureOptions.of("Surface.plot", given, keywords.SurfaceKeywords, ax)
+    view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", own))
+    return drawn(surface_figure(surface, view), options, "Surface.plot", ax)
+
+
+def plot_importance(
+    importance: Importance, ax: Axes | None = None, **given: Unpack[keywords.ImportanceKeywords]
+) -> Figure:
+    """Plot importances; see `Importance.plot`."""
+    method = "Importance.plot"
+    options, own = FigureOptions.of(method, given, keywords.ImportanceKeywords, ax)
+    kind = own.pop("kind", "bars")
+    check_option(f"{method}(kind)", kind, ("bars", "local"))
+    view = cast("keywords.BarKeywords", own)
+    if kind == "bars":
+        return drawn(importance_figure(importance, **view), options, method, ax)
+    if "confidence_level" in view:
+        got, fix = "confidence_level with kind='local'", "Omit it: histograms have no interval"
+        raise DataError(f"{method}(confidence_level)", got, "an option of histograms", fix)
+    spec = permutation_figure(importance, features=view.get("features"), top=view.get("top"))
+    if ax is not None and len(spec.stacks) > 1:
+        fix = f"Use features=[{spec.main.title!r}], or omit ax"
+        raise DataError(
+            f"{method}(ax) with kind='local'", f"{len(spec.stacks)} features", "one feature", fix
+        )
+    return drawn(spec, options, method, ax)
+
+
+def plot_diagnosis(
+    diagnosis: Diagnosis, ax: Axes | None = None, **given: Unpack[keywords.DiagnosisKeywords]
+) -> Figure:
+    """Plot a diagnosis; see `Diagnosis.plot`."""
+    options, own = FigureOptions.of("Diagnosis.plot", given, keywords.DiagnosisKeywords, ax)
+    level = cast("float | None", own.get("confidence_level"))
+    return drawn(diagnosis_figure(diagnosis, level), options, "Diagnosis.plot", ax)
+
+
+def plot_models(
+    found: MultiModelEffect, ax: Axes | None = None, **given: Unpack[keywords.ModelsKeywords]
+) -> Figure:
+    """Plot one feature's effect for several models; see `MultiModelEffect.plot`."""
+    method = "MultiModelEffect.plot"
+    options, own = FigureOptions.of(method, given, keywords.ModelsKeywords, ax)
+    return drawn(
+        models_figure(found, **cast("keywords.ModelsViewKeywords", own)), options, method, ax
+    )
+
+
+def plot_all_models(
+    found: MultiModelEffects, **given: Unpack[keywords.AllModelsKeywords]
+) -> Figure:
+    """Plot many features' effects for several models; see `MultiModelEffects.plot`."""
+    method, axes = "MultiModelEffects.plot", given.pop("axes", None)
+    options, own = FigureOptions.of(method, given, keywords.AllModelsKeywords, axes)
+    spec = models_effects_figure(found, **cast("keywords.AllModelsViewKeywords", own))
+    return _on_several(spec, options, method, axes)
+
+
+def plot_models_importance(
+    found: MultiModelImportance,
+    ax: Axes | None = None,
+    **given: Unpack[keywords.ModelImportanceKeywords],
+) -> Figure:
+    """Plot importances for several models; see `MultiModelImportance.plot`."""
+    method = "MultiModelImportance.plot"
+    options, own = FigureOptions.of(method, given, keywords.ModelImportanceKeywords, ax)
+    view = cast("keywords.ModelImportanceViewKeywords", own)
+    return drawn(models_importance_figure(found, **view), options, method, ax)
+
+
+def compare(
+    *results: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
+    ax: Axes | None = None,
+    **given: Unpack[keywords.CompareKeywords],
+) -> Figure:
+    """Draw several results of the same kind in one figure.
+
+    Parameters
+    ----------
+    *results : Effect, Effects, Surface, or a result of several models
+        Effects of one feature, such as a PDP, an ALE and an M-plot: overlaid curves, at most 8. Several `Effects`: an
+        overlay for each feature that all of them have, on shared scales. A result of several models: its models, or of
+        more than 8 the mean. Surfaces of the same two features: side by side on one colour scale. Instead of single
+        arguments also a list of them, or a mapping from labels to results.
+    labels : sequence of str
+        Legend entries. By default the names of the methods, with the quantity if it differs from that of the first.
+    center : {"mean", None}
+        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves the
+        effects unchanged. Derivatives are never centred.
+    ax : matplotlib Axes, optional
+        Axes to draw on, for effects of one feature. By default a figure is created.
+    confidence_level : float
+        Confidence level of the intervals, which are drawn for at most 3 effects.
+    **given
+        Options of every figure: title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+        (`skedasis.plots.plot.FigureOptions`).
+
+    Returns
+    -------
+    matplotlib Figure
+        Notebooks display it; ``savefig`` writes it to a file.
+
+    Raises
+    ------
+    DataError
+        For no effect or more than 8, for effects of different features, if the number of labels differs from the number
+        of effects, for an unknown `center`, or a `confidence_level` outside (0, 1).
+    UnsupportedError
+        For other results, for derivatives with values, for categorical with numeric features, and for different units.
+    TypeError
+        For an unknown option.
+
+    Notes
+    -----
+    Each effect has its own line style, mark and colour, so that colour is not needed to distinguish them. Intervals are
+    those of the single effects, shifted with them. Levels of a categorical feature are in the order of the first
+    effect, with the effects side by side at each level. Costs no model rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> methods = [sd.PDP(), sd.ALE(), sd.MPlot()]
+    >>> found = [sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=m) for m in methods]
+    >>> figure = compare(found)
+    >>> [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    ['PDP', 'ALE', 'MPlot', 'rows']
+    """
+    options, own = FigureOptions.of("compare", given, keywords.CompareKeywords, ax)
+    spec = compare_figure(*results, **cast("keywords.CompareViewKeywords", own))
+    if ax is not None and len(spec.stacks) > 1:
+        raise DataError(
+            "compare(ax)",
+            f"{len(spec.stacks)} panels",
+            "one panel",
+            "Omit ax, or compare one feature",
+        )
+    return drawn(spec, options, "compare", ax)

@@ -1,1 +1,0 @@
-"""Renderer of figure specifications as SVG: figures of `explore()`, notebooks and reports."""

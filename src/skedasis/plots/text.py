@@ -1,0 +1,134 @@
+"""Texts of figures: their width, line breaks, and shortening, in one place for all renderers.
+
+A renderer knows how wide its letters are: matplotlib measures the font that it draws with, and SVG, which is written
+without a browser, estimates the widest of the common fonts (`width_of`). `Lettering` breaks and shortens texts by that
+measure, so that no text is wider than its room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from skedasis.plots.scales import clean, width_of
+from skedasis.plots.theme import TEXTS
+
+Measure: TypeAlias = Callable[[str, float], float]
+"""From a line of text and the size of its letters to its width, in the same unit."""
+
+LEADING = 1.3
+"""Distance of two lines in units of the size of letters."""
+
+
+@dataclass(frozen=True)
+class Lettering:
+    """Measures, breaks and shortens texts.
+
+    Parameters
+    ----------
+    measure : callable
+    scale : float
+        Factor of the sizes of all texts.
+
+    Examples
+    --------
+    >>> Lettering().wrap("effect on the price of a house", 88.0, "note")
+    ['effect on the price of', 'a house']
+    """
+
+    measure: Measure = width_of
+    scale: float = 1.0
+
+    def size(self, style: str) -> float:
+        """Return the size of letters of a style in points."""
+        return self.scale * TEXTS[style].size
+
+    def leading(self, style: str) -> float:
+        """Return the distance of two lines of a style."""
+        return LEADING * self.size(style)
+
+    def width(self, text: str, style: str) -> float:
+        """Return the width of a line of text in points."""
+        # Bold letters are wider.
+        return (1.09 if TEXTS[style].bold else 1.0) * self.measure(text, self.size(style))
+
+    def fit(self, text: str, room: float, style: str) -> str:
+        """Return text that is no wider than `room`: if necessary its beginning and its end, which distinguish names.
+
+        Examples
+        --------
+        >>> Lettering().fit("visits of the year 2019", 55.0, "note")
+        'visits…2019'
+        """
+        text = clean(text)
+        if self.width(text, style) <= room:
+            return text
+        low, high = 0, len(text)
+        while low < high:
+            kept = (low + high + 1) // 2
+            fits = self.width(_ends(text, kept), style) <= room
+            low, high = (kept, high) if fits else (low, kept - 1)
+        return _ends(text, low)
+
+    def wrap(self, text: str, room: float, style: str, most: int = 3) -> list[str]:
+        """Break text into at most `most` lines no wider than `room`; shorten the last one if necessary."""
+        lines, rest = [""], clean(text)
+        for word in rest.split(" "):
+            joined = f"{lines[-1]} {word}" if lines[-1] else word
+            if self.width(joined, style) <= room:
+                lines[-1] = joined
+                continue
+            if lines[-1]:
+                lines.append("")
+            lines[-1:] = self._cut(word, room, style)
+        if len(lines) > most:
+            for line in lines[: most - 1]:
+                rest = rest[len(line) :].lstrip()
+            lines = [*lines[: most - 1], self.fit(rest, room, style)]
+        return lines
+
+    def flow(
+        self, notes: Sequence[str], room: float, style: str = "note", most: int = 8
+    ) -> list[str]:
+        """Join short notes with a dot into lines; break within a note only if it is wider than `room`.
+
+        Examples
+        --------
+        >>> Lettering().flow(("500 rows", "6 bins"), 300.0)
+        ['500 rows · 6 bins']
+        """
+        lines: list[str] = []
+        gaps: list[str] = []  # before each line: a dot if it begins a note
+        for note in notes:
+            joined = f"{lines[-1]} · {note}" if lines else ""
+            if lines and self.width(joined, style) <= room:
+                lines[-1] = joined
+            else:
+                broken = self.wrap(note, room, style)
+                lines += broken
+                gaps += [" · ", *[" "] * (len(broken) - 1)]
+        if len(lines) > most:
+            more = "".join(map("".join, zip(gaps[most:], lines[most:], strict=True)))
+            last = [self.fit(lines[most - 1] + more, room, style)] if most else []
+            lines = [*lines[: max(most - 1, 0)], *last]
+        return lines
+
+    def _cut(self, word: str, room: float, style: str) -> list[str]:
+        """Split a word that is wider than a line, if possible after the separators of names."""
+        parts = [""]
+        for piece in re.split(r"(?<=[_/.:-])", word):
+            if parts[-1] and self.width(parts[-1] + piece, style) > room:
+                parts.append("")
+            for c in piece:
+                if parts[-1] and self.width(parts[-1] + c, style) > room:
+                    parts.append("")
+                parts[-1] += c
+        return parts
+
+
+def _ends(text: str, kept: int) -> str:
+    """Return the first and last letters of a text, `kept` in total."""
+    end = kept // 2
+    return f"{text[: kept - end].rstrip()}…{text[len(text) - end :].lstrip()}"

@@ -1,0 +1,263 @@
+"""Ticks of every axis: round numbers, powers of ten, dates and times, given values, and names of levels.
+
+`ticks_across` and `ticks_up` choose as many ticks as fit the length of an axis without touching each other. Names of
+levels are written level, slanted or upright, whichever fits first; if none does, some names are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from skedasis._types import Floats
+from skedasis.data import times
+from skedasis.plots.scales import Axis, distinct_names
+from skedasis.plots.text import Lettering
+
+Turn: TypeAlias = Literal[0, 40, 90]
+"""Rotation of names below an axis in degrees."""
+
+LONG = 24
+"""Most characters of a rotated name."""
+
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+_BETWEEN = 8.0
+"""Smallest gap between two tick labels in points."""
+
+_SPACING = 44.0
+"""Length of a horizontal axis per tick in points; tick labels of that width still differ clearly."""
+
+
+@dataclass(frozen=True)
+class Ticks:
+    """Positions and labels of ticks; an empty label is a tick without one.
+
+    Parameters
+    ----------
+    at : tuple of float
+    texts : tuple of str
+    turn : {0, 40, 90}
+        Rotation of the labels.
+    """
+
+    at: tuple[float, ...]
+    texts: tuple[str, ...]
+    turn: Turn = 0
+
+
+def ticks_across(
+    axis: Axis,
+    length: float,
+    lettering: Lettering,
+    *,
+    before: float = math.inf,
+    beyond: float = 10.0,
+    letters: int = LONG,
+) -> Ticks:
+    """Return the ticks of a horizontal axis.
+
+    Parameters
+    ----------
+    axis : Axis
+    length : float
+        In points.
+    lettering : Lettering
+    before, beyond : float
+        Room in points for labels on the left of the axis, and on its right.
+    letters : int
+        Most characters of a rotated name.
+    """
+    if axis.hidden:
+        return Ticks((), ())
+    ticks = (
+        _names_across(axis, length, lettering, before, letters)
+        if axis.labels
+        else _numbers_across(axis, length, lettering, (before, beyond))
+    )
+    if not axis.missing_label:
+        return ticks
+    half = lettering.width(axis.missing_label, "tick") / 2
+    place = min(length * float(axis.share(axis.beside)), length + beyond - half)
+    at: list[float] = []
+    texts: list[str] = []
+    for v, text in zip(ticks.at, ticks.texts, strict=True):
+        if axis.range[0] <= v <= axis.range[1]:
+            # The label of missing values must not touch the last number.
+            wide = 0.0 if ticks.turn else lettering.width(text, "tick") / 2
+            free = length * float(axis.share(v)) + wide <= place - half - 4
+            at.append(v)
+            texts.append(text if free else "")
+    return Ticks((*at, axis.beside), (*texts, axis.missing_label), ticks.turn)
+
+
+def ticks_up(axis: Axis, length: float, lettering: Lettering, *, room: float = math.inf) -> Ticks:
+    """Return the ticks of a vertical axis, whose labels are at most `room` points wide."""
+    if axis.hidden:
+        return Ticks((), ())
+    line = lettering.leading("tick")
+    if axis.labels:
+        return _names_up(axis, length, lettering, room)
+    most = int(np.clip(length / (2.4 * line), 2, 8))
+    at = axis.ticks or round_ticks(axis, most)
+    texts = axis.scale.texts(at)
+    if length < 2 * line:  # not even two labels fit
+        at, texts = at[-1:], texts[-1:]
+    kept: list[str] = []
+    last = -math.inf
+    for place, text in zip((length * axis.share(np.array(at))).tolist(), texts, strict=True):
+        free = place >= last + 0.8 * line and lettering.width(text, "tick") <= room
+        kept.append(text if free else "")
+        last = place if free else last
+    return Ticks(at, tuple(kept))
+
+
+def round_ticks(
+    axis: Axis, most: int, ends: tuple[float, float] | None = None
+) -> tuple[float, ...]:
+    """Return round numbers on an axis, with at most `most` steps between them.
+
+    Rounding applies to the written numbers, which are without the offset and power of ten in the axis label.
+
+    Parameters
+    ----------
+    axis : Axis
+    most : int
+    ends : (float, float), optional
+        Part of the axis; by default its range.
+
+    Examples
+    --------
+    >>> round_ticks(Axis("age", None, 0.0, 100.0), 5)
+    (0.0, 25.0, 50.0, 75.0, 100.0)
+    >>> round_ticks(Axis("income", None, 1.0, 1e6, log=True), 4)
+    (1.0, 100.0, 10000.0, 1000000.0)
+    """
+    low, high = axis.range if ends is None else ends
+    if axis.log and low > 0:
+        return _round_ratios(low, high, most)
+    if axis.time is not None:
+        return times.ticks(axis.time, low, high, most)
+    unit, offset = 10.0**axis.scale.exponent, axis.scale.offset
+    a, b = (low - offset) / unit, (high - offset) / unit
+    if not (math.isfinite(b - a) and b > a):
+        return ()
+    size = 10.0 ** math.floor(math.log10((b - a) / most))
+    # Smaller steps are tried if fewer than two ticks lie between the ends.
+    sizes = [s * size for s in _STEPS if s * size * most >= (b - a) * (1 - 1e-9)]
+    at = np.zeros(0)
+    for step in (sizes[0], sizes[0] / 2, sizes[0] / 4):
+        first, last = math.ceil(a / step - 1e-9), math.floor(b / step + 1e-9)
+        at = np.arange(first, last + 1, dtype=np.float64) * step
+        if len(at) >= 2:
+            break
+    return tuple(float(v) for v in at * unit + offset)
+
+
+def _round_ratios(low: float, high: float, most: int) -> tuple[float, ...]:
+    """Return powers of ten, every second or third one if there are many, or also their multiples if there are few."""
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    decades = math.log10(high / low)
+    if decades > most:
+        step = math.ceil(decades / most)
+        found = [10.0**k for k in range(first, last + 1) if k % step == 0]
+    else:
+        for factors in ((1,), (1, 3), (1, 2, 5), (1, 2, 3, 4, 5, 6, 7, 8, 9)):
+            found = [f * 10.0**k for k in range(first, last + 1) for f in factors]
+            if sum(low <= v <= high for v in found) >= min(3, most):
+                break
+        else:  # less than a decade: a linear scale has the rounder numbers
+            return round_ticks(Axis("", None, low, high, 0.0), most)
+    return tuple(v for v in found if low * (1 - 1e-9) <= v <= high * (1 + 1e-9))
+
+
+# --- numbers -------------------------------------------------------------------------------------
+
+
+def _numbers_across(
+    axis: Axis, length: float, lettering: Lettering, around: tuple[float, float]
+) -> Ticks:
+    """Return the given ticks, or round numbers, as many as do not touch."""
+    low, high = axis.range
+    if axis.ticks:
+        texts = tuple(axis.scale.texts(axis.ticks))
+        return _thinned(axis, axis.ticks, texts, length, lettering, around)
+    for most in range(int(np.clip(round(length / _SPACING), 2, 9)), 0, -1):
+        at = tuple(t for t in round_ticks(axis, most) if low <= t <= high)
+        texts = tuple(axis.scale.texts(at))
+        ticks = _thinned(axis, at, texts, length, lettering, around)
+        # At an end of the axis there may be no room for a label.
+        if all(ticks.texts[1:-1]) and sum(map(bool, ticks.texts)) > 1:
+            return ticks
+    ends = tuple(t for t in round_ticks(axis, 2) if low <= t <= high)[:1]
+    return _thinned(axis, ends, tuple(axis.scale.texts(ends)), length, lettering, around)
+
+
+def _thinned(
+    axis: Axis,
+    at: Sequence[float],
+    texts: Sequence[str],
+    length: float,
+    lettering: Lettering,
+    around: tuple[float, float],
+) -> Ticks:
+    """Return ticks without the labels that would touch the previous one, or extend beyond the figure."""
+    kept: list[str] = []
+    last = -math.inf
+    for place, text in zip((length * axis.share(np.array(at))).tolist(), texts, strict=True):
+        half = lettering.width(text, "tick") / 2
+        free = place - half >= max(last + _BETWEEN, -around[0])
+        free = free and place + half <= length + around[1]
+        kept.append(text if free else "")
+        last = place + half if free else last
+    return Ticks(tuple(at), tuple(kept))
+
+
+# --- names of levels -----------------------------------------------------------------------------
+
+
+def overhang(names: Sequence[str], places: Floats, lettering: Lettering) -> float:
+    """Return how far slanted names extend beyond the left end of an axis on which they have these places."""
+    cosine = math.cos(math.radians(40))
+    ends = [cosine * lettering.width(n, "tick") for n in names]
+    return max((e - p for e, p in zip(ends, places.tolist(), strict=True)), default=0.0)
+
+
+def _names_across(
+    axis: Axis, length: float, lettering: Lettering, before: float, letters: int
+) -> Ticks:
+    """Return names below a horizontal axis: level, slanted or upright; no ticks for which there is no room."""
+    places = length * axis.share(np.array(axis.ticks))
+    slot = float(np.diff(places).min()) if len(places) > 1 else length
+    line = lettering.leading("tick")
+    names = axis.labels
+    if max((lettering.width(n, "tick") for n in names), default=0.0) + 0.5 * line <= slot:
+        return Ticks(axis.ticks, names)
+    room = int(slot / lettering.width("n", "tick")) - 1
+    short = distinct_names(names, max(letters, room))
+    if max(lettering.width(n, "tick") for n in short) + 0.5 * line <= slot:
+        return Ticks(axis.ticks, short)
+    slanted = slot >= 1.6 * line and overhang(short, places, lettering) <= before
+    turn: Turn = 40 if slanted else 90
+    # Thousands of ticks would form a bar.
+    every = max(1, math.ceil(line / slot))
+    return Ticks(axis.ticks[::every], short[::every], turn)
+
+
+def _names_up(axis: Axis, length: float, lettering: Lettering, room: float) -> Ticks:
+    """Return names beside a vertical axis, without those for which there is no room."""
+    places = length * axis.share(np.array(axis.ticks))
+    slot = float(np.abs(np.diff(places)).min()) if len(places) > 1 else length
+    every = max(1, math.ceil(0.9 * lettering.leading("tick") / max(slot, 1e-9)))
+    names = [lettering.fit(n, room, "tick") for n in axis.labels]
+    if len(set(names)) < len(names):
+        letters = max(6, int(room / lettering.width("n", "tick")))
+        names = [lettering.fit(n, room, "tick") for n in distinct_names(axis.labels, letters)]
+    # From above, where the first line of a bar chart is.
+    order = range(len(names) - 1, -1, -1)
+    kept = {i for k, i in enumerate(order) if k % every == 0}
+    return Ticks(axis.ticks, tuple(n if i in kept else "" for i, n in enumerate(names)))

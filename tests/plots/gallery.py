@@ -1,0 +1,251 @@
+"""One small figure of every kind, for tests that hold for all of them.
+
+Names of features and levels are long, Chinese, and written from right to left, because those are the ones for which
+figures have no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pandas as pd
+
+import skedasis as sd
+from skedasis.plots.figures.compare import compare_figure, overlay_figure
+from skedasis.plots.figures.diagnosis import diagnosis_figure
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.overview import (
+    ReliabilityBins,
+    calibration_figure,
+    importance_points,
+    overview_figure,
+    variance_figure,
+)
+from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.marks import FigureSpec
+from skedasis.results.diagnosis import Diagnosis, Verdict
+from skedasis.results.importance import Importance, LocalImportance
+
+LONG = "number_of_visits_to_the_outpatient_department_in_the_year_2019"
+CHINESE, HEBREW, ARABIC = "数量与质量的关系", "שם ארוך של תכונה", "العمر بالسنوات"
+CITIES = (
+    "Llanfairpwllgwyngyllgogerychwyrndrobwll",
+    "北京市朝阳区",
+    "ירושלים",
+    "القاهرة",
+    "Rome",
+    "other",
+)
+GRADES = ("unsatisfactory", "needs improvement", "satisfactory", "very good", "outstanding")
+N = 240
+
+
+@cache
+def table() -> pd.DataFrame:
+    """Return rows with numeric, few-valued, nominal, ordinal, missing and time features."""
+    rng = np.random.default_rng(5311)
+    risk = rng.normal(size=N)
+    return pd.DataFrame(
+        {
+            LONG: rng.gamma(2.0, 2.0, N),
+            CHINESE: np.where(rng.uniform(size=N) < 0.1, np.nan, rng.normal(size=N)),
+            HEBREW: rng.integers(0, 4, N).astype(float),
+            "city": rng.choice(CITIES, N),
+            "grade": pd.Categorical(rng.choice(GRADES, N), GRADES, ordered=True),
+            "admitted": pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 900, N), "D"),
+            "risk": risk,
+            ARABIC: 1e6 + 2e5 * risk + 1e4 * rng.normal(size=N),
+        }
+    )
+
+
+def model(X: pd.DataFrame) -> np.ndarray:
+    """Return a quantity that depends on every feature of `table`, with interactions."""
+    risk = X["risk"].to_numpy()
+    found = (
+        np.sin(X[LONG].to_numpy() / 3) * (1 + risk) + np.nan_to_num(X[CHINESE].to_numpy()) * risk
+    )
+    found = (
+        found
+        + 0.4 * X[HEBREW].to_numpy() ** 2
+        + X["city"].map({c: i for i, c in enumerate(CITIES)}).to_numpy()
+    )
+    grade = X["grade"].map({g: i for i, g in enumerate(GRADES)}).astype(float).to_numpy()
+    days = (X["admitted"] - pd.Timestamp("2021-03-01")).dt.days.to_numpy()
+    return found + grade * risk + 0.002 * days + X[ARABIC].to_numpy() / 4e5
+
+
+@cache
+def quantity() -> sd.Quantity:
+    return sd.prediction(model, name="predicted cost of the treatment", unit="EUR")
+
+
+@cache
+def effect(feature: str, method: str = "ale") -> sd.Effect:
+    """Return the effect of a feature of `table`."""
+    return sd.explain(quantity(), table(), feature, method=method)
+
+
+@cache
+def uncertainty() -> sd.Effect:
+    """Return individual curves with elevated regions."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(N, 2))
+    return sd.explain(
+        lambda X: np.exp(X[:, 0] * X[:, 1] * 2) + 4 * (X[:, 0] > 0.6), X, 0, method=sd.ICE(grid=15)
+    )
+
+
+@cache
+def effects(method: str = "ale") -> sd.Effects:
+    """Return the effects of all features."""
+    return sd.explain(quantity(), table(), method=method)
+
+
+@cache
+def fitted() -> list[Callable[[pd.DataFrame], np.ndarray]]:
+    """Return three models."""
+    return [model, lambda X: 1.3 * model(X), lambda X: model(X) + X["risk"].to_numpy() ** 2]
+
+
+@cache
+def models(feature: str) -> sd.MultiModelEffect:
+    return sd.explain(fitted(), table(), feature, method="ale", cv=np.arange(N) % 3)
+
+
+@cache
+def models_effects() -> sd.MultiModelEffects:
+    return sd.explain(fitted(), table(), method="ale", cv=np.arange(N) % 3)
+
+
+@cache
+def models_importance() -> sd.MultiModelImportance:
+    y = model(table()) + np.random.default_rng(1).normal(size=N)
+    losses = [sd.loss(m, "squared_error") for m in fitted()]
+    return sd.explain(losses, table(), method=sd.PFI(n_repeats=3), y=y, cv=np.arange(N) % 3)
+
+
+@cache
+def surface(a: str, b: str, method: str | sd.ALE = "ale") -> sd.Surface:
+    return sd.explain(quantity(), table(), (a, b), method=method)
+
+
+@cache
+def importance() -> Importance:
+    """Return importances with repeats, one of them negative."""
+    rng = np.random.default_rng(2)
+    names = tuple(map(str, table().columns))
+    values = rng.gamma(1.0, size=(len(names), 1)) + 0.1 * rng.normal(size=(len(names), 8))
+    values[3] = -0.1 + 0.1 * rng.normal(size=8)
+    own = rng.uniform(size=50)
+    after = own[:, None] + rng.exponential(size=(len(names), 50, 3))
+    local = LocalImportance(names, np.arange(50), own, after, None, exact=True)
+    error = np.full(len(names), 0.15)
+    return Importance(
+        names, values, error, np.full(len(names), 12.0), 0.5, N, "entropy", "nats", local=local
+    )
+
+
+@cache
+def diagnosis() -> Diagnosis:
+    names = tuple(map(str, table().columns))
+    at = np.random.default_rng(3).gamma(1.0, 0.3, size=(len(names), 2))
+    kinds = (
+        "unused",
+        "independent",
+        "shared",
+        "uninformative",
+        "independent",
+        "shared",
+        "undecided",
+        "misleading",
+    )
+    measures = [
+        Importance(
+            names,
+            np.repeat(at[:, [k]], 5, axis=1),
+            np.full(len(names), 0.02),
+            np.full(len(names), 20.0),
+            0.5,
+            N,
+            q,
+            "nats",
+        )
+        for k, q in enumerate(("negative log-likelihood", "entropy"))
+    ]
+    r2 = np.full(len(names), np.nan)
+    verdicts = tuple(Verdict(f, k, "", "") for f, k in zip(names, kinds, strict=True))
+    return Diagnosis(
+        *measures, r2, r2.copy(), ((),) * len(names), verdicts, 0.95, ("3 rows without a label",)
+    )
+
+
+def _bins() -> ReliabilityBins:
+    left = np.arange(0, 1, 0.1)
+    middle = left + 0.05
+    share = np.clip(middle + 0.08 * np.sin(9 * middle), 0, 1)
+    lower, upper = share - 0.05, share + 0.06
+    return ReliabilityBins(left, left + 0.1, middle, share, lower, upper, np.arange(10, 110, 10))
+
+
+GROUPS = np.array([LONG, CHINESE, HEBREW])[np.arange(N) % 3]
+
+FIGURES: dict[str, Callable[[], FigureSpec]] = {
+    "ale": lambda: effect_figure(effect(LONG)),
+    "rhale": lambda: effect_figure(effect(ARABIC, "rhale")),
+    "missing": lambda: effect_figure(effect(CHINESE)),
+    "few values": lambda: effect_figure(effect(HEBREW)),
+    "nominal": lambda: effect_figure(effect("city")),
+    "ordinal": lambda: effect_figure(effect("grade", "pdp")),
+    "time": lambda: effect_figure(effect("admitted")),
+    "m-plot": lambda: effect_figure(effect(LONG, "mplot")),
+    "coloured": lambda: effect_figure(
+        effect(LONG, "pdp"), EffectPlotOptions(color=GROUPS, histogram=True)
+    ),
+    "coloured by numbers": lambda: effect_figure(
+        effect("risk", "pdp"), EffectPlotOptions(color=table()[ARABIC], color_name=ARABIC)
+    ),
+    "own": lambda: effect_figure(effect("risk", "ice"), EffectPlotOptions(own=True)),
+    "elevated": lambda: effect_figure(uncertainty(), EffectPlotOptions(elevated_regions=True)),
+    "overlay": lambda: overlay_figure([effect(LONG, m) for m in ("ale", "pdp", "mplot")]),
+    "overlaid levels": lambda: overlay_figure(
+        [effect("city", m) for m in ("ale", "pdp")], [LONG, CHINESE]
+    ),
+    "compared effects": lambda: compare_figure(effects(), effects("pdp")),
+    "compared surfaces": lambda: compare_figure(
+        surface("risk", LONG), surface("risk", LONG, sd.ALE(bins=4))
+    ),
+    "models": lambda: models_figure(models(LONG)),
+    "models of levels": lambda: models_figure(models("city")),
+    "models importance": lambda: models_importance_figure(models_importance()),
+    "importance": lambda: importance_figure(importance()),
+    "local": lambda: permutation_figure(importance(), top=6),
+    "surface": lambda: surface_figure(
+        surface("risk", LONG), SurfacePlotOptions(confidence_level=0.95)
+    ),
+    "bands": lambda: surface_figure(surface("city", LONG, "pdp")),
+    "tiles": lambda: surface_figure(surface("city", "grade", "pdp")),
+    "cells": lambda: surface_figure(surface("risk", ARABIC), SurfacePlotOptions(step=True)),
+    "diagnosis": lambda: diagnosis_figure(diagnosis()),
+    "effects": lambda: effects_figure(effects()),
+    "effects of models": lambda: models_effects_figure(models_effects()),
+    "overview": lambda: overview_figure(importance_points(effects())),
+    "variance": lambda: variance_figure(
+        {LONG: 0.35, CHINESE: 0.2, HEBREW: 0.15, "interactions": 0.26, "rest": 0.04},
+        title="Variance decomposition",
+    ),
+    "calibration": lambda: calibration_figure(_bins(), event=LONG),
+}
+"""Name → figure function with its arguments."""
+
+
+@cache
+def figure(name: str) -> FigureSpec:
+    """Return a figure of a kind."""
+    return FIGURES[name]()

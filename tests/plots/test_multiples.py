@@ -1,0 +1,221 @@
+"""Effects of many features on shared scales."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.plots import draw_matplotlib, draw_svg
+from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect_parts import average_of
+from skedasis.plots.figures.multiples import effects_figure
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.marks import FigureSpec, Line, Segments, legend_of, marks_of
+from tests.helpers import frame, of_frame, refused
+
+METHODS = [sd.ALE(bins=6), sd.PDP(), sd.MPlot(bins=5)]
+
+
+def several(method):
+    X = np.random.default_rng(0).normal(size=(150, 4))
+    q = sd.prediction(lambda X: X[:, 0] + 3 * np.sin(X[:, 2]) + X[:, 1] * X[:, 3])
+    return sd.explain(q, X, method=method)
+
+
+def legend(figure: FigureSpec) -> list[str]:
+    return [key.label for key in legend_of(figure.panels, figure.order)]
+
+
+def drawn(figure: FigureSpec) -> None:
+    ET.fromstring(str(draw_svg.draw(figure, ident="m").svg))
+    drawings, _ = draw_svg.draw_tiles(figure, ident="t")
+    assert len(drawings) == len(figure.stacks)
+    draw_matplotlib.draw(figure).draw_without_rendering()
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_they_share_their_scales_and_are_ordered(method):
+    found = several(method)
+    figure = effects_figure(found, columns=4)
+    order = sorted(found.values(), key=lambda e: -e.importance)
+    mains = [stack[0] for stack in figure.stacks]
+    assert [p.title for p in mains] == [f"{i + 1}. {e.feature}" for i, e in enumerate(order)]
+    assert len({p.y for p in mains}) == 1
+    assert len({stack[1].y for stack in figure.stacks if len(stack) > 1}) <= 1
+    for panel, e in zip(mains, order, strict=True):
+        curve = average_of(panel)
+        moved = e.value.mean() if method.name == "PDP" else 0.0
+        np.testing.assert_allclose(curve.y, e.value - moved, atol=1e-12)
+        assert panel.y.range[0] <= curve.y.min() <= curve.y.max() <= panel.y.range[1]
+    assert (figure.shared, figure.small, figure.columns) == (True, True, 4)
+    assert figure.stack_titles == tuple(f"{e.spec.method} of {e.feature}" for e in order)
+    assert figure.alt.startswith("4 effects on shared scales, ordered by importance: ")
+    drawn(figure)
+
+
+def test_slopes_are_comparable_between_features():
+    """Slopes per SD of a feature do not depend on its unit."""
+    X = np.random.default_rng(0).normal(size=(200, 2)) * [1.0, 1000.0]
+    found = sd.explain(lambda X: X[:, 0] + 0.001 * X[:, 1], X, method=sd.ALE(bins=4))
+    details = [stack[1] for stack in effects_figure(found).stacks]
+    means = [next(marks_of(p, Segments, "slope")).y0 for p in details]
+    std = X.std(axis=0)
+    np.testing.assert_allclose(
+        means[0],
+        std[0] if found["x0"].importance > found["x1"].importance else std[1] / 1000,
+        rtol=0.01,
+    )
+    assert details[0].y.label == "slope per SD"
+    assert not any(
+        marks for stack in effects_figure(found, lower=False).stacks for marks in stack[1:]
+    )
+
+
+def test_the_head_tells_importance_score_and_missing_values():
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    X[3:9, 1] = np.nan
+    found = sd.explain(lambda X: np.nan_to_num(X[:, 0] * (1 + X[:, 1])), X, method=sd.ALE(bins=4))
+    figure = effects_figure(found)
+    for stack in figure.stacks:
+        e = found[stack[0].x.name]
+        first, second, *more = stack[0].notes
+        assert float(first.removeprefix("importance ")) == pytest.approx(e.importance, rel=6e-3)
+        assert second.startswith("heterogeneity score ")
+        assert more == (["6 rows with a missing value"] if e.missing else [])
+    assert "missing values" in legend(figure)
+    assert not any("(n=" in label for label in legend(figure))
+
+
+@pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
+def test_kinds_of_features_together(method):
+    found = sd.explain(of_frame, frame(150), method=method)
+    figure = effects_figure(found)
+    assert len({key.parts for key in legend_of(figure.panels)}) >= 3
+    assert len({stack[0].y for stack in figure.stacks}) == 1
+    # All stacks have a lower panel if one has: that of the first column has the tick labels of its line.
+    assert len({len(stack) for stack in figure.stacks}) == 1
+    assert not any(panel.kind == "counts" for panel in figure.panels)
+    for stack in figure.stacks:
+        assert all(t.below < len(stack) for t in stack[0].tooltips)
+    drawn(figure)
+
+
+def test_entries_that_look_the_same_are_one():
+    X = pd.DataFrame(
+        {
+            "x": np.random.default_rng(0).normal(size=150),
+            "c": pd.Categorical(["a", "b", "c"] * 50),
+        }
+    )
+    found = sd.explain(
+        lambda d: d["x"].to_numpy() * (d["c"] == "b").to_numpy(), X, method=sd.ALE(bins=4)
+    )
+    labels = legend(effects_figure(found))
+    assert "mean slope or mean difference" in labels
+    assert "± standard deviation of local effects" in labels
+    assert not {"mean slope", "mean difference"} & set(labels)
+
+
+def test_the_largest_come_first_and_the_rest_is_mentioned():
+    found = several(METHODS[0])
+    figure = effects_figure(found, by="heterogeneity_score", top=3)
+    order = sorted(found.values(), key=lambda e: -e.heterogeneity_score)[:3]
+    assert [stack[0].x.name for stack in figure.stacks] == [e.feature for e in order]
+    assert figure.notes == ("3 of 4 features",)
+    assert figure.title == "Effects, by heterogeneity score"
+    assert legend(figure)[0] == "average effect"
+    assert effects_figure(found).notes == ()
+
+
+def test_pages():
+    n = 65
+    X = np.random.default_rng(0).normal(size=(40, n))
+    found = sd.explain(lambda X: X @ np.arange(n), X, method=sd.PDP(grid=3))
+    order = [r.feature for r in found.ranking()]
+    first = effects_figure(found)
+    assert len(first.stacks) == 30
+    assert first.notes == ("30 of 65 features",)
+    pages = [effects_figure(found, top=None, page=k) for k in (1, 2, 3)]
+    assert [len(p.stacks) for p in pages] == [30, 30, 5]
+    assert [p.notes for p in pages] == [(f"page {k} of 3",) for k in (1, 2, 3)]
+    assert [s[0].x.name for p in pages for s in p.stacks] == order
+    assert pages[1].main.title == f"31. {order[30]}"
+    assert len({s[0].y for p in pages for s in p.stacks}) == 1
+    assert len(effects_figure(found, top=None, page=None).stacks) == n
+    with refused(sd.DataError, "plot(page)", "at most 3"):
+        effects_figure(found, top=None, page=4)
+
+
+def test_a_tile_is_the_figure_of_its_effect():
+    found = several(METHODS[0])
+    figure = effects_figure(found)
+    for stack in figure.stacks:
+        alone = effect_figure(found[stack[0].x.name]).main
+        a, b = next(marks_of(stack[0], Line)), next(marks_of(alone, Line))
+        np.testing.assert_array_equal(a.y, b.y)
+        assert [t.text for t in stack[0].tooltips] == [t.text for t in alone.tooltips]
+
+
+def test_constant_features_have_an_empty_lower_panel():
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    X[:, 0] = 1.0
+    figure = effects_figure(sd.explain(lambda X: X[:, 1] ** 3, X, method=sd.ALE(bins=4)))
+    last = figure.stacks[-1]
+    assert last[0].x.name == "x0"
+    assert last[1].texts[0].texts == ("no local effects",)
+    assert not last[1].marks
+    assert list(marks_of(figure.stacks[0][1], Segments, "slope"))
+    drawn(figure)
+
+
+def test_levels_that_are_not_shown_are_counted():
+    F = pd.DataFrame({"g": [f"n{i}" for i in range(60)] * 3, "z": np.arange(180.0)})
+    found = sd.explain(lambda F: F["z"].to_numpy() + 0.0, F, method=sd.PDP())
+    figure = effects_figure(found, options=EffectPlotOptions(ice=None, most_levels=12))
+    stack = next(s for s in figure.stacks if s[0].x.name == "g")
+    assert "12 of 60 levels" in stack[0].notes
+
+
+def test_slopes_of_different_features_keep_their_own_scales():
+    X = np.random.default_rng(0).normal(size=(60, 2)) * [1.0, 1000.0]
+    found = sd.explain(lambda X: X[:, 0] + X[:, 1], X, method=sd.PDP(derivative=True, grid=4))
+    figure = effects_figure(found)
+    assert not figure.shared
+    assert {s[0].y.name for s in figure.stacks} == {
+        "slope of prediction per x0",
+        "slope of prediction per x1",
+    }
+
+
+def test_what_is_refused():
+    found = several(METHODS[1])
+    with refused(sd.DataError, "'importance' or 'heterogeneity_score'"):
+        effects_figure(found, by="name")  # pyright: ignore[reportArgumentType]
+    with refused(sd.DataError, "no effect"):
+        effects_figure({})
+    for name in ("top", "columns", "page"):
+        with refused(sd.DataError, f"plot({name})"):
+            effects_figure(found, **{name: 0})
+
+
+@pytest.mark.filterwarnings("ignore:No installed font", "ignore:Glyph")
+@pytest.mark.parametrize("name", ["", "</style><script>", "年齢" * 40, "אבג\u202eabc", "x" * 9999])
+def test_hostile_names(name):
+    rng = np.random.default_rng(0)
+    F = pd.DataFrame({name: rng.normal(size=40), "b": rng.choice([name, "other"], 40)})
+    q = sd.prediction(
+        lambda F: F[name].to_numpy() * (F["b"] == "other").to_numpy(), name=name or "q"
+    )
+    figure = effects_figure(sd.explain(q, F, method=sd.ALE(bins=3)))
+    assert len(figure.alt) < 400
+    drawn(figure)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-12, 1e150])
+def test_any_size_and_two_rows(size):
+    X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0]])
+    drawn(effects_figure(sd.explain(lambda X: size * X[:, 0] * X[:, 1], X, method=sd.ALE())))

@@ -1,0 +1,94 @@
+"""Texts of figures: no line is wider than its room, and no letter is lost unless a text is shortened."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skedasis.plots.scales import clean
+from skedasis.plots.text import Lettering
+from skedasis.plots.theme import TEXTS
+
+LETTERS = Lettering()
+names = st.text(max_size=120) | st.sampled_from(
+    [
+        "number_of_visits_to_the_department_in_2019",
+        "العمر بالسنوات " * 4,
+        "数量与质量" * 9,
+        "W" * 80,
+    ]
+)
+rooms = st.floats(30, 400)
+styles = st.sampled_from(sorted(TEXTS))
+
+
+@given(names, rooms, styles, st.integers(1, 4))
+def test_lines_fit_their_room(text, room, style, most):
+    for lines in (LETTERS.wrap(text, room, style, most), [LETTERS.fit(text, room, style)]):
+        assert 1 <= len(lines) <= most
+        for line in lines:
+            assert LETTERS.width(line, style) <= room or len(line) <= 2
+
+
+@given(names, rooms)
+def test_broken_texts_keep_their_letters(text, room):
+    lines = LETTERS.wrap(text, room, "label", 10_000)
+    assert "".join("".join(lines).split()) == "".join(clean(text).split())
+
+
+@given(names, rooms, st.integers(1, 3))
+def test_shortened_texts_are_the_beginning_and_the_end(text, room, most):
+    *whole, last = LETTERS.wrap(text, room, "label", most)
+    if "…" in clean(text):
+        return
+    start, dots, end = last.partition("…")
+    letters = "".join(clean(text).split())
+    assert letters.startswith("".join("".join([*whole, start]).split()))
+    assert not dots or letters.endswith("".join(end.split()))
+
+
+def test_names_break_after_their_separators():
+    name = "number_of_visits_to_the_outpatient_department_in_the_year_2019"
+    lines = LETTERS.wrap(name, 170.0, "label")
+    assert len(lines) == 2
+    assert "".join(lines) == name
+    assert lines[0].endswith("_")
+    assert " " not in "".join(LETTERS.wrap(name, 60.0, "label", 2))
+
+
+@given(st.lists(st.text(min_size=1, max_size=80), max_size=6), rooms, st.integers(0, 4))
+def test_notes_fit(notes, room, most):
+    lines = LETTERS.flow(notes, room, most=most)
+    assert len(lines) <= most
+    for line in lines:
+        assert LETTERS.width(line, "note") <= room or len(line) <= 2
+
+
+def test_notes_are_separated_by_dots_and_not_the_lines_of_a_note():
+    notes = (
+        "240 rows",
+        "20 bins",
+        "an explanation that is longer than one line of this width",
+        "end",
+    )
+    assert LETTERS.flow(notes, 130.0) == [
+        "240 rows · 20 bins",
+        "an explanation that is longer",
+        "than one line of this width",
+        "end",
+    ]
+    two = LETTERS.flow(notes, 130.0, most=2)
+    assert two[0] == "240 rows · 20 bins"
+    assert two[1].startswith("an explanat")
+    assert two[1].endswith("end")
+    assert LETTERS.flow(notes, 1000.0, most=1) == [" · ".join(notes)]
+    assert LETTERS.flow(notes, 130.0, most=0) == []
+
+
+@pytest.mark.parametrize("style", TEXTS)
+def test_larger_letters_are_wider(style):
+    assert Lettering(scale=2.0).width("age", style) == pytest.approx(
+        2 * LETTERS.width("age", style)
+    )
+    assert LETTERS.leading(style) > LETTERS.size(style)
