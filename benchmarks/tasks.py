@@ -10,6 +10,7 @@ import numpy as np
 import skedasis as sd
 from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
+from benchmarks.figures import figures
 from benchmarks.importance import importance
 from benchmarks.intervals import intervals
 from benchmarks.lines import Alone, Line, Space, Speed
@@ -249,7 +250,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
-    "scores": scores,
+    "scores": scores, "figures": figures,
 }  # fmt: skip
 
 
