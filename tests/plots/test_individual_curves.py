@@ -144,6 +144,21 @@ class TestMissing:
             assert below[-2].x + half[-2] < below[-1].x - half[-1]
 
 
+class TestCentring:
+    def test_each_curve_loses_its_own_mean_over_the_grid(self, X):
+        """The curve of a row with z is (1 + z) x + z: minus its mean over the grid, (1 + z) (x - mean of x)."""
+        e = sd.explain(
+            lambda X: X[:, 0] * (1 + X[:, 1]) + X[:, 1], X, 0, method=sd.ICE(grid=[-1.0, 0.0, 0.5])
+        )
+        curves = only(effect_figure(e).main, Curves, "curve")
+        wanted = np.outer(1 + X[curves.rows, 1], curves.x - curves.x.mean())
+        np.testing.assert_allclose(curves.y, wanted, atol=1e-12)
+        line = only(effect_figure(e).main, Line, "average")
+        np.testing.assert_allclose(
+            line.y, np.mean(1 + X[:, 1]) * (line.x - line.x.mean()), atol=1e-12
+        )
+
+
 class TestSlopes:
     def test_label_and_unit(self, X):
         q = sd.prediction(model, name="price", unit="EUR")
