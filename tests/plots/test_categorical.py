@@ -315,3 +315,19 @@ def test_unknown_numbers(X):
     nothing = np.full(4, np.nan)
     drawn(replace(e, std_error=nothing, heterogeneity=nothing))
     drawn(replace(e, rows=None))
+
+
+def test_whiskers_of_an_m_plot_are_the_standard_deviation_of_the_rows_at_a_level():
+    rng = np.random.default_rng(3)
+    city = rng.choice(["a", "b", "c"], 300)
+    size = rng.gamma(2.0, 3.0, 300)
+    X = pd.DataFrame({"city": city, "size": size})
+    e = sd.explain(lambda X: X["size"] ** 2, X, "city", method=sd.MPlot())
+    main, below = effect_figure(e).panels[:2]
+    whisker = only(below, Segments, "whisker")
+    for k, level in enumerate(main.x.labels):
+        mine = size[city == level] ** 2
+        ends = sorted((whisker.y0[k], whisker.y1[k]))
+        assert ends == pytest.approx(
+            [mine.mean() - mine.std(ddof=1), mine.mean() + mine.std(ddof=1)]
+        )

@@ -834,3 +834,19 @@ class TestWords:
         q = lambda F: F["x"].to_numpy() * (F["zip"].astype(int).to_numpy() % 3)  # noqa: E731
         s = sd.explain(q, F, ("zip", "x"), method=sd.ALE(bins=40))
         assert_readable(surface_figure(s))
+
+
+def test_marginal_histograms_count_weights_as_repetitions():
+    rng = np.random.default_rng(4)
+    X, w = rng.uniform(size=(200, 2)), rng.integers(0, 4, 200)
+
+    def margins(X, **more):
+        method = sd.ALE(bins=sd.Uniform(4))
+        s = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=method, **more)
+        return [m.height for m in marks_of(surface_figure(s).main, Margin)]
+
+    weighted = margins(X[w > 0], sample_weight=w[w > 0])
+    repeated = margins(np.repeat(X, w, axis=0))
+    for a, b in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(a, b)
+        assert a.sum() == w.sum()
