@@ -323,7 +323,7 @@ def test_times_are_said():
     frame = pd.DataFrame(
         {"t": pd.date_range("2020-01-01", periods=300, freq="7h"), "z": data(300)[:, 0]}
     )
-    q = lambda F: F["z"].to_numpy() * F["t"].dt.dayofyear.to_numpy()  # noqa: E731
+    q = lambda F: F["z"].to_numpy() * F["t"].dt.day_of_year.to_numpy()  # noqa: E731
     for method in (sd.ALE(bins=4), sd.PDP(grid=5)):
         spec = effect_figure(sd.explain(q, frame, "t", method=method))
         assert all(re.search(r"2020-0\d", t.text.split("\n")[0]) for t in spec.main.tooltips)
