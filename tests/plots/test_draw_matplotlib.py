@@ -280,13 +280,16 @@ def test_names_are_literal(name):
     figure = draw(FigureSpec(((panel,), (panel,)), name, "", heading=name, notes=(name,)))
     figure.draw_without_rendering()
     assert words(figure).count(name) >= 15
+    assert [t.get_text() for made in figure.legends for t in made.get_texts()] == [name]
     for text in figure.findobj(Text):
         if "$" in text.get_text() and text.get_visible():
             assert not text.get_parse_math()
             assert not text.get_usetex()
     ax = Figure().subplots()
-    draw_on(ax, one(MARKS["line"], title=name, x=Axis(name, None, 0.0, 1.0)))
+    line = Line(np.arange(2.0), np.arange(2.0), "average", name)
+    draw_on(ax, one(line, title=name, x=Axis(name, None, 0.0, 1.0)))
     ax.figure.draw_without_rendering()
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == [name]
     assert name in words(ax.figure)
 
 

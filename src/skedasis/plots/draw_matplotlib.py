@@ -347,7 +347,7 @@ def _legend_line(
     size = letters.size("key")
     made = figure.legend(
         cast("list[Artist]", [handle(k.key, colors) for k in keys]),
-        labels,
+        [""] * len(labels),
         loc="upper left",
         bbox_to_anchor=at,
         ncols=len(labels),
@@ -362,8 +362,7 @@ def _legend_line(
         handletextpad=KEY_GAP / size,
         columnspacing=KEYS_APART / size,
     )
-    for text in made.get_texts():
-        _as_plain(text)
+    _label_keys(made, labels)
 
 
 def draw_on(
@@ -421,15 +420,14 @@ def draw_on(
     if keys:
         made = ax.legend(
             cast("list[Artist]", [handle(key, palette) for key in keys]),
-            [key.label for key in keys],
+            [""] * len(keys),
             # The best place costs a search over all points, which takes seconds if there are many.
             loc="upper right" if _has_many_points(panel) else "best",
             handler_map={tuple: _Parts()},
             framealpha=0.85,
             fontsize="small",
         )
-        for text in made.get_texts():
-            _as_plain(text)
+        _label_keys(made, [key.label for key in keys])
         with one_warning():
             covered = made.get_window_extent()
         if covered.width * covered.height > COVERED * box.width * box.height:
@@ -990,6 +988,13 @@ class _Parts(HandlerTuple):
         """Return the key, as matplotlib asks for it."""
         self._ndivide = None if isinstance(orig_handle, tuple) and len(orig_handle) > 4 else 1
         return super().legend_artist(legend, orig_handle, fontsize, handlebox)
+
+
+def _label_keys(legend: Legend, labels: Sequence[str]) -> None:
+    """Write the labels of a legend, which matplotlib is not given: it leaves out those that begin with "_"."""
+    for text, label in zip(legend.get_texts(), labels, strict=True):
+        text.set_text(label)
+        _as_plain(text)
 
 
 def handle(key: Key, colors: Colors) -> tuple[Artist, ...]:
