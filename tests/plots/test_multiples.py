@@ -10,11 +10,11 @@ import pytest
 
 import skedasis as sd
 from skedasis.plots import draw_matplotlib, draw_svg
-from skedasis.plots.figures.effect import effect_figure
+from skedasis.plots.figures.effect import effect_figure, slopes
 from skedasis.plots.figures.effect_parts import average_of
 from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.marks import FigureSpec, Line, Segments, legend_of, marks_of
+from skedasis.plots.marks import FigureSpec, Line, Polygons, Segments, legend_of, marks_of
 from tests.helpers import frame, of_frame, refused
 
 METHODS = [sd.ALE(bins=6), sd.PDP(), sd.MPlot(bins=5)]
@@ -73,6 +73,35 @@ def test_slopes_are_comparable_between_features():
     assert not any(
         marks for stack in effects_figure(found, lower=False).stacks for marks in stack[1:]
     )
+
+
+def test_local_effects_outside_are_those_outside_the_shared_scale():
+    """Outliers of a feature with small slopes may lie within the range of the other features."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(500, 3))
+    local = np.column_stack([rng.uniform(-5, 5, 500), *0.001 * rng.normal(size=(2, 500))])
+    local[10:14, 1], local[20, 2] = 2.0, 9.0
+    slope = lambda rows: local[[int(np.flatnonzero(X[:, 0] == v)[0]) for v in rows[:, 0]]]  # noqa: E731
+    quantity = sd.prediction(lambda X: X @ np.array([2.0, 1.0, 0.5]), slope=slope)
+    method = sd.DALE(bins=1)
+    found = sd.explain(quantity, X, method=method, heterogeneity_rows=0)
+    alone = [slopes(found[name], per_sd=True).notes for name in ("x0", "x1", "x2")]
+    assert alone == [
+        (),
+        ("4 of 500 local effects outside the panel",),
+        ("1 of 500 local effects outside the panel",),
+    ]
+    details = {stack[0].title[3:]: stack[1] for stack in effects_figure(found).stacks}
+    for name, panel in details.items():
+        j = int(name[1:])
+        own = local[:, j] * X[:, j].std()
+        outside = int(((own < panel.y.least) | (own > panel.y.most)).sum())
+        text = f"{outside} of 500 local effects outside the panel"
+        assert panel.notes == ((text,) if outside else ()), name
+    assert [len(details[name].notes) for name in ("x0", "x1", "x2")] == [0, 0, 1]
+    (violin,) = next(marks_of(details["x1"], Polygons, "violin")).outlines
+    assert violin[:, 1].max() > 1.9 * X[:, 1].std()
+    drawn(effects_figure(found))
 
 
 def test_the_head_tells_importance_score_and_missing_values():

@@ -141,8 +141,14 @@ def level_panels(effect: Effect, levels: LevelStats, options: EffectPlotOptions)
     return tuple(p for p in (main, below, counts, groups) if p is not None)
 
 
-def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
+def steps(
+    effect: LevelStepsEffect,
+    options: EffectPlotOptions,
+    limits: tuple[float, float] | None = None,
+) -> Panel | None:
     """Return the panel of differences between adjacent levels; None if no two shown levels are adjacent.
+
+    `limits` is the range of the vertical axis, as in `spread_panel`.
 
     A bin of an ordinal feature may contain several differences. Local effects are then shown relative to the mean of
     their difference, shifted to the mean of the bin: how the differences vary is the shape of the curve, not
@@ -178,6 +184,7 @@ def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
         local=_local(effect, where, there),
         doubtful=(left, right, (~trusted).astype(np.int64)),
         zero=True,
+        limits=limits,
     )
     left_out = len(bins) - len(there)
     note = f"{left_out:,} of {len(bins):,} differences involve levels that are not shown"
@@ -187,8 +194,15 @@ def steps(effect: LevelStepsEffect, options: EffectPlotOptions) -> Panel | None:
     return replace(panel, notes=(*panel.notes, *([note] if left_out else [])), tooltips=tuple(tips))
 
 
-def values(effect: LevelMeansEffect, options: EffectPlotOptions) -> Panel | None:
-    """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept."""
+def values(
+    effect: LevelMeansEffect,
+    options: EffectPlotOptions,
+    limits: tuple[float, float] | None = None,
+) -> Panel | None:
+    """Return the panel of the rows' values at each level of an M-plot; None if no rows were kept.
+
+    `limits` is the range of the vertical axis, as in `spread_panel`.
+    """
     levels, rows = effect.axis.levels, effect.rows
     if rows is None or rows.effect is None or len(rows) == 0:
         return None
@@ -208,6 +222,7 @@ def values(effect: LevelMeansEffect, options: EffectPlotOptions) -> Panel | None
         local=(rows.effect[there], at[there].astype(np.int64), weight[there]),
         doubtful=places.doubtful,
         zero=False,
+        limits=limits,
     )
 
 

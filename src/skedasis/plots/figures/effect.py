@@ -29,7 +29,13 @@ from skedasis.plots.scales import counted, shorten
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import LOCAL, curve_polygon
 from skedasis.results.checks.elevated_regions import elevated_regions
-from skedasis.results.effect import BinnedEffect, Effect, MPlotEffect
+from skedasis.results.effect import (
+    BinnedEffect,
+    Effect,
+    LevelMeansEffect,
+    LevelStepsEffect,
+    MPlotEffect,
+)
 from skedasis.stats.grid import Cells
 
 
@@ -122,6 +128,17 @@ def effect_panels(
     return (main, slopes(effect, per_sd=per_sd), counts)
 
 
+def local_effects_panel(
+    effect: Effect, options: EffectPlotOptions, *, per_sd: bool, limits: tuple[float, float]
+) -> Panel | None:
+    """Return the panel of local effects of `effect_panels` (kind "detail") on a given vertical range."""
+    if isinstance(effect, LevelStepsEffect):
+        return categorical.steps(effect, options, limits)
+    if isinstance(effect, LevelMeansEffect):
+        return categorical.values(effect, options, limits)
+    return slopes(effect, per_sd=per_sd, limits=limits)
+
+
 def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     """Return whether the effect has bins of positive width; those of a constant feature have none."""
     if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
@@ -129,7 +146,9 @@ def has_bins(effect: Effect) -> TypeGuard[BinnedEffect]:
     return bool(effect.bins.high[-1] > effect.bins.low[0])
 
 
-def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
+def slopes(
+    effect: Effect, *, per_sd: bool = False, limits: tuple[float, float] | None = None
+) -> Panel:
     """Return the slope panel: statistics and local effects per bin.
 
     Parameters
@@ -139,6 +158,8 @@ def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
     per_sd : bool
         Whether slopes are multiplied by the standard deviation of the feature, which makes those of different features
         comparable.
+    limits : tuple of two float, optional
+        Range of the vertical axis, as in `spread_panel`.
 
     Returns
     -------
@@ -182,6 +203,7 @@ def slopes(effect: Effect, *, per_sd: bool = False) -> Panel:
         doubtful=effect_parts.doubts(bins),
         zero=not means,
         rise=factor * bins.slope_change * bins.widths if np.any(bins.slope_change) else None,
+        limits=limits,
     )
     above = effect_parts.counts_above(bins.count, (bins.low + bins.high) / 2)
     return replace(panel, above=above)

@@ -472,6 +472,7 @@ def spread_panel(
     doubtful: Doubts,
     zero: bool,
     rise: Floats | None = None,
+    limits: tuple[float, float] | None = None,
 ) -> Panel:
     """Return the panel of local effects: means, standard deviations as whiskers, and violins.
 
@@ -494,13 +495,15 @@ def spread_panel(
         Whether zero means "no effect" and must be visible; rounding errors are then small on the scale.
     rise : ndarray of float, shape (K,), optional
         Change of the mean from the left to the right end of the bin; `mean` is then the value in its centre.
+    limits : tuple of two float, optional
+        Range of the vertical axis, without margins. By default it contains all local effects but few outliers.
     """
     lower, upper = mean - std, mean + std
     tilt = np.zeros(len(mean)) if rise is None else rise / 2
     # Standard deviation and slope of two rows are arbitrary: they do not determine the scale.
     sure = [end[trusted] for end in (lower, upper, mean - tilt, mean + tilt)]
     values, cell, weight = local
-    low, high = visible(values, *extent([mean, *sure]))
+    low, high = visible(values, *extent([mean, *sure])) if limits is None else limits
     if zero:
         low, high = float(np.fmin(low, 0.0)), float(np.fmax(high, 0.0))
     up = Axis(*y, low, high, 0.06)

@@ -10,7 +10,7 @@ from typing import TypeVar
 from skedasis._arguments import check_int, check_int_or_none
 from skedasis.errors import DataError
 from skedasis.plots.figures import effect_parts
-from skedasis.plots.figures.effect import effect_panels
+from skedasis.plots.figures.effect import effect_panels, local_effects_panel
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.effect_texts import alt_text, heterogeneity_text
 from skedasis.plots.figures.models import models_figure
@@ -130,15 +130,37 @@ def _each_effect(
     options = EffectPlotOptions(curves=60) if options is None else options
     options = replace(options, histogram=False, values=None)
     each: list[FigureSpec] = []
-    for place, effect in enumerate(ordered_effects(effects, by, top)):
+    found = ordered_effects(effects, by, top)
+    for place, effect in enumerate(found):
         main, *below = effect_panels(effect, options, per_sd=True)
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
         title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
         main = headed(main, place, effect.feature, _notes(effect, main), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
+    each = _with_shared_limits(found, each, options)
     order = effect_parts.legend_order([p for f in each for p in f.panels])
     return on_shared_scales([replace(f, order=order) for f in each])
+
+
+def _with_shared_limits(
+    effects: Sequence[Effect], each: Sequence[FigureSpec], options: EffectPlotOptions
+) -> list[FigureSpec]:
+    """Return the figures with the local effects that are outside their own panel but inside the shared range."""
+    details = [f.stacks[0][1].y for f in each if len(f.stacks[0]) > 1]
+    if not details:
+        return [*each]
+    shared = details[0].spanning(details)
+    limits = shared.least, shared.most
+    found: list[FigureSpec] = []
+    for effect, figure in zip(effects, each, strict=True):
+        main, *below = figure.stacks[0]
+        # A panel without notes leaves nothing out.
+        if below and below[0].notes:
+            panel = local_effects_panel(effect, options, per_sd=True, limits=limits)
+            below = [] if panel is None else [replace(panel, height=LOWER, above=())]
+        found.append(replace(figure, stacks=((main, *below),)))
+    return found
 
 
 def _each_of_models(
