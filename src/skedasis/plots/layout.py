@@ -19,6 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from skedasis._types import Floats
+from skedasis.plots.label_placement import place_labels
 from skedasis.plots.marks import (
     NATURAL_WIDTH,
     Contour,
@@ -31,7 +32,7 @@ from skedasis.plots.marks import (
     Text,
     legend_of,
 )
-from skedasis.plots.scales import Axis, place_labels
+from skedasis.plots.scales import Axis
 from skedasis.plots.text import Lettering
 from skedasis.plots.ticks import LONG, Ticks, overhang, ticks_across, ticks_up
 

@@ -1,4 +1,4 @@
-"""Axes, ticks, numbers as text, width of text, placement of labels, and simplification of lines.
+"""Axes, ticks, numbers as text, width of text, and simplification of lines.
 
 Both renderers and all figure specifications use this module; it imports neither matplotlib nor results.
 
@@ -8,7 +8,6 @@ Both renderers and all figure specifications use this module; it imports neither
   need to differ.
 - *Axes*: an `Axis` is a range with a name and a unit. `Scale` moves a common offset and a power of ten from the tick
   labels to the axis label: ``value = offset + tick * 10**exponent``.
-- *Placement of labels*: names beside points do not overlap each other; a name without free space is omitted.
 - *Simplification of lines*: points are removed that lie within a tolerance of the line through their neighbours.
 """
 
@@ -538,124 +537,6 @@ def _decimals(values: Floats) -> int:
         if np.all(np.abs(values - np.round(values, decimals)) <= 0.01 * step):
             return decimals
     return first + 1
-
-
-# --- placement of labels -------------------------------------------------------------------------
-
-DISTANCES = (5.0, 13.0, 24.0, 38.0, 56.0)
-"""Candidate distances of a name from its point, in typographical points; from the second on a line connects them."""
-
-MARK = 4.0
-"""Half the size of a mark."""
-
-CROSSED = 1.5
-"""Cost of crossing a line, in steps of `DISTANCES`."""
-
-_DIRECTIONS = 16
-
-
-@dataclass(frozen=True)
-class LabelPosition:
-    """Position of the name of a point.
-
-    Parameters
-    ----------
-    x, y : float
-        Lower left corner of the name.
-    led : bool
-        Whether a line connects it to the point.
-    """
-
-    x: float
-    y: float
-    led: bool
-
-
-def place_labels(
-    points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
-) -> tuple[LabelPosition | None, ...]:
-    """Return positions of names that do not overlap; None for names without free space.
-
-    Parameters
-    ----------
-    points : ndarray of float, shape (n, 2)
-        In typographical points from the panel's lower left corner, in order of priority.
-    sizes : ndarray of float, shape (n, 2)
-        Widths and heights of the names.
-    room : (float, float)
-        Width and height of the panel.
-    taken : ndarray of float, shape (k, 4)
-        Boxes (left, bottom, right, top) that must stay free.
-    lines : ndarray of float, shape (m, 4)
-        Boxes of lines, which a name crosses only if necessary.
-
-    Returns
-    -------
-    tuple of LabelPosition or None
-
-    Notes
-    -----
-    Greedy: each name takes, of about 100 candidate positions, the nearest one that touches no mark, no other name and
-    no box in `taken`; crossing a line costs `CROSSED` steps of distance.
-
-    Examples
-    --------
-    >>> none = np.zeros((0, 4))
-    >>> place_labels(np.array([[50.0, 50.0]]), np.array([[20.0, 8.0]]), (100.0, 100.0), none, none)
-    (LabelPosition(x=55.0, y=51.5, led=False),)
-    """
-    marks = np.column_stack([points - MARK, points + MARK])
-    blocked = np.concatenate([marks, taken])
-    found: list[LabelPosition | None] = []
-    for point, size in zip(points, sizes, strict=True):
-        tag = _nearest(point, size, room, blocked, lines)
-        found.append(tag)
-        if tag is not None:
-            box = np.array([tag.x, tag.y, tag.x + size[0], tag.y + size[1]])
-            blocked = np.concatenate([blocked, box[None]])
-    return tuple(found)
-
-
-def touches(box: Floats, others: Sequence[Floats]) -> bool:
-    """Return whether a box (left, bottom, right, top) touches any of the others."""
-    return bool(_touching(box[None], np.array(others).reshape(-1, 4)).any())
-
-
-def _nearest(
-    point: Floats, size: Floats, room: tuple[float, float], blocked: Floats, lines: Floats
-) -> LabelPosition | None:
-    """Return the best position of one name."""
-    around = [_around(point, size, far) for far in DISTANCES]
-    corners = np.concatenate(around)
-    step = np.repeat(np.arange(len(DISTANCES)), len(around[0]))
-    boxes = np.column_stack([corners, corners + size])
-    inside = (corners >= 0).all(axis=1) & (boxes[:, 2:] <= np.array(room)).all(axis=1)
-    free = np.flatnonzero(inside & (_touching(boxes, blocked) == 0))
-    if len(free) == 0:
-        return None
-    cost = step[free] + CROSSED * _touching(boxes[free], lines)
-    best = free[int(np.argmin(cost))]
-    return LabelPosition(float(corners[best, 0]), float(corners[best, 1]), bool(step[best] > 0))
-
-
-def _around(point: Floats, size: Floats, far: float) -> Floats:
-    """Return the lower left corners of candidate boxes around a point, those on its right first."""
-    # In the four quadrants of an error cross a name touches neither of its lines.
-    side = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
-    corners = point + side * np.array([far, 0.3 * far]) - np.where(side < 0, size, 0.0)
-    steps = np.arange(_DIRECTIONS)
-    turn = np.where(steps % 2, steps + 1, -steps) * np.pi / _DIRECTIONS
-    way = np.column_stack([np.cos(turn), np.sin(turn)])
-    # The anchor of the box moves with the direction: its side centre beside the point, its lower edge above it.
-    return np.concatenate([corners, point + far * way - size * (1 - way) / 2])
-
-
-def _touching(boxes: Floats, others: Floats) -> Floats:
-    """Return how many of the other boxes each box touches."""
-    a, b = boxes[:, None], others[None]
-    apart = (a[..., 2] <= b[..., 0]) | (b[..., 2] <= a[..., 0])
-    apart |= (a[..., 3] <= b[..., 1]) | (b[..., 3] <= a[..., 1])
-    return (~apart).sum(axis=1)
 
 
 # --- simplification of lines ---------------------------------------------------------------------
