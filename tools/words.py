@@ -41,7 +41,6 @@ NAMES = {
     "borrow": "fill_from_neighbors, or donor rows",
     "borrowed": "fill_from_neighbors, or donor rows",
     "chance": "null_distribution",
-    "explained": "format_error",
     "freedom": "df",
     "heed": "warn_unused_arguments",
     "lenders": "donors",

@@ -16,6 +16,7 @@ from skedasis.binning import Uniform as Uniform
 from skedasis.data.features import Feature as Feature
 from skedasis.distributions.ensembles import ensemble as ensemble
 from skedasis.engine.explain import explain as explain
+from skedasis.engine.regions import regions as regions
 from skedasis.errors import BinningWarning as BinningWarning
 from skedasis.errors import DataError as DataError
 from skedasis.errors import LeftOutWarning as LeftOutWarning
@@ -59,6 +60,9 @@ from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
 from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
 from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance
 from skedasis.results.multi_model import MultiModelSurface as MultiModelSurface
+from skedasis.results.regions import MultiModelRegions as MultiModelRegions
+from skedasis.results.regions import Regions as Regions
+from skedasis.results.regions import RegionsByFeature as RegionsByFeature
 from skedasis.results.surface import Surface as Surface
 
 __version__: str

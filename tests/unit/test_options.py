@@ -23,8 +23,8 @@ def test_keywords_and_options_have_the_same_names_and_types():
 
 def test_the_signature_shows_all_options_with_their_defaults():
     parameters = inspect.signature(sd.explain).parameters
-    assert list(parameters)[:4] == ["model", "X", "features", "method"]
-    assert {n: p.default for n, p in list(parameters.items())[4:]} == {
+    assert list(parameters)[:5] == ["model", "X", "features", "method", "by"]
+    assert {n: p.default for n, p in list(parameters.items())[5:]} == {
         name: f.default for name, f in NAMES.items()
     }
 
@@ -56,7 +56,9 @@ def test_an_invalid_option_is_a_data_error_that_names_it(name, value):
         ExplainOptions.of("explain", **{name: value})
 
 
-@pytest.mark.parametrize("function", [sd.explain, report, sd.diagnose, sd.null_distribution])
+@pytest.mark.parametrize(
+    "function", [sd.explain, sd.regions, report, sd.diagnose, sd.null_distribution]
+)
 def test_every_keyword_is_documented_where_it_is_taken(function):
     text = inspect.getdoc(function).partition("\nParameters\n")[2].partition("\nReturns\n")[0]
     heads = [line for line in text.splitlines() if line and not line[0].isspace()]

@@ -21,7 +21,7 @@ from rich.table import Table as Lines
 
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import completion, explain, options, runtime
+from skedasis.cli import completion, explain, options, regions, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Document, Screen, Terminal, check_out
 from skedasis.datasets import SYNTHETIC, real
@@ -399,6 +399,9 @@ options.add(
     "importance",
     CommandSpec(explain.ImportanceOptions, explain.importance),
     explain.IMPORTANCE_EXAMPLES,
+)
+options.add(
+    app, "regions", CommandSpec(regions.RegionsOptions, regions.regions), regions.REGIONS_EXAMPLES
 )
 options.add(app, "datasets", CommandSpec(DatasetsOptions, datasets), DATASETS_EXAMPLES)
 options.add(app, "info", CommandSpec(InfoOptions, info), INFO_EXAMPLES)

@@ -165,7 +165,12 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
 
 
 def _explain(
-    opts: EffectOptions, quantity: Any, columns: Columns, rows: Rows, labels: Any, wanted: Any
+    opts: EffectOptions,
+    quantity: Any,
+    columns: Columns,
+    rows: Rows,
+    labels: Values | None,
+    wanted: Any,
 ) -> Any:
     from skedasis.engine.explain import explain
 

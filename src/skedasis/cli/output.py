@@ -36,6 +36,7 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance, ImportanceRank
+from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 
 # -------------------------------------------------------------------------------- untrusted text
@@ -307,7 +308,8 @@ def jsonable(value: object) -> JsonValue:
 
 def _kind(found: Result) -> str:
     """Return the name of a result's public class, in lower case: all kinds of effects are an "effect"."""
-    public = next(k for k in (Effect, Surface, Importance, Diagnosis) if isinstance(found, k))
+    kinds = (Effect, Surface, Importance, Diagnosis, Regions, RegionsByFeature)
+    public = next(k for k in kinds if isinstance(found, k))
     return public.__name__.lower()
 
 
@@ -321,6 +323,7 @@ def json_result(found: Result, **labels: object) -> Document:
         Further entries, such as the class.
     """
     names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
+    names = found if isinstance(found, RegionsByFeature) else names
     document: Document = {
         "kind": _kind(found),
         "features": list(map(str, names)),
@@ -330,6 +333,9 @@ def json_result(found: Result, **labels: object) -> Document:
         number = getattr(found, name, None)
         if isinstance(number, float):
             document[name] = number
+    if isinstance(found, Regions):
+        document["heterogeneity_explained"] = found.heterogeneity_explained
+        document["heterogeneity_explained_error"] = found.heterogeneity_explained_error
     if isinstance(found, Surface) and not found.includes_main_effects:
         strength = found.interaction_strength()
         document["interaction_strength"] = strength if math.isfinite(strength) else None
@@ -337,7 +343,7 @@ def json_result(found: Result, **labels: object) -> Document:
 
 
 # ----------------------------------------------------------------- results to terminal and files
-Result: TypeAlias = Effect | Surface | Importance | Diagnosis
+Result: TypeAlias = Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature
 
 
 Out = Annotated[
@@ -370,6 +376,8 @@ def show(result: Result, terminal: Terminal) -> None:
         narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
         terminal.show(diagnosis(result), *narrower)
         terminal.lines(sentences(result))
+    elif isinstance(result, Regions | RegionsByFeature):
+        terminal.lines(str(result).splitlines())
     else:
         terminal.show(surface(result) if isinstance(result, Surface) else numbers(result))
 
@@ -513,6 +521,11 @@ def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
         return {"diagnosis": _columns(result.table())}
     if isinstance(result, Importance):
         return {what: _columns(result.table(what)) for what in ("importance", "values")}
+    if isinstance(result, Regions):
+        of = ["regions", "splits", "effect"] + ["bins"] * all(len(e.bins or ()) for e in result)
+        return {what: _columns(result.table(what)) for what in of}
+    if isinstance(result, RegionsByFeature):
+        return {what: _columns(result.table(what)) for what in ("ranking", "regions", "splits")}
     if isinstance(result, Surface):
         of = ["effect"] + ["cells"] * (result.cells is not None)
         return {what: _columns(surface_table(result, what)) for what in of}

@@ -6,7 +6,7 @@ The pipeline of one model, each step in a module of its own:
 2. `plan` checks the model, plans every feature (grids, bins, levels), and sizes the batches.
 3. `run` goes through the batches of rows once. The methods compute their statistics of each batch, which are merged.
 4. `heterogeneity_score` evaluates the quantity at rows that swap their values.
-5. `second_round` checks slopes against differences of the quantity, and runs the second rounds that methods need.
+5. `rounds` goes through these steps, checks slopes, and runs the second rounds that methods need.
 6. `assemble` finalizes each result and records its provenance.
 
 Several models go through the same steps on shared cells: `multi_model`, with the rows of each from `cross_validation`.
@@ -18,16 +18,14 @@ Several models go through the same steps on shared cells: `multi_model`, with th
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Hashable, Sized
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from skedasis._types import OutputLabel, TableLike
-from skedasis.data.dataset import as_dataset
 from skedasis.engine.assemble import (
     collect_results,
     finalize_all,
     provenance,
-    resolve_method_and_selection,
     warn_unused_arguments,
 )
 from skedasis.engine.options import (
@@ -36,9 +34,7 @@ from skedasis.engine.options import (
     MultiModelKeywords,
     takes_options,
 )
-from skedasis.engine.plan import prepare_job
-from skedasis.engine.run import run
-from skedasis.errors import DataError
+from skedasis.errors import UnsupportedError
 from skedasis.methods.base import Parameters
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 
@@ -53,6 +49,7 @@ if TYPE_CHECKING:
         MultiModelImportance,
         MultiModelSurface,
     )
+    from skedasis.results.regions import Regions, RegionsByFeature
     from skedasis.results.surface import Surface
 
 
@@ -78,9 +75,60 @@ ModelT = TypeVar("ModelT", bound=ModelLike)
 Models: TypeAlias = list[ModelT] | tuple[ModelT, ...]
 MultiOutputModels: TypeAlias = Models[MultiOutput]
 
+By: TypeAlias = "int | Sized"
+"""Given regions: a column (name or position), labels of the rows, masks by rule, or a numeric column with its edges."""
+
 
 # ------------------------------------------------------------------------------------------
 # `explain`.
+
+
+@overload
+def explain(
+    model: MultiOutput,
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    by: By,
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Regions]: ...
+
+
+@overload
+def explain(
+    model: MultiOutput,
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    by: By,
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, RegionsByFeature]: ...
+
+
+@overload
+def explain(
+    model: ModelLike,
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    by: By,
+    **keywords: Unpack[ExplainKeywords],
+) -> Regions: ...
+
+
+@overload
+def explain(
+    model: ModelLike,
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    by: By,
+    **keywords: Unpack[ExplainKeywords],
+) -> RegionsByFeature: ...
 
 
 @overload
@@ -310,6 +358,7 @@ def explain(
     features: Features = None,
     *,
     method: ImportanceMethod | EffectMethod = None,
+    by: By | None = None,
     **keywords: Unpack[MultiModelKeywords],
 ) -> Any:
     """Explain what features do to a quantity of a fitted model.
@@ -330,6 +379,11 @@ def explain(
     method : method or str, optional
         By default ``RHALE()``, for a pair or a nominal feature ``ALE()``. A lower-case name stands for the method with
         its default parameters.
+    by : str, int, array of n labels, mapping or tuple, optional
+        Regions of the data in which the effects are wanted: the name or position of a column, of which each level is a
+        region (a numeric column with more than four values is cut at its quartiles); a tuple of a numeric column and
+        the edges that cut it, ``("temp", [0.3, 0.6])``; the label of each row; or masks by rule,
+        ``{"summer weekends": mask}``, where rows in no mask are a region of their own. `regions` finds regions instead.
     y : array of n labels, optional
         For quantities that need labels, and for `MPlot` of labels and residuals.
     sample_weight : array of n numbers, optional
@@ -381,12 +435,12 @@ def explain(
     Effect, Effects, Surface, Importance or dict
         With `PFI` always an `Importance`. For a quantity with several outputs a dictionary of these by output, all from
         the same model rows. For a list of models `MultiModelEffect`, `MultiModelEffects`, `MultiModelSurface` and
-        `MultiModelImportance` likewise.
+        `MultiModelImportance` likewise. With `by`, `Regions` for one feature, else `RegionsByFeature`.
 
     Raises
     ------
     DataError
-        For data, names, groups or weights that cannot be used.
+        For data, names, groups, weights or regions that cannot be used.
     ModelOutputError
         For a model that does not return one finite number per row, or returns different numbers for the same rows.
     UnsupportedError
@@ -421,44 +475,26 @@ def explain(
     """
     options = ExplainOptions.of("explain", **keywords)
     if isinstance(model, (list, tuple)):
+        if by is not None:
+            raise UnsupportedError(
+                "explain(by)", "a list of models", "one model", "Explain each model with by="
+            )
         # Imported here: explaining one model does not need it.
         from skedasis.engine.multi_model import explain_several
 
         return explain_several(model, X, features, method, options)
     # Imported here to keep `import skedasis` fast.
-    from skedasis.engine.heterogeneity_score import compute_scores
-    from skedasis.engine.second_round import run_second_rounds
+    from skedasis.engine.rounds import compute, prepare
 
-    _check_one_model(options)
-    started = time.perf_counter()
-    quantity = as_quantity(model)
-    dataset = quantity.prepare(
-        as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
-    )
     warn_unused_arguments(method, model, options.y)
-    resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
-    job = prepare_job(quantity, resolved, selection, options)
-    gathered = run(job)
-    scores = compute_scores(job)
-    known = run_second_rounds(job, gathered, scores)
-    results = finalize_all(job, gathered, scores, known)
-    record = provenance(job, scores, time.perf_counter() - started)
+    if by is not None:
+        # Imported here: most calls have no regions.
+        from skedasis.engine.regions import given_regions
+
+        return given_regions(as_quantity(model), X, features, method, options, by)
+    done = compute(prepare(as_quantity(model), X, features, method, options))
+    job = done.job
+    results = finalize_all(job, done.gathered, done.scores, done.finalized)
+    record = provenance(job, done.scores, time.perf_counter() - done.started)
     by_output = {label: collect_results(job, found, record) for label, found in results.items()}
     return by_output[None] if job.single else by_output
-
-
-def _check_one_model(options: ExplainOptions) -> None:
-    """Raise if arguments for several models are given with a single model.
-
-    Raises
-    ------
-    DataError
-    """
-    for name, value in (("cv", options.cv), ("correction", options.correction)):
-        if value is not None:
-            raise DataError(
-                name,
-                "one model",
-                "a list of models, one for each fold",
-                f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
-            )

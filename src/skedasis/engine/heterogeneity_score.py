@@ -51,11 +51,17 @@ class Scores:
         Whether the scores are computed from all rows.
     stats : CallStats
         Calls and rows of the model that the scores needed.
+    rows : ScoreRows, optional
+        The rows of the scores; None without scores.
+    own : dict of label to ndarray of float, shape (n,)
+        The quantity at these rows, in their order; NaN where it was not evaluated.
     """
 
     found: dict[Key, HeterogeneityScore] = field(default_factory=dict)
     exact: bool = False
     stats: CallStats = field(default_factory=CallStats)
+    rows: ScoreRows | None = None
+    own: dict[OutputLabel, Floats] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +125,93 @@ def compute_scores(job: Job) -> Scores:
             vif=swap.vif,
             exact=rows.exact,
         )
-    return Scores(found, rows.exact, stats)
+    in_order = {label: values[back] for label, values in own.items()}
+    return Scores(found, rows.exact, stats, rows, in_order)
+
+
+@dataclass(frozen=True, eq=False)
+class RegionScore:
+    """The heterogeneity score within a region.
+
+    Parameters
+    ----------
+    score : HeterogeneityScore
+        From all pairs of rows of the region.
+    held_out : HeterogeneityScore
+        From the pairs of those rows that did not choose the regions.
+    """
+
+    score: HeterogeneityScore
+    held_out: HeterogeneityScore
+
+
+def compute_region_scores(
+    job: Job, scores: Scores, key: Key, region: Ints, held_out: Bools
+) -> tuple[list[RegionScore], CallStats]:
+    """Return the heterogeneity score of one feature and output within each region.
+
+    Parameters
+    ----------
+    job : Job
+    scores : Scores
+        Of the whole, from `compute_scores`. Its rows and their values are used again.
+    key : (label, key)
+    region : ndarray of int, shape (N,)
+        The region of each row of the dataset: 0, 1, …
+    held_out : ndarray of bool, shape (N,)
+        Which rows did not choose the regions. Pairs are drawn among these, and among the others.
+
+    Notes
+    -----
+    Cost: at most one model row for each row of the score.
+    """
+    label, name = key
+    task = next(t for t in job.tasks if isinstance(t, FeatureTask) and t.key == name)
+    found: list[RegionScore] = []
+    stats = CallStats()
+    rows = scores.rows
+    if rows is None:
+        return found, stats
+    job = replace(job, outputs={label: job.outputs[label]})
+    at_rows, own = region[rows.rows], scores.own[label]
+    for number in range(int(region.max()) + 1):
+        some = np.flatnonzero((at_rows == number) & ~np.isnan(own))
+        part_rows = ScoreRows(
+            rows.rows[some],
+            None if rows.weights is None else rows.weights[some],
+            rows.noise[some],
+            rows.half[some],
+            rows.exact,
+        )
+        ascending = np.sort(part_rows.rows)
+        back = np.searchsorted(ascending, part_rows.rows)
+        part = job.dataset.subset(ascending)
+        strata = held_out[part_rows.rows]
+        swap = _swaps([task], part, part_rows, back, ascending, strata)[task.key]
+        in_data_order = np.empty(len(some))
+        in_data_order[back] = own[some]
+        _, changes, cost = _evaluate(
+            job, part, {task.key: swap}, np.ones(len(part), dtype=bool), {label: in_data_order}
+        )
+        stats.add(cost)
+        moved, w = changes[label, task.key][back], part_rows.weights
+        both = [
+            swap_score(
+                (moved[first], moved[second]),
+                None if w is None else (w[first], w[second]),
+                own[some],
+                w,
+                job.checked.eps,
+                vif=swap.vif,
+                exact=rows.exact,
+            )
+            for first, second in (
+                (swap.first, swap.second),
+                (swap.first[strata[swap.first]], swap.second[strata[swap.first]]),
+            )
+        ]
+        found.append(RegionScore(*both))
+    return found, stats
 
 
 def identifiers(dataset: Dataset) -> Values:
@@ -141,9 +233,14 @@ def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset, rows: Sco
 
 
 def _swaps(
-    tasks: list[FeatureTask], part: Dataset, rows: ScoreRows, back: Ints, ascending: Ints
+    tasks: list[FeatureTask],
+    part: Dataset,
+    rows: ScoreRows,
+    back: Ints,
+    ascending: Ints,
+    strata: Bools | None = None,
 ) -> dict[str, _Swap]:
-    """Return the swaps of each feature."""
+    """Return the swaps of each feature; with `strata`, (n,) in the order of the hashes, between rows of one stratum."""
     columns = [_regressor(part, j, rows, back) for j in range(len(part.features))]
     positions = {t.key: _position(t, columns) for t in tasks}
     wanted = sorted({j for j in positions.values() if j is not None})
@@ -155,12 +252,13 @@ def _swaps(
         place = positions[task.key]
         value = _values(task, part, rows)[back]
         if place is None:
-            swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0)
+            swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0, strata)
             continue
         ranks = columns[place]
         if np.isnan(value).any() or not isinstance(ranks, Ranks):
             ranks = _ranks_of_present(value, rows)
-        swaps[task.key] = _swap(task, value, ranks.values, rows, (back, ids), vif[place])
+        order = (back, ids)
+        swaps[task.key] = _swap(task, value, ranks.values, rows, order, vif[place], strata)
     return swaps
 
 
@@ -205,6 +303,7 @@ def _swap(
     rows: ScoreRows,
     order: tuple[Ints, Ints],
     vif: float,
+    strata: Bools | None = None,
 ) -> _Swap:
     """Pair the rows with a value.
 
@@ -212,9 +311,13 @@ def _swap(
     and the row indices in X.
     """
     back, ids = order
-    some = np.flatnonzero(~np.isnan(value))
-    first, second = pair_rows(None if ranks is None else ranks[some], vif, rows.noise[some])
-    first, second = some[first], some[second]
+    present = ~np.isnan(value)
+    sets = [present] if strata is None else [present & strata, present & ~strata]
+    pairs: list[tuple[Ints, Ints]] = []
+    for some in map(np.flatnonzero, sets):
+        one, other = pair_rows(None if ranks is None else ranks[some], vif, rows.noise[some])
+        pairs.append((some[one], some[other]))
+    first, second = (np.concatenate(side) for side in zip(*pairs, strict=True))
     donors = ids.copy()
     donors[back[first]], donors[back[second]] = ids[back[second]], ids[back[first]]
     differ = value[first] != value[second]
@@ -237,9 +340,16 @@ SwapResponses: TypeAlias = tuple[dict[OutputLabel, Floats], dict[tuple[OutputLab
 
 
 def _evaluate(
-    job: Job, part: Dataset, swaps: Mapping[str, _Swap], evaluated: Bools
+    job: Job,
+    part: Dataset,
+    swaps: Mapping[str, _Swap],
+    evaluated: Bools,
+    known: Mapping[OutputLabel, Floats] | None = None,
 ) -> tuple[dict[OutputLabel, Floats], dict[tuple[OutputLabel, str], Floats], CallStats]:
-    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`."""
+    """Evaluate the quantity at the rows, and its change by each feature's swaps; NaN for rows not in `evaluated`.
+
+    If the quantity at the rows is `known`, in the order of the data, it is not evaluated again.
+    """
     if not evaluated.all():
         some = np.flatnonzero(evaluated)
         part = part.subset(some)
@@ -260,7 +370,7 @@ def _evaluate(
         caller.heartbeat = lambda: bar.advance(0)
 
         def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:
-            return (positions[batch.places], *_batch(job, batch, swaps, bar))
+            return (positions[batch.places], *_batch(job, batch, swaps, bar, known))
 
         for rows, (at, moved), cost in map_in_order(work, batches, n_jobs, begin, caller.stop):
             stats.add(cost)
@@ -272,17 +382,22 @@ def _evaluate(
 
 
 def _batch(
-    job: Job, batch: Batch, swaps: Mapping[str, _Swap], bar: Progress
+    job: Job,
+    batch: Batch,
+    swaps: Mapping[str, _Swap],
+    bar: Progress,
+    known: Mapping[OutputLabel, Floats] | None,
 ) -> tuple[SwapResponses, CallStats]:
     """Evaluate one batch; see `_evaluate`."""
     evaluators = make_evaluators(job, batch, 1)
     at: dict[OutputLabel, Floats] = {
-        label: evaluator.values() for label, evaluator in evaluators.items()
+        label: evaluator.values() if known is None else known[label][batch.places]
+        for label, evaluator in evaluators.items()
     }
     moved: dict[tuple[OutputLabel, str], Floats] = {}
     for key, swap in swaps.items():
         for label, evaluator in evaluators.items():
-            moved[label, key] = _change(evaluator, batch, swap)
+            moved[label, key] = _change(evaluator, batch, swap, at[label])
         for evaluator in evaluators.values():
             evaluator.forget()
         bar.advance()
@@ -292,8 +407,8 @@ def _batch(
     return (at, moved), stats
 
 
-def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:
-    """Return the change of the quantity by the swap in each row of a batch, (n,)."""
+def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap, own: Floats) -> Floats:
+    """Return the change of the quantity, `own` at the rows, by the swap in each row of a batch, (n,)."""
     positions = batch.places
     change, moved = np.zeros(len(batch)), np.flatnonzero(swap.moves[positions])
     if len(moved) == 0:
@@ -305,6 +420,5 @@ def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap) -> Floats:
     # The columns of a group have the same donors, so that their combinations stay observed ones.
     donor_rows = DonorRows(donors[None])
     swapped = evaluator.sweep_together(dict.fromkeys(swap.columns, donor_rows), 1)[:, 0]
-    difference = swapped - evaluator.values()
-    change[moved] = difference[moved] if all_rows else difference
+    change[moved] = (swapped[moved] if all_rows else swapped) - own[moved]
     return change

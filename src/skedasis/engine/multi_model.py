@@ -32,8 +32,7 @@ from skedasis.engine.cross_validation import Folds, as_folds
 from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key, Plans, prepare_job
-from skedasis.engine.run import Gathered, run
-from skedasis.engine.second_round import (
+from skedasis.engine.rounds import (
     add_round,
     check_slopes,
     keep_missing_moments,
@@ -41,6 +40,7 @@ from skedasis.engine.second_round import (
     should_replace_slopes,
     step_function_info,
 )
+from skedasis.engine.run import Gathered, run
 from skedasis.engine.select import (
     AnyPlan,
     FeatureTask,

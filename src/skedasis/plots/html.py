@@ -32,7 +32,7 @@ from skedasis._arguments import check_int_or_none, check_option
 from skedasis._types import Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
-from skedasis.plots.draw_svg import draw, draw_tiles
+from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
@@ -44,9 +44,14 @@ from skedasis.plots.figures.multiples import (
     models_effects_figure,
     ordered_effects,
 )
-from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
+from skedasis.plots.figures.regions import (
+    recurrence_figure,
+    regions_figure,
+    regions_overview_figure,
+)
 from skedasis.plots.figures.surface import surface_figure
-from skedasis.plots.keywords import By, ImportanceFigure
+from skedasis.plots.keywords import By, ImportanceFigure, RegionsKind
 from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
@@ -65,6 +70,13 @@ from skedasis.results.multi_model import (
     MultiModelEffects,
     MultiModelImportance,
     MultiModelSurface,
+)
+from skedasis.results.regions import (
+    MultiModelRegions,
+    Regions,
+    RegionsByFeature,
+    heading_text,
+    regions_text,
 )
 from skedasis.results.surface import Surface
 
@@ -497,6 +509,24 @@ def _(split: VarianceDecomposition) -> list[Markup]:
     return [table("Variance decomposition of each bin", columns)]
 
 
+@numbers_of.register
+def _(regions: Regions) -> list[Markup]:
+    found = [table("Regions", regions.table("regions"))]
+    if regions.splits:
+        found.append(table("Splits", regions.table("splits")))
+    return found
+
+
+@numbers_of.register
+def _(found: RegionsByFeature) -> list[Markup]:
+    return [table("Ranking by heterogeneity score", found.table("ranking"))] if found else []
+
+
+@numbers_of.register
+def _(found: MultiModelRegions) -> list[Markup]:
+    return [table("First splits", found.table("recurrence"))]
+
+
 # --- pages of one result -------------------------------------------------------------------------
 
 WIDE = 560
@@ -787,6 +817,70 @@ def multi_model_importance_page(
     return _one(named, said, drawn, numbers_of(found))
 
 
+def regions_page(
+    regions: Regions, *, kind: RegionsKind, confidence_level: float, title: str | None = None
+) -> Explorable:
+    """Return the page of the regions of one feature; see `Regions.explore`."""
+    spec = regions_figure(regions, RegionsPlotOptions(kind, confidence_level))
+    drawn = draw(spec, ident="regions", width=WIDE_PAGE if len(spec.stacks) > 1 else WIDTH)
+    named = title or f"Regions of {regions.feature}"
+    parts = [
+        head(named, f"{heading_text(regions)}."),
+        tag("figure", drawn.svg, class_="skd-figure"),
+        tag("p", HINT, class_="skd-hint"),
+        _text_of(regions),
+        folded("Numbers", *numbers_of(regions)),
+    ]
+    return explorable(named, joined(parts), drawn.height * 1.2 + 420)
+
+
+WIDE_PAGE = 900.0
+"""Width in pixels of a figure of several panels on a page."""
+
+
+def _text_of(regions: Regions) -> Markup:
+    """Return the tree of rules and the curves in words; long lines are broken."""
+    text = regions_text(regions).partition("\n\n")[2]
+    return tag("pre", text, class_="skd-text", dir="auto")
+
+
+def regions_by_feature_page(found: RegionsByFeature, *, title: str | None = None) -> Explorable:
+    """Return the page of the regions of several features; see `RegionsByFeature.explore`."""
+    drawn = draw(regions_overview_figure(found), ident="overview")
+    named = title or f"Regions of {counted(len(found), 'feature')}"
+    parts = [
+        head(named, "The heterogeneity of each effect, and what regions explain of it."),
+        tag("figure", drawn.svg, class_="skd-figure"),
+        tag("p", HINT, class_="skd-hint"),
+        folded("Ranking", *numbers_of(found)),
+    ]
+    split = [found[r.feature] for r in found.ranking() if r.regions > 1]
+    for i, regions in enumerate(split[:PAGES]):
+        one = draw(regions_figure(regions), ident=f"regions{i}", width=WIDE_PAGE)
+        inside = [tag("figure", one.svg, class_="skd-figure"), _text_of(regions)]
+        parts.append(folded(heading_text(regions), *inside, *numbers_of(regions)))
+    return explorable(named, joined(parts), drawn.height * 1.2 + 300)
+
+
+PAGES = 30
+"""Most features whose regions are drawn on one page."""
+
+
+def multi_model_regions_page(found: MultiModelRegions, *, title: str | None = None) -> Explorable:
+    """Return the page of regions for several models; see `MultiModelRegions.explore`."""
+    drawn = draw(recurrence_figure(found), ident="models")
+    named = title or f"Regions of {found.feature} for {counted(len(found), 'model')}"
+    parts = [
+        head(named, "How many models have their first split on which feature."),
+        tag("figure", drawn.svg, class_="skd-figure"),
+        *(
+            folded(f"Model {i}: {heading_text(r)}", _text_of(r), *numbers_of(r))
+            for i, r in enumerate(found.models)
+        ),
+    ]
+    return explorable(named, joined(parts), drawn.height * 1.2 + 300)
+
+
 # --- notebook output -----------------------------------------------------------------------------
 
 MOST = 12
@@ -926,6 +1020,25 @@ def _(found: MultiModelEffects) -> list[Markup]:
 @parts_of.register
 def _(found: MultiModelSurface) -> list[Markup]:
     return parts_of(found.mean())
+
+
+@parts_of.register
+def _(regions: Regions) -> list[Markup]:
+    drawn = still(regions_figure(regions))
+    return [drawn, _text_of(regions), folded("Numbers", *numbers_of(regions))]
+
+
+@parts_of.register
+def _(found: RegionsByFeature) -> list[Markup]:
+    if not found:
+        return [_note("No features.")]
+    drawn = still(regions_overview_figure(found))
+    return [drawn, folded("Ranking", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: MultiModelRegions) -> list[Markup]:
+    return [still(recurrence_figure(found)), folded("First splits", *numbers_of(found))]
 
 
 @parts_of.register

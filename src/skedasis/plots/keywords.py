@@ -33,6 +33,13 @@ EffectsKind: TypeAlias = Literal["effects", "overview"]
 """An effect per feature, or one point per feature: importance against heterogeneity score."""
 
 
+RegionsKind: TypeAlias = Literal["panels", "together"]
+"""One panel per region, or all curves in one panel."""
+
+RegionsBy: TypeAlias = Literal["heterogeneity_score", "explained", "importance"]
+"""Order of features by their regions."""
+
+
 class FigureKeywords(TypedDict, total=False):
     """Keywords of every figure; see `skedasis.plots.plot.FigureOptions`."""
 
@@ -184,3 +191,33 @@ class ModelImportanceViewKeywords(ModelsViewKeywords, total=False):
 
 class ModelImportanceKeywords(ModelImportanceViewKeywords, ColoredKeywords, total=False):
     """Keywords of `MultiModelImportance.plot`."""
+
+
+class RegionsViewKeywords(TypedDict, total=False):
+    """What a figure of regions shows; see `Regions.plot`."""
+
+    kind: RegionsKind
+    confidence_level: float
+    scores: bool
+    columns: int | None
+
+
+class RegionsKeywords(RegionsViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Regions.plot`."""
+
+
+class RegionsByFeatureViewKeywords(TypedDict, total=False):
+    """What a figure of the regions of several features shows; see `RegionsByFeature.plot`."""
+
+    by: RegionsBy
+    top: int | None
+
+
+class RegionsByFeatureKeywords(RegionsByFeatureViewKeywords, FigureKeywords, total=False):
+    """Keywords of `RegionsByFeature.plot`."""
+
+    kind: Literal["overview"]
+
+
+class MultiModelRegionsKeywords(FigureKeywords, total=False):
+    """Keywords of `MultiModelRegions.plot`."""

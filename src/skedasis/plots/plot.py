@@ -26,16 +26,22 @@ from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
-from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.figures.overview import importance_points, overview_figure
+from skedasis.plots.figures.regions import (
+    recurrence_figure,
+    regions_figure,
+    regions_overview_figure,
+)
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import Area, FigureSpec, Line, Mark, Panel
-from skedasis.plots.scales import Axis
+from skedasis.plots.scales import Axis, counted
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
+from skedasis.results.regions import MultiModelRegions, Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 
 if TYPE_CHECKING:
@@ -425,6 +431,46 @@ def plot_models_importance(
     return drawn(models_importance_figure(found, **view), options, method, ax)
 
 
+def plot_regions(
+    regions: Regions, ax: Axes | None = None, **given: Unpack[keywords.RegionsKeywords]
+) -> Figure:
+    """Plot the regions of one feature; see `Regions.plot`."""
+    method = "Regions.plot"
+    options, own = FigureOptions.of(method, given, keywords.RegionsKeywords, ax)
+    view = RegionsPlotOptions(**cast("keywords.RegionsViewKeywords", own))
+    if ax is not None and view.kind == "panels" and len(regions) > 1:
+        got = f"{counted(len(regions), 'panel')}"
+        fix = "Use kind='together', or omit ax"
+        raise DataError(f"{method}(ax)", got, "one panel", fix)
+    # Only the main panel is drawn on axes that a user passes.
+    view = view if ax is None else replace(view, scores=False)
+    return drawn(regions_figure(regions, view), options, method, ax)
+
+
+def plot_regions_by_feature(
+    found: RegionsByFeature,
+    ax: Axes | None = None,
+    **given: Unpack[keywords.RegionsByFeatureKeywords],
+) -> Figure:
+    """Plot what regions explain of each feature's heterogeneity; see `RegionsByFeature.plot`."""
+    method = "RegionsByFeature.plot"
+    options, own = FigureOptions.of(method, given, keywords.RegionsByFeatureKeywords, ax)
+    check_option(f"{method}(kind)", own.pop("kind", "overview"), ("overview",))
+    view = cast("keywords.RegionsByFeatureViewKeywords", own)
+    return drawn(regions_overview_figure(found, **view), options, method, ax)
+
+
+def plot_multi_model_regions(
+    found: MultiModelRegions,
+    ax: Axes | None = None,
+    **given: Unpack[keywords.MultiModelRegionsKeywords],
+) -> Figure:
+    """Plot how many models have their first split on which feature; see `MultiModelRegions.plot`."""
+    method = "MultiModelRegions.plot"
+    options, _ = FigureOptions.of(method, given, keywords.MultiModelRegionsKeywords, ax)
+    return drawn(recurrence_figure(found), options, method, ax)
+
+
 def compare(
     *results: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
     ax: Axes | None = None,
@@ -434,9 +480,10 @@ def compare(
 
     Parameters
     ----------
-    *results : Effect, Effects, Surface, or a result of several models
+    *results : Effect, Effects, Surface, Regions, or a result of several models
         Effects of one feature, such as a PDP, an ALE and an M-plot: overlaid curves, at most 8. Several `Effects`: an
-        overlay for each feature that all of them have, on shared scales. A result of several models: its models, or of
+        overlay for each feature that all of them have, on shared scales. `Regions`: the effects in the regions and in
+        all rows, labelled with the rules. A result of several models: its models, or of
         more than 8 the mean. Surfaces of the same two features: side by side on one colour scale. Instead of single
         arguments also a list of them, or a mapping from labels to results.
     labels : sequence of str

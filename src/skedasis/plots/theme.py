@@ -267,6 +267,9 @@ STYLES: dict[str, Style] = {
     "compared": Style("curve", 1.0, (1.0, 1.6)),
     "missing": Style("average", 1.1, fill="ground", shape="diamond", size=2.2),
     "zero": Style("soft", 0.7),
+    # The effect in all rows behind that of a region.
+    "whole": Style("rim", 1.1),
+    "whole-vertex": Style("rim", 0.8, fill="ground", size=1.7),
     "aside": Style(fill="aside"),
     # Heterogeneity.
     "heterogeneity": Style("heterogeneity-edge", 0.65, (3.4, 2.0), fill="heterogeneity"),

@@ -187,7 +187,7 @@ class Diagnosis(SavedResult):
 
     def table(self) -> dict[str, Any]:
         """Return the columns of `to_frame`."""
-        columns: dict[str, Any] = {"feature": list(self.features)}
+        columns: dict[str, object] = {"feature": list(self.features)}
         for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy)):
             lower, upper = measure.interval(self.confidence_level)
             columns |= {name: measure.mean, f"{name}_lower": lower, f"{name}_upper": upper}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from skedasis.plots.html import Explorable
     from skedasis.results.importance import Importance
 
@@ -76,7 +78,7 @@ def importance_table(importance: Importance) -> str:
     return "\n".join(lines)
 
 
-def ranking_text(ranking: Sequence[Any]) -> str:
+def ranking_text(ranking: Sequence[DataclassInstance]) -> str:
     """Return a ranking as a text table, numbers with four significant digits."""
     names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
     cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
@@ -148,7 +150,7 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
 # --- notebooks and interactive pages --------------------------------------------------------------
 
 
-Line = TypeVar("Line")
+Line = TypeVar("Line", bound="DataclassInstance")
 
 
 class DisplayMixin(RenamedAttributes):

@@ -529,6 +529,11 @@ class Effect(SavedResult):
         return self.about.feature.name
 
     @property
+    def rule(self) -> str:
+        """Return the rule of the region that the effect is of, such as "workingday = 0"; empty for all rows."""
+        return self.provenance.get("rule", "")
+
+    @property
     def heterogeneity_score(self) -> float:
         """Return the heterogeneity score: how strongly the effect of the feature depends on the other features.
 
@@ -582,8 +587,9 @@ class Effect(SavedResult):
         return int(rows[rows < TRUSTED_ROWS].sum())
 
     def __repr__(self) -> str:
+        where = f" where {self.rule}" if self.rule else ""
         return (
-            f"<Effect of {self.feature!r} on {self.about.quantity}: {self.spec.method}, "
+            f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
             f"{count(self.n_parts, self.part_noun)}, "
             f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}>"
         )

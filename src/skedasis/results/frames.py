@@ -198,7 +198,7 @@ def _columns_by_kind(
 
 
 def _columns(
-    column: Any,
+    column: Values | TimePoints,
     kind: str,
     size: int,
     kinds: set[str],
@@ -218,7 +218,9 @@ def _columns(
         )
     if "time" in kinds:
         first = next(c for t in tables for c in t.values() if isinstance(c, TimePoints))
-        times: Any = column if kind == "time" else TimePoints(first.axis, np.full(size, np.nan))
+        times: Values | TimePoints = (
+            column if kind == "time" else TimePoints(first.axis, np.full(size, np.nan))
+        )
         if not as_times:
             times = np.array(times.tolist(), dtype=object)
         out[f"{end}_time" if end else "time"] = times
@@ -294,7 +296,7 @@ def column_pairs(
     return repeated, tile_column(second, len(first))
 
 
-def ranking_table(ranks: Sequence[Any]) -> Table:
+def ranking_table(ranks: Sequence[object]) -> Table:
     """Return a ranking as columns."""
     names = (
         *("feature", "importance", "heterogeneity_score", "heterogeneity_score_error"),
@@ -328,7 +330,7 @@ def _concatenated(columns: Sequence[Any]) -> Any:
     return np.concatenate([np.asarray(c) for c in columns])
 
 
-def _plain(values: Any) -> Any:
+def _plain(values: object) -> object:
     """Return text as a list of str, because libraries treat NumPy's text types differently; times as days."""
     if isinstance(values, TimePoints):
         return values.days  # replaced by a column of times in `to_data_frame`

@@ -72,6 +72,15 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
+from skedasis.results.regions import (
+    Condition,
+    MultiModelRegions,
+    RegionNode,
+    Regions,
+    RegionsByFeature,
+    RegionScores,
+    Split,
+)
 from skedasis.results.surface import (
     AccumulatedSurface,
     CellStats,
@@ -260,12 +269,14 @@ _RESULTS = (
     *(Diagnosis, Effect, Effects, Importance, Surface),
     *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
     *(NullDistribution, Statistics),
+    *(Regions, RegionsByFeature, MultiModelRegions),
 )
 
 
 _PARTS = (
     *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
     *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, TimeAxis, Verdict),
+    *(Condition, RegionNode, RegionScores, Split),
 )
 
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
         multi_model_effect_page,
         multi_model_effects_page,
         multi_model_importance_page,
+        multi_model_regions_page,
         notebook_html,
+        regions_by_feature_page,
+        regions_page,
         surface_page,
     )
     from skedasis.plots.plot import (
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
         plot_importance,
         plot_models,
         plot_models_importance,
+        plot_multi_model_regions,
+        plot_regions,
+        plot_regions_by_feature,
         plot_surface,
     )
     from skedasis.results.ale_statistics import statistics as ale_statistics
@@ -101,6 +107,9 @@ MODULES = {
     "multi_model_effect_page": "skedasis.plots.html:multi_model_effect_page",
     "multi_model_effects_page": "skedasis.plots.html:multi_model_effects_page",
     "multi_model_importance_page": "skedasis.plots.html:multi_model_importance_page",
+    "multi_model_regions_page": "skedasis.plots.html:multi_model_regions_page",
+    "regions_by_feature_page": "skedasis.plots.html:regions_by_feature_page",
+    "regions_page": "skedasis.plots.html:regions_page",
     "notebook_html": "skedasis.plots.html:notebook_html",
     "surface_page": "skedasis.plots.html:surface_page",
     "draw_figure": "skedasis.plots.draw_matplotlib:draw",
@@ -112,6 +121,9 @@ MODULES = {
     "plot_importance": "skedasis.plots.plot:plot_importance",
     "plot_models": "skedasis.plots.plot:plot_models",
     "plot_models_importance": "skedasis.plots.plot:plot_models_importance",
+    "plot_multi_model_regions": "skedasis.plots.plot:plot_multi_model_regions",
+    "plot_regions": "skedasis.plots.plot:plot_regions",
+    "plot_regions_by_feature": "skedasis.plots.plot:plot_regions_by_feature",
     "plot_surface": "skedasis.plots.plot:plot_surface",
     "ale_statistics": "skedasis.results.ale_statistics:statistics",
     "rebin_surface": "skedasis.results.build.pairs:rebin_surface",

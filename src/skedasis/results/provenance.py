@@ -103,6 +103,18 @@ class Provenance(TypedDict, total=False):
     rebinned_note, approximated : str
         What `rebin` could not compute, and where it moved edges.
 
+    rule : str
+        For the effect of a region: its rule, such as "workingday = 0".
+    by : str
+        For given regions: how they were given.
+    split_on : list of str
+        For regions: the features that could be conditions.
+    max_depth : int
+    alpha, worth : float
+        For regions: the settings of the search (`skedasis.regions`).
+    region_score_rows : int
+        For regions: rows at which the model was evaluated for the heterogeneity scores within the regions.
+
     metric : str
         For a permutation importance: the metric.
     greater_is_better : bool
@@ -158,6 +170,13 @@ class Provenance(TypedDict, total=False):
     rebinned: JsonValue
     rebinned_note: str
     approximated: str
+    rule: str
+    by: str
+    split_on: list[str]
+    max_depth: int
+    alpha: float
+    worth: float
+    region_score_rows: int
     metric: str
     greater_is_better: bool
     floored_rows: int

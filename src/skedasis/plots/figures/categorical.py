@@ -323,7 +323,7 @@ def _panel(
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect.spec.method,
+        title=effect_parts.titled(effect),
         notes=(*notes, *effect_parts.missing(effect)),
         tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, below)),
     )

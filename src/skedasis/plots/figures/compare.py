@@ -58,6 +58,7 @@ from skedasis.results.build.linear_form import AXIS, curve_polygon
 from skedasis.results.effect import BinnedEffect, Effect, PartialDependence
 from skedasis.results.effects import Effects
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelSurface
+from skedasis.results.regions import ALL_ROWS, Regions
 from skedasis.results.surface import Surface
 from skedasis.results.time_axis import align_time_axis
 
@@ -65,7 +66,7 @@ Zero: TypeAlias = Literal["mean"] | None
 """What zero is for each effect: its mean over the data, or its own zero."""
 
 Comparable: TypeAlias = (
-    Effect | Effects | Surface | MultiModelEffect | MultiModelEffects | MultiModelSurface
+    Effect | Effects | Surface | Regions | MultiModelEffect | MultiModelEffects | MultiModelSurface
 )
 
 BANDS = 3
@@ -96,8 +97,10 @@ def compare_figure(
     ----------
     *results : results, a list of them, or a mapping from labels to them
         Effects of one feature are overlaid. Several `Effects` become one overlay for each feature that all of them
-        have, the 30 most important ones. A result of several models becomes the overlay of its models; of more than 8
-        models, their mean with its interval. Surfaces of the same two features are side by side on one colour scale.
+        have, the 30 most important ones. Effects of regions are labelled with their rules, and `Regions` become the
+        overlay of their effects and the effect in all rows. A result of several models becomes the overlay of its
+        models; of more than 8 models, their mean with its interval. Surfaces of the same two features are side by
+        side on one colour scale.
     labels : sequence of str, optional
     center : {"mean", None}
         "mean" subtracts from each effect its mean over the data; None leaves the effects unchanged.
@@ -128,6 +131,9 @@ def compare_figure(
     check_option("compare(center)", center, ("mean", None))
     names = named if labels is None else labels
     one = given[0] if len(given) == 1 else None
+    if isinstance(one, Regions):
+        # Without the whole where there is no room for another curve.
+        given = [*one.effects, one.whole] if len(one) < MOST else list(one.effects)
     if isinstance(one, MultiModelEffect | MultiModelEffects | MultiModelSurface):
         m = len(next(iter(one.values()))) if isinstance(one, MultiModelEffects) else len(one)
         if labels is None:
@@ -280,7 +286,7 @@ def _overlays(
 # --- effects of one feature ----------------------------------------------------------------------
 
 
-class _Curve(NamedTuple):
+class OverlaidCurve(NamedTuple):
     """The curve of one effect and its confidence interval, each of shape (m,)."""
 
     label: str
@@ -331,7 +337,7 @@ def _overlay(
     confidence_level: float,
     *,
     small: bool = False,
-) -> tuple[Panel, list[_Curve]]:
+) -> tuple[Panel, list[OverlaidCurve]]:
     """Return the panel of overlaid effects, and their curves."""
     for other in effects[1:]:
         _check_comparable(effects[0], other)
@@ -344,16 +350,16 @@ def _overlay(
         places = Places.of(first.about.feature, first.axis.levels, MOST_LEVELS)
         x = places.axis(first.about.feature)
         curves = [
-            _curve_at_levels(e, name, confidence_level, places, (i, len(shown)), small=small)
+            curve_at_levels(e, name, confidence_level, places, (i, len(shown)), small=small)
             for i, (e, name) in enumerate(zip(shown, names, strict=True))
         ]
         notes += places.notes()
     else:
-        x = _horizontal(effects)
-        curves = [_curve(e, name, confidence_level) for e, name in zip(shown, names, strict=True)]
+        x = overlaid_horizontal(effects)
+        curves = [curve_of(e, name, confidence_level) for e, name in zip(shown, names, strict=True)]
     notes += _zero_notes(first, len(effects), center, confidence_level)
     notes += effect_parts.missing(first)
-    drawn = [_marks(c, i, places, small=small) for i, c in enumerate(curves)]
+    drawn = [overlaid_marks(c, i, places, small=small) for i, c in enumerate(curves)]
     bands = [band for band, _ in drawn] if len(curves) <= BANDS else []
     known = [e for e in effects if e.rows is not None]
     rug = None
@@ -368,12 +374,12 @@ def _overlay(
     )
     panel = Panel(
         x,
-        _vertical(effects, curves, center),
+        overlaid_vertical(effects, curves, center),
         marks,
         height=160.0,
         title=_listed(names, "effect"),
         notes=tuple(notes),
-        tooltips=tuple(_tooltips(first.feature, x, curves, places)),
+        tooltips=tuple(overlaid_tooltips(first.feature, x, curves, places)),
     )
     return panel, curves
 
@@ -385,8 +391,8 @@ def _zero_notes(first: Effect, n: int, center: Zero, confidence_level: float) ->
     return (*bands, *(("0 is the mean of each curve over the data",) if moved else ()))
 
 
-def _marks(
-    curve: _Curve, i: int, places: Places | None, *, small: bool
+def overlaid_marks(
+    curve: OverlaidCurve, i: int, places: Places | None, *, small: bool
 ) -> tuple[Mark, tuple[Mark, ...]]:
     """Return the interval of an effect, and its line with marks."""
     label, x, y, lower, upper = curve
@@ -473,8 +479,20 @@ def _minus_data_mean(effect: Effect) -> Effect:
 
 
 def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[str, ...]:
-    """Return the names of the methods, with quantity and number of bins if they are equal, all different."""
+    """Return the names of the methods, with quantity and number of bins if they are equal, all different.
+
+    Effects of regions are named by their rules.
+    """
     first = results[0].about.quantity
+    rules = [r.rule if isinstance(r, Effect) else "" for r in results]
+    if any(rules):
+        same = len({(r.spec.method, r.about.quantity) for r in results}) == 1
+        return _distinct(
+            [
+                (rule or ALL_ROWS) if same else f"{r.spec.method}, {rule or ALL_ROWS}"
+                for rule, r in zip(rules, results, strict=True)
+            ]
+        )
     names = [
         r.spec.method if r.about.quantity == first else f"{r.spec.method} of {r.about.quantity}"
         for r in results
@@ -493,22 +511,23 @@ def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
     return distinct_names([clean(str(label)) for label in labels], LONG)
 
 
-def _horizontal(effects: Sequence[Effect]) -> Axis:
+def overlaid_horizontal(effects: Sequence[Effect]) -> Axis:
     """Return the axis of a numeric feature, with the ticks that all effects have."""
     axes = [effect_parts.horizontal(e) for e in effects]
     ticks = axes[0].ticks if len({a.ticks for a in axes}) == 1 else ()
     return replace(axes[0].spanning(axes), ticks=ticks, missing_label="")
 
 
-def _curve(effect: Effect, label: str, confidence_level: float) -> _Curve:
+def curve_of(effect: Effect, label: str, confidence_level: float) -> OverlaidCurve:
+    """Return the curve of a numeric feature with its confidence interval."""
     at = effect.axis.coordinates
     x, y = curve_polygon(effect.bins, at, effect.value)
     ends = _interval(effect, confidence_level)
     lower, upper = (curve_polygon(effect.bins, at, end)[1] for end in ends)
-    return _Curve(label, x, y, lower, upper)
+    return OverlaidCurve(label, x, y, lower, upper)
 
 
-def _curve_at_levels(
+def curve_at_levels(
     effect: Effect,
     label: str,
     confidence_level: float,
@@ -516,7 +535,7 @@ def _curve_at_levels(
     place: tuple[int, int],
     *,
     small: bool,
-) -> _Curve:
+) -> OverlaidCurve:
     """Return the points of effect i of n, offset horizontally at each level, in the order of the first effect."""
     if not isinstance(effect.axis, LevelAxis):
         raise TypeError("the effect of a numeric feature has no levels")
@@ -531,7 +550,7 @@ def _curve_at_levels(
     wide = (0.04 if small else 0.02) * len(places)
     offset = min(0.56 / max(n - 1, 1), max(0.06, wide))
     x = places.x[there] + offset * (i - (n - 1) / 2)
-    return _Curve(label, x, effect.value[take], lower[take], upper[take])
+    return OverlaidCurve(label, x, effect.value[take], lower[take], upper[take])
 
 
 def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
@@ -542,7 +561,9 @@ def _interval(effect: Effect, confidence_level: float) -> tuple[Floats, Floats]:
     return effect.interval(confidence_level)
 
 
-def _vertical(effects: Sequence[Effect], curves: Sequence[_Curve], center: Zero) -> Axis:
+def overlaid_vertical(
+    effects: Sequence[Effect], curves: Sequence[OverlaidCurve], center: Zero
+) -> Axis:
     """Return the vertical axis: curves determine the scale, and intervals as far as curves stay readable."""
     first = effects[0]
     low, high = extent([c.y for c in curves])
@@ -566,7 +587,7 @@ def _vertical(effects: Sequence[Effect], curves: Sequence[_Curve], center: Zero)
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _alt_text(feature: str, curves: Sequence[_Curve]) -> str:
+def _alt_text(feature: str, curves: Sequence[OverlaidCurve]) -> str:
     """Return the alternative text of overlaid effects: the range of each curve."""
     parts = [f"Overlaid effects of {shorten(feature, LONG)}."]
     for c in curves:
@@ -578,8 +599,8 @@ def _alt_text(feature: str, curves: Sequence[_Curve]) -> str:
     return " ".join(parts)
 
 
-def _tooltips(
-    feature: str, x: Axis, curves: Sequence[_Curve], places: Places | None
+def overlaid_tooltips(
+    feature: str, x: Axis, curves: Sequence[OverlaidCurve], places: Places | None
 ) -> Iterator[Tooltip]:
     """Yield the value of each effect at the same levels, or at `STOPS` points of the axis."""
     top = max(float(np.nanmax(np.abs(c.y), initial=0.0)) for c in curves)
@@ -613,7 +634,7 @@ def _rounded(at: Floats) -> Floats:
     return np.round(at, int(np.clip(digits, -300, 300)))
 
 
-def _along(curve: _Curve, at: Floats) -> Floats:
+def _along(curve: OverlaidCurve, at: Floats) -> Floats:
     """Return the values of a curve at some positions, NaN outside its range."""
     known = np.isfinite(curve.x) & np.isfinite(curve.y)
     if not known.any():

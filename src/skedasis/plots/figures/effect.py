@@ -72,6 +72,7 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     """
     stack = effect_panels(effect, options)
     title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+    title += f", {shorten(effect.rule, LONG)}" if effect.rule else ""
     alt = effect_texts.alt_text(effect, stack[0])
     return FigureSpec((stack,), title, alt, order=effect_parts.legend_order(stack))
 
@@ -282,7 +283,7 @@ def _curve(
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect.spec.method,
+        title=effect_parts.titled(effect),
         notes=(*_notes(effect), *notes, *effect_parts.missing(effect)),
         texts=texts,
         tooltips=(*tips, *missing),

@@ -16,6 +16,7 @@ from skedasis.plots.figures.effect_parts import LONG, Band, MissingEffect, avera
 from skedasis.plots.marks import Panel, Tooltip
 from skedasis.plots.scales import (
     Axis,
+    clean,
     counted,
     number,
     number_or_zero,
@@ -44,7 +45,8 @@ def alt_text(effect: Effect, main: Panel) -> str:
     ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
     name, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
-    parts = [f"{effect.spec.method} of {name} on {quantity}."]
+    where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
+    parts = [f"{effect.spec.method} of {name} on {quantity}{where}."]
     curve = average_of(main)
     if np.isfinite(curve.y).any():
         parts.append(_course(effect, main.x, curve.x, curve.y))
@@ -109,7 +111,9 @@ def lead(result: Effect | Surface) -> str:
         sizes = f"importance {number(result.importance)}{unit}"
         if result.swap_score is not None:
             sizes += f", {heterogeneity_text(result)}{unit}"
-    return f"{result.spec.method} of {result.about.quantity}: {sizes}."
+    rule = result.rule if isinstance(result, Effect) else ""
+    where = f", {clean(rule)}" if rule else ""
+    return f"{result.spec.method} of {result.about.quantity}{where}: {sizes}."
 
 
 # --- tooltips ------------------------------------------------------------------------------------

@@ -509,7 +509,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
         y,
         tuple(marks),
         effect_parts.MAIN,
-        title=effect.spec.method,
+        title=effect_parts.titled(effect),
         notes=(
             *notes,
             *anchored(effect, centring, "grid"),

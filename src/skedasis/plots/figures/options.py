@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from skedasis._arguments import check_option
+from skedasis._arguments import (
+    check_flag,
+    check_int_or_none,
+    check_option,
+    check_probability,
+)
 from skedasis.errors import DataError
-from skedasis.plots.keywords import Ice
+from skedasis.plots.keywords import Ice, RegionsKind
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -75,3 +80,31 @@ class EffectPlotOptions:
         if self.values is not None and not self.histogram:
             fix = "Add histogram=True, or omit values"
             raise DataError("plot(values)", "values without histogram=True", "both", fix)
+
+
+@dataclass(frozen=True)
+class RegionsPlotOptions:
+    """What a figure of regions shows.
+
+    Parameters
+    ----------
+    kind : {"panels", "together"}
+        One panel per region, or all curves in one panel.
+    confidence_level : float
+        Confidence level of the intervals of the effects and of the heterogeneity scores.
+    scores : bool
+        Whether the heterogeneity scores before and after are drawn.
+    columns : int, optional
+        Largest number of panels side by side.
+    """
+
+    kind: RegionsKind = "panels"
+    confidence_level: float = 0.95
+    scores: bool = True
+    columns: int | None = None
+
+    def __post_init__(self) -> None:
+        check_option("plot(kind)", self.kind, ("panels", "together"))
+        check_flag("plot(scores)", self.scores)
+        check_probability("plot(confidence_level)", self.confidence_level)
+        check_int_or_none("plot(columns)", self.columns, 1, "Use 2, or None")

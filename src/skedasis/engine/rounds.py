@@ -1,4 +1,6 @@
-"""After the first pass over the rows: the check of slopes, and the second rounds that methods request.
+"""All passes over the rows: `compute` does the work of `explain` up to the results.
+
+After the first pass and the scores follow the check of slopes, and the second rounds that methods request.
 
 The check integrates the slopes of a feature and compares them with differences of the quantity
 (docs/explanation/heterogeneity.md, slopes are checked). Features whose slopes fail are planned again as step functions,
@@ -8,21 +10,29 @@ also run for methods that compute statistics on bins which depend on the first r
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._types import Floats
-from skedasis.data.dataset import Dataset
-from skedasis.engine.assemble import abouts_of, finalize_task
-from skedasis.engine.heterogeneity_score import Scores, identifiers
-from skedasis.engine.plan import Job, Key
+from skedasis._types import Floats, Ints, TableLike
+from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.engine.assemble import (
+    abouts_of,
+    finalize_task,
+    resolve_method_and_selection,
+)
+from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.plan import Job, Key, prepare_job
 from skedasis.engine.run import Gathered, make_evaluators, run
 from skedasis.engine.select import AnyPlan, FeatureTask
+from skedasis.errors import DataError
 from skedasis.methods.base import BatchStats, CellPlan, NumericPlan
 from skedasis.methods.missing import MISSING
 from skedasis.models.adapters import DerivativeInfo
+from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator
 from skedasis.results.checks.slope_check import ROWS, SlopeCheck, slope_check
 from skedasis.results.effect import Effect
@@ -31,6 +41,99 @@ from skedasis.stats.heterogeneity_score import score_rows
 
 _N_BINS = 16
 """Number of quantile bins on which slopes are checked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The work of `explain` before the pass over the rows: what can be refused has been.
+
+    Parameters
+    ----------
+    job : Job
+    started : float
+        `time.perf_counter` at the beginning.
+    """
+
+    job: Job
+    started: float
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """All that `explain` computes before it makes results.
+
+    Parameters
+    ----------
+    job : Job
+    gathered : dict of (label, key) to BatchStats
+        Statistics of all rounds, with the kept rows.
+    scores : Scores
+    finalized : dict of (label, key) to Effect
+        Effects that were finalized by the check of slopes.
+    started : float
+        `time.perf_counter` at the beginning.
+    """
+
+    job: Job
+    gathered: Gathered
+    scores: Scores
+    finalized: dict[Key, Effect]
+    started: float
+
+
+def prepare(
+    quantity: Quantity,
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    rows: Ints | None = None,
+) -> Prepared:
+    """Select the features and plan the work of `explain` for one model, before the pass over the rows.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    X, features, method, options
+        As in `explain`.
+    rows : ndarray of int, optional
+        The rows to use, as indices among those with a positive weight; None for all.
+    """
+    _check_one_model(options)
+    started = time.perf_counter()
+    dataset = quantity.prepare(
+        as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    )
+    if rows is not None:
+        dataset = dataset.subset(rows)
+    resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
+    return Prepared(prepare_job(quantity, resolved, selection, options), started)
+
+
+def compute(prepared: Prepared) -> Computed:
+    """Do the work that was prepared: run, scores, second rounds."""
+    job = prepared.job
+    gathered = run(job)
+    scores = compute_scores(job)
+    second = run_second_rounds(job, gathered, scores)
+    return Computed(job, gathered, scores, second, prepared.started)
+
+
+def _check_one_model(options: ExplainOptions) -> None:
+    """Raise if arguments for several models are given with a single model.
+
+    Raises
+    ------
+    DataError
+    """
+    for name, value in (("cv", options.cv), ("correction", options.correction)):
+        if value is not None:
+            raise DataError(
+                name,
+                "one model",
+                "a list of models, one for each fold",
+                f"Remove {name}, or pass all models: sd.explain([m1, m2, m3], X, {name}=...)",
+            )
 
 
 def run_second_rounds(job: Job, gathered: Gathered, scores: Scores) -> dict[Key, Effect]:

@@ -1,0 +1,273 @@
+"""The command `regions`: where the heterogeneity of effects comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+import skedasis as sd
+from skedasis._types import Values
+from skedasis.cli import completion, inputs, options, output
+from skedasis.cli.completion import METHODS, QUANTITIES
+from skedasis.cli.inputs import Columns
+from skedasis.cli.options import (
+    DataArgument,
+    DataOptions,
+    FeatureArguments,
+    FeatureOptions,
+    ModelArgument,
+    ModelOptions,
+    OutputOptions,
+    Rows,
+    TrustOptions,
+)
+from skedasis.cli.output import Document, Out, Terminal
+from skedasis.engine.options import SCORE_ROWS
+from skedasis.errors import DataError
+from skedasis.results.regions import Regions, RegionsByFeature
+
+if TYPE_CHECKING:
+    from skedasis.quantities.base import Quantity
+
+Found: TypeAlias = Regions | RegionsByFeature
+
+
+REGIONS_EXAMPLES = """Examples
+
+\b
+skedasis regions model.txt houses.csv size --target price
+    find the rules that separate the rows where a feature has different effects
+skedasis regions my:model houses.csv size -o size.png
+    write a figure of the effect in each region
+skedasis regions my:model houses.csv --target price -o regions.html
+    all features, as a page
+skedasis regions my:model houses.csv size --split-on town,age --max-depth 1
+    split on some features only, once
+skedasis regions my:model houses.csv size age --joint
+    find the same regions for two features
+skedasis regions my:model houses.csv size --by town -o size.csv
+    take the levels of a feature as regions
+skedasis regions my:clf houses.csv age --quantity entropy --json
+    explain where a model is uncertain, as JSON
+"""
+
+
+SEARCH_PANEL = "Search"
+
+
+CRITERIA = ("auto", "within", "curves")
+
+
+DEPTH, ALPHA, WORTH = 2, 0.05, 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
+    """The options of `skedasis regions`."""
+
+    model_: ModelArgument = None
+    data_: DataArgument = None
+    more: FeatureArguments = None
+    out: Out = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Method: {', '.join(m for m in METHODS if m != 'mplot')}. By default rhale, or ale for levels "
+            "without an order.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.methods,
+        ),
+    ] = None
+    bins: Annotated[
+        int | None,
+        typer.Option(help="Number of bins, or of grid points for pdp and ice.", metavar="N", min=1),
+    ] = None
+    max_depth: Annotated[
+        int,
+        typer.Option(
+            help="Largest number of conditions in a rule.",
+            metavar="N",
+            min=1,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = DEPTH
+    alpha: Annotated[
+        float,
+        typer.Option(
+            help="Probability that a split of an effect without heterogeneity is found, between 0 and 1.",
+            metavar="P",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = ALPHA
+    worth: Annotated[
+        float,
+        typer.Option(
+            help="Share of the heterogeneity that a split explains at least, between 0 and 1.",
+            metavar="SHARE",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = WORTH
+    split_on: Annotated[
+        str | None,
+        typer.Option(
+            help="Comma-separated list of the features that rules may use. By default all others.",
+            metavar="COLUMN,COLUMN",
+            autocompletion=completion.listed_columns,
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = None
+    criterion: Annotated[
+        str,
+        typer.Option(
+            help="What splits reduce: within, the deviations of local effects from their average; curves, the "
+            "differences between curves; auto, by the model.",
+            metavar="NAME",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = "auto"
+    joint: Annotated[
+        bool,
+        typer.Option(
+            "--joint",
+            help="Find the same regions for all features.",
+            rich_help_panel=SEARCH_PANEL,
+        ),
+    ] = False
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the values of this column as regions, instead of a search.",
+            metavar="COLUMN",
+            autocompletion=completion.columns,
+        ),
+    ] = None
+    quantity: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
+            "second of two classes.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.quantities,
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.losses,
+        ),
+    ] = None
+    heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
+    n_jobs: options.Threads = 1
+
+
+def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
+    """Find regions of the data in which a feature has different effects: print the rules, and write a file.
+
+    Without FEATURE, all features.
+    """
+    if opts.method is not None:
+        inputs.method_of(opts.method, opts.bins)
+    models, data, more = completion.assign_arguments(
+        opts.model, opts.data, opts.model_, opts.data_, opts.more
+    )
+    path = options.needed(models, data, "regions")
+    output.check_out(opts.out, [path, *models])
+    named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
+    named = list(dict.fromkeys(named))
+    labelled = _check(opts, named)
+    table = inputs.read(opts, path, terminal, opts.bars)
+    model = inputs.load(opts, models[0], terminal, opts.bars)
+    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
+    columns = inputs.columns_of(opts, rows.table, model)
+    wanted = [columns.find(name, "--feature") for name in named]
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+    found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
+    results: list[tuple[Document, output.Result]] = (
+        [({"class": label}, one) for label, one in found.items()]
+        if isinstance(found, dict)
+        else [({}, found)]
+    )
+    return {
+        "rows": rows.counts,
+        **output.output_results(results, opts.out, terminal, [path, *models]),
+    }
+
+
+def _check(opts: RegionsOptions, named: list[str]) -> bool:
+    """Check the options before any file is read; return whether the quantity needs labels.
+
+    Raises
+    ------
+    DataError
+    """
+    for option, value in (("--alpha", opts.alpha), ("--worth", opts.worth)):
+        if not 0 <= value < 1:
+            raise DataError(option, f"{value:g}", "a number between 0 and 1", f"Use {option} 0.05")
+    if opts.criterion not in CRITERIA:
+        known = f"one of {', '.join(CRITERIA)}"
+        raise DataError("--criterion", repr(opts.criterion), known, "Choose one of these")
+    if opts.joint and len(named) == 1:
+        fix = "Name several features, or leave --joint out"
+        raise DataError("--joint", "1 feature", "several features", fix)
+    search = {
+        "--max-depth": opts.max_depth != DEPTH,
+        "--alpha": opts.alpha != ALPHA,
+        "--worth": opts.worth != WORTH,
+        "--split-on": opts.split_on is not None,
+        "--criterion": opts.criterion != "auto",
+        "--joint": opts.joint,
+    }
+    extra = next((name for name, given in search.items() if given), None)
+    if opts.by is not None and extra is not None:
+        fix = f"Leave {extra} or --by out"
+        raise DataError(extra, f"{extra} with --by", "an option of the search", fix)
+    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+
+
+def _found(
+    opts: RegionsOptions,
+    quantity: Quantity,
+    columns: Columns,
+    rows: Rows,
+    labels: Values | None,
+    wanted: list[str | int],
+) -> Found | dict[str, Found]:
+    """Return the regions of one feature, or of several."""
+    features = (wanted[0] if len(wanted) == 1 else wanted) if wanted else None
+    name = opts.method
+    if name is None and len(wanted) == 1:
+        name = inputs.usual_method(columns.features(wanted[0]))
+    elif name is None and opts.bins:
+        name = "rhale"
+    keywords: Any = {
+        "method": None if name is None else inputs.method_of(name, opts.bins),
+        "y": labels,
+        "sample_weight": rows.weights,
+        "schema": columns.schema,
+        "groups": columns.groups,
+        "random_state": opts.random_state,
+        "heterogeneity_rows": opts.heterogeneity_rows,
+        "n_jobs": opts.n_jobs,
+        "progress": opts.bars,
+    }
+    if opts.by is not None:
+        return sd.explain(
+            quantity, columns.table.data, features, by=columns.find(opts.by, "--by"), **keywords
+        )
+    listed = inputs.listed(opts.split_on, "--split-on")
+    keywords |= {
+        "split_on": [columns.find(column, "--split-on") for column in listed] or None,
+        "max_depth": opts.max_depth,
+        "alpha": opts.alpha,
+        "worth": opts.worth,
+        "criterion": opts.criterion,
+        "joint": opts.joint,
+    }
+    return sd.regions(quantity, columns.table.data, features, **keywords)

@@ -1,0 +1,303 @@
+"""Conditioning features of the search for regions: their codes, and the words of the conditions on them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints, Level
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature, find_feature
+from skedasis.data.times import TimeAxis
+from skedasis.errors import DataError
+from skedasis.results.regions import Condition, condition_text
+from skedasis.stats.conditioning import (
+    LEVEL_ROWS,
+    CodedColumn,
+    Cut,
+    code_levels,
+    code_numbers,
+)
+
+ROWS_LEFT_OUT = f"no level has {LEVEL_ROWS} rows"
+CONSTANT = "constant"
+
+
+@dataclass(frozen=True, eq=False)
+class ConditioningFeature:
+    """A feature that effects may depend on, with the codes of the rows.
+
+    Parameters
+    ----------
+    feature : Feature
+    coded : CodedColumn
+    levels : tuple of Level
+        For a categorical feature: its levels. Empty for numbers.
+    code_of : ndarray of int, shape (levels,)
+        The code of each level.
+    columns : tuple of str
+        For a group: the names of its columns.
+    """
+
+    feature: Feature
+    coded: CodedColumn
+    levels: tuple[Level, ...] = ()
+    code_of: Ints | None = None
+    columns: tuple[str, ...] = ()
+
+    def conditions(self, cut: Cut, rows: Ints) -> tuple[Condition, Condition]:
+        """Return the conditions of both sides of a cut.
+
+        Parameters
+        ----------
+        cut : Cut
+        rows : ndarray of int
+            The rows of the node that is cut.
+        """
+        left = cut.holds(self.coded, rows)
+        missing_left = bool(self.coded.missing and cut.left[self.coded.size])
+        # Missing values that these rows do not have go with the larger side.
+        goes_left = missing_left if self.coded.missing else bool(2 * left.sum() >= len(rows))
+        if self.code_of is None:
+            sides = (-math.inf, cut.threshold), (cut.threshold, math.inf)
+            return (
+                self._interval(sides[0], goes_left, rows[left]),
+                self._interval(sides[1], not goes_left, rows[~left]),
+            )
+        return self._level_conditions(cut, goes_left, rows, left)
+
+    def _interval(self, ends: tuple[float, float], missing: bool, rows: Ints) -> Condition:
+        low, high = ends
+        values = self.coded.values
+        observed = np.zeros(0) if values is None else values[rows]
+        observed = observed[~np.isnan(observed)]
+        # Between -inf and inf there are all values: the other side has the missing ones.
+        only = None
+        if len(observed) and math.isfinite(low) != math.isfinite(high):
+            smallest, largest = float(observed.min()), float(observed.max())
+            only = smallest if smallest == largest and self._few else None
+        said = missing and self.coded.missing
+        text = condition_text(self.feature, low, high, missing=said, only=only)
+        return Condition(self.feature, low, high, missing=missing, text=text)
+
+    @property
+    def _few(self) -> bool:
+        """Return whether the feature has so few values that a side with one of them is named by it."""
+        return self.coded.values is not None and self.coded.size <= 12
+
+    def _level_conditions(
+        self, cut: Cut, goes_left: bool, rows: Ints, left: Bools
+    ) -> tuple[Condition, Condition]:
+        code_of = np.zeros(0, dtype=np.int64) if self.code_of is None else self.code_of
+        observed = np.zeros(self.coded.width, dtype=bool)
+        observed[np.unique(self.coded.codes[rows])] = True
+        pool = self.coded.size - 1 if self.coded.rare else -1
+        listed: list[list[Level]] = [[], []]
+        for level, code in zip(self.levels, code_of.tolist(), strict=True):
+            if code != pool and observed[code]:
+                listed[0 if cut.left[code] else 1].append(level)
+        # The side with the rare levels, and with those that were not observed, is said by what it excludes.
+        excluded = int(not cut.left[pool]) if pool >= 0 else int(len(listed[1]) >= len(listed[0]))
+        named = listed[1 - excluded]
+        conditions: list[Condition] = []
+        for side in (0, 1):
+            is_excluded = side == excluded
+            missing = goes_left == (side == 0)
+            said = missing and self.coded.missing
+            levels = tuple(named)
+            # A short list of what is there is clearer than one of what is not.
+            positive = is_excluded and pool < 0 and 0 < len(listed[side]) <= len(named)
+            text = condition_text(
+                self.feature,
+                levels=tuple(listed[side]) if positive else levels,
+                excluded=is_excluded and not positive,
+                missing=said,
+            )
+            conditions.append(
+                Condition(
+                    self.feature,
+                    levels=levels,
+                    excluded=is_excluded,
+                    missing=missing,
+                    text=text,
+                    columns=self.columns,
+                )
+            )
+        return conditions[0], conditions[1]
+
+
+@dataclass(frozen=True, eq=False)
+class ConditioningFeatures:
+    """The conditioning features of a dataset.
+
+    Parameters
+    ----------
+    found : tuple of ConditioningFeature
+    left_out : dict of str to str
+        Features that cannot be used, and why.
+    """
+
+    found: tuple[ConditioningFeature, ...]
+    left_out: dict[str, str]
+
+    @property
+    def columns(self) -> list[CodedColumn]:
+        """Return the coded columns."""
+        return [c.coded for c in self.found]
+
+    def allowed_for(self, feature: Feature) -> list[int]:
+        """Return the indices of those that share no column with a feature."""
+        own = set(feature.columns)
+        return [j for j, c in enumerate(self.found) if not own & set(c.feature.columns)]
+
+
+def conditioning_features(
+    dataset: Dataset,
+    features: Sequence[Feature],
+    split_on: Sequence[Hashable] | None,
+    of_interest: Sequence[Feature],
+) -> ConditioningFeatures:
+    """Code the features that effects may depend on.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    features : sequence of Feature
+        The columns and groups of the dataset.
+    split_on : sequence of hashable, optional
+        Names, labels or positions of the features to use; None for all.
+    of_interest : sequence of Feature
+        The features of interest.
+
+    Raises
+    ------
+    DataError
+        For a name in `split_on` that does not exist, and for the only feature of interest.
+    """
+    wanted = list(features)
+    if split_on is not None:
+        wanted = _wanted(dataset, features, split_on, of_interest)
+    found: list[ConditioningFeature] = []
+    left_out: dict[str, str] = {}
+    for feature in wanted:
+        coded = _coded(dataset, feature)
+        if isinstance(coded, str):
+            left_out[feature.name] = coded
+        else:
+            found.append(coded)
+    return ConditioningFeatures(tuple(found), left_out)
+
+
+def _wanted(
+    dataset: Dataset,
+    features: Sequence[Feature],
+    split_on: Sequence[Hashable],
+    of_interest: Sequence[Feature],
+) -> list[Feature]:
+    chosen: list[Feature] = []
+    for name in split_on:
+        feature = find_one(dataset, features, name)
+        if len(of_interest) == 1 and set(feature.columns) & set(of_interest[0].columns):
+            others = ", ".join(repr(f.name) for f in features if f.name != feature.name)
+            raise DataError(
+                "regions(split_on)",
+                f"{feature.name!r}, the feature of interest",
+                "other features",
+                f"Choose from {others[:200]}",
+            )
+        if feature not in chosen:
+            chosen.append(feature)
+    if not chosen:
+        raise DataError(
+            "regions(split_on)",
+            "an empty list",
+            "at least one feature",
+            "Use None for all features",
+        )
+    return chosen
+
+
+def find_one(dataset: Dataset, features: Sequence[Feature], name: Hashable) -> Feature:
+    """Return a feature or group by its name, label or position.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    for feature in features:
+        if isinstance(name, str) and feature.name == name:
+            return feature
+    position = find_feature(dataset.features, name)
+    for feature in features:
+        if position in feature.columns:
+            return feature
+    raise DataError("feature", repr(name), "a feature of X", "Use a name from X's columns")
+
+
+def _coded(dataset: Dataset, feature: Feature) -> ConditioningFeature | str:
+    """Return a feature with its codes, or why it cannot be used."""
+    if feature.categorical or feature.members:
+        return _coded_levels(dataset, feature)
+    try:
+        x = dataset.floats(feature.position)
+    except (ValueError, TypeError):
+        return "values that are not numbers"
+    if np.isinf(x).any():
+        return "infinite values"
+    rounding = None if feature.time is None else partial(roundest_time, feature.time)
+    coded = code_numbers(x, dataset.weights, rounding=rounding)
+    return CONSTANT if coded.width < 2 else ConditioningFeature(feature, coded)
+
+
+def _coded_levels(dataset: Dataset, feature: Feature) -> ConditioningFeature | str:
+    ordered = feature.kind == "ordinal"
+    if not feature.members and not ordered:
+        # Identifiers have as many levels as rows: counting is cheap, labels are not.
+        codes, values = dataset.coded(feature.position)
+        if len(values) and np.bincount(codes[codes >= 0]).max(initial=0) < LEVEL_ROWS:
+            return ROWS_LEFT_OUT
+    try:
+        column = dataset.levels(feature, most=len(dataset) + 1)
+    except DataError as error:
+        return str(error)
+    coded, code_of = code_levels(column.codes, len(column.levels), ordered=ordered)
+    if coded.width < 2:
+        return CONSTANT if len(column.levels) < 2 else ROWS_LEFT_OUT
+    columns = tuple(dataset.features[j].name for j in feature.members)
+    return ConditioningFeature(feature, coded, column.levels.values, code_of, columns)
+
+
+_TIME_UNITS = ("Y", "M", "D", "h", "m", "s", "ms", "us")
+
+
+def roundest_time(axis: TimeAxis, low: float, high: float) -> float:
+    """Return the roundest time t with ``low <= t < high``, in days on an axis: a year, else a month, else a day."""
+    if not high > low:
+        return low
+    ends = axis.local(np.array([low, high]))
+    if ends.dtype.kind == "M":
+        for unit in _TIME_UNITS:
+            start = ends[0].astype(f"M8[{unit}]").astype(ends.dtype)
+            later = (ends[0].astype(f"M8[{unit}]") + 1).astype(ends.dtype)
+            for time in (start, later):
+                if ends[0] <= time < ends[1]:
+                    days = float(axis.from_local(np.array([time]))[0])
+                    if low <= days < high:
+                        return days
+    return low
+
+
+def quartile_edges(x: Floats, weights: Floats | None) -> Floats:
+    """Return the three quartiles of a column, without duplicates."""
+    present = ~np.isnan(x)
+    order = np.argsort(x[present], kind="stable")
+    ordered = x[present][order]
+    w = np.ones(len(ordered)) if weights is None else weights[present][order]
+    total = np.cumsum(w)
+    steps = np.searchsorted(total, total[-1] * np.array([0.25, 0.5, 0.75]) * (1 - 1e-12))
+    return np.unique(ordered[np.minimum(steps, len(ordered) - 1)])

@@ -1,0 +1,1229 @@
+"""`regions`: for whom the effect of a feature differs, and why.
+
+1. `skedasis.engine.rounds.compute` explains the features, and keeps the rows' local effects.
+2. `skedasis.engine.conditioning` codes the other features once.
+3. `skedasis.stats.regions` searches a tree of splits from tables of residuals, and checks each split on rows that did
+   not choose it.
+4. `skedasis.methods.regional` returns the statistics of each region, from which the method makes an effect.
+5. `skedasis.engine.heterogeneity_score` evaluates what is left of the heterogeneity within the regions.
+
+`given_regions` does the same for regions that the caller names (``explain(..., by=)``). Only the last step calls the
+model.
+"""
+
+# A quantity with several outputs is a `Quantity`: the overloads list the narrower types first.
+# pyright: reportOverlappingOverload=false
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skedasis._arguments import check_flag, check_int, check_number, check_option, shown
+from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, TableLike
+from skedasis.data.categories import LevelColumn
+from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.features import Feature
+from skedasis.engine.assemble import (
+    abouts_of,
+    finalize_all,
+    finalize_task,
+    provenance,
+    warn_unused_arguments,
+)
+from skedasis.engine.conditioning import (
+    ConditioningFeatures,
+    conditioning_features,
+    find_one,
+    quartile_edges,
+)
+from skedasis.engine.cross_validation import as_folds
+from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores, identifiers
+from skedasis.engine.options import ExplainOptions, MultiModelKeywords, takes_options
+from skedasis.engine.plan import Job, Key, row_sample
+from skedasis.engine.rounds import Computed, compute, prepare
+from skedasis.engine.select import FeatureTask, as_method
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.base import BatchStats
+from skedasis.methods.pdp import PDP, LevelPDP
+from skedasis.methods.regional import (
+    KeptEffects,
+    check_local_effects,
+    kept_effects,
+    no_local_effects,
+)
+from skedasis.models.calling import CallStats
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.results.effect import Effect
+from skedasis.results.provenance import as_provenance
+from skedasis.results.regions import (
+    Condition,
+    MultiModelRegions,
+    RegionNode,
+    Regions,
+    RegionsByFeature,
+    RegionScores,
+    Split,
+    condition_text,
+    merged,
+    rule_text,
+)
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
+from skedasis.stats.random import row_hashes
+from skedasis.stats.regions import (
+    NO_LOSS,
+    Criterion,
+    CurveEffects,
+    FoundNode,
+    LocalEffects,
+    Part,
+    RegionSearch,
+)
+
+if TYPE_CHECKING:
+    from skedasis.engine.explain import By, EffectMethod, FeatureLike, FeatureList, Models, ModelT
+
+MIN_ROWS, MIN_SHARE = 20, 0.01
+"""Least rows of a region, and least share of all rows."""
+
+MOST_GIVEN = 30
+"""Largest number of regions that are given by a column or labels."""
+
+FEW_VALUES = 4
+"""A numeric column with at most as many values gives a region for each, others are cut at their quartiles."""
+
+NOT_EXPLAINED = "the splits explain none of the heterogeneity score"
+"""Why regions that hold on other rows were dropped: what they explain is not heterogeneity (curvature within cells)."""
+
+Found: TypeAlias = "Regions | RegionsByFeature"
+
+
+@dataclass(frozen=True)
+class RegionOptions:
+    """The checked options of the search; the parameters are those of `regions`."""
+
+    split_on: FeatureList = None
+    max_depth: int = 2
+    alpha: float = 0.05
+    worth: float = 0.01
+    criterion: Literal["auto", "within", "curves"] = "auto"
+    look_ahead: bool = True
+    joint: bool = False
+
+    def __post_init__(self) -> None:
+        check_int("regions(max_depth)", self.max_depth, 1, "Use 2")
+        for name, value in (("alpha", self.alpha), ("worth", self.worth)):
+            check_number(
+                f"regions({name})",
+                value,
+                "a number between 0 and 1",
+                f"Use {name}=0.05",
+                least=0.0,
+                below=1.0,
+            )
+        check_option("regions(criterion)", self.criterion, ("auto", "within", "curves"))
+        check_flag("regions(look_ahead)", self.look_ahead)
+        check_flag("regions(joint)", self.joint)
+
+    def record(self) -> Json:
+        """Return the options for the provenance."""
+        split_on = None if self.split_on is None else [str(name) for name in self.split_on]
+        return {
+            "split_on": split_on,
+            "max_depth": self.max_depth,
+            "alpha": self.alpha,
+            "worth": self.worth,
+            "look_ahead": self.look_ahead,
+        }
+
+
+@overload
+def regions(
+    model: MultiOutput,
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, Regions]: ...
+
+
+@overload
+def regions(
+    model: MultiOutput,
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[OutputLabel, RegionsByFeature]: ...
+
+
+@overload
+def regions(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> MultiModelRegions: ...
+
+
+@overload
+def regions(
+    model: Models[ModelT],
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> dict[str, MultiModelRegions]: ...
+
+
+@overload
+def regions(
+    model: ModelLike,
+    X: TableLike,
+    features: FeatureLike,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> Regions: ...
+
+
+@overload
+def regions(
+    model: ModelLike,
+    X: TableLike,
+    features: FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> RegionsByFeature: ...
+
+
+@takes_options(MultiModelKeywords)
+def regions(
+    model: ModelLike | Models[ModelT],
+    X: TableLike,
+    features: FeatureLike | FeatureList = None,
+    *,
+    method: EffectMethod = None,
+    split_on: FeatureList = None,
+    max_depth: int = 2,
+    alpha: float = 0.05,
+    worth: float = 0.01,
+    criterion: Literal["auto", "within", "curves"] = "auto",
+    look_ahead: bool = True,
+    joint: bool = False,
+    **keywords: Unpack[MultiModelKeywords],
+) -> (
+    Regions
+    | RegionsByFeature
+    | MultiModelRegions
+    | dict[OutputLabel, Regions]
+    | dict[OutputLabel, RegionsByFeature]
+    | dict[str, MultiModelRegions]
+):
+    """Find regions of the data in which the effect of a feature differs: a tree of rules on the other features.
+
+    Parameters
+    ----------
+    model : quantity, fitted estimator, network, callable, or path of a model's file
+        As in `skedasis.explain`. For a list of models regions are found for each of them.
+    X : array or data frame, n rows
+        Rows to explain on. Never modified.
+    features : str, int, list or None
+        One feature gives `Regions`; a list, or None for every feature, `RegionsByFeature` from one pass.
+    method : method or str, optional
+        As in `skedasis.explain`: a method with local effects (ALE, DALE, UALE, RHALE) or curves (PDP, ICE).
+    split_on : list of str or int, optional
+        The features that rules may use; by default all others.
+    max_depth : int
+        Largest number of conditions of a rule.
+    alpha : float
+        Level of the test of each split, on rows that did not choose it. It is shared by the features that are
+        explained, and halved for each further level of the tree.
+    worth : float
+        Least share of the heterogeneity that a split explains.
+    criterion : {"auto", "within", "curves"}
+        What splits explain: the deviations of local effects from their mean within cells, or the differences between
+        curves. "auto": "within" for slopes; "curves" for step functions, levels, PDP and ICE.
+    look_ahead : bool
+        Whether two features are divided at once where no single split holds. This finds interactions that no single
+        feature shows, such as an exclusive or.
+    joint : bool
+        Whether all features get the same regions: splits lower the heterogeneity of all effects together.
+    y, sample_weight, schema, groups, random_state, memory, keep, n_jobs, progress, weight_kind
+        As in `skedasis.explain`.
+    row_id, tree, heterogeneity_rows, cv, correction
+        As in `skedasis.explain`. Regions have no standard errors over models, so that `correction` has no effect.
+
+    Returns
+    -------
+    Regions, RegionsByFeature, MultiModelRegions, or a dictionary of these
+        By output, for a quantity with several outputs; by feature, for several models and features.
+
+    Raises
+    ------
+    DataError
+        For an option out of range, a name that does not exist, the feature itself in `split_on`, and as
+        `skedasis.explain`.
+    UnsupportedError
+        For pairs of features, M-plots, PFI, slopes of curves, and means without curves.
+
+    Notes
+    -----
+    Cost: the model rows of `skedasis.explain`, and at most `heterogeneity_rows` for each feature that is split, for the
+    scores within its regions; the provenance counts these as ``region_score_rows``. The search itself needs none: it
+    goes through tables of the residuals of the local effects by cell and code of the conditioning feature. With
+    `keep` too small for all rows, the search uses a sample, and the effects in the regions say so.
+
+    A region has at least 20 rows, and 1 % of all. Numeric features are cut at the roundest number between two observed
+    values; nominal features into two sets of levels; missing values may go to either side. Rows are divided into two
+    halves by hashes of `random_state` and `row_id`: one half chooses a split, the other tests it. A split is kept if
+    the test is significant, and if it explains the share `worth` of the heterogeneity. Additive models have no regions.
+
+    References
+    ----------
+    Herbinger, Wright, Nagler, Bischl & Casalicchio (2024), GADGET, JMLR 25; Gkolemis et al. (2024), effector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(2000, 3))
+    >>> r = sd.regions(lambda X: X[:, 0] * np.where(X[:, 1] > 0, 2, -1), X, 0)
+    >>> r.rules, round(r.heterogeneity_explained, 2)
+    (('x1 ≤ 0', 'x1 > 0'), 1.0)
+    >>> r[1].rule, len(r[1].bins)
+    ('x1 > 0', 1)
+    >>> sd.regions(lambda X: X[:, 0] + X[:, 1] ** 2, X, 0).rules
+    ('all rows',)
+    """
+    options = ExplainOptions.of("regions", **keywords)
+    search = RegionOptions(split_on, max_depth, alpha, worth, criterion, look_ahead, joint)
+    if isinstance(split_on, str):
+        raise DataError(
+            "regions(split_on)", repr(split_on), "a list of features", f"Use [{split_on!r}]"
+        )
+    if isinstance(model, (list, tuple)):
+        return _of_models([as_quantity(m) for m in model], X, features, method, options, search)
+    warn_unused_arguments(method, model, options.y)
+    return _regions(as_quantity(model), X, features, method, options, search, None)
+
+
+def given_regions(
+    quantity: Quantity,
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    by: By,
+) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+    """Return the effects in regions that the caller names: ``explain(..., by=)``.
+
+    Raises
+    ------
+    DataError
+        For regions that are empty, overlap or do not fit the rows.
+    UnsupportedError
+        As `regions`.
+    """
+    return _regions(quantity, X, features, method, options, RegionOptions(), by)
+
+
+def _of_models(
+    models: Sequence[Quantity],
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    search: RegionOptions,
+) -> MultiModelRegions | dict[str, MultiModelRegions]:
+    """Return the regions of each model, found on its own rows."""
+    if len(models) < 2:
+        raise DataError(
+            "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
+        )
+    dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    folds = as_folds(options.cv, len(models), dataset, X, options.y)
+    single = replace(options, cv=None, correction=None)
+    found: list[Found] = []
+    for one, rows in zip(models, folds.parts, strict=True):
+        part = None if options.cv is None else rows
+        result = _regions(one, X, features, method, single, search, None, part)
+        if isinstance(result, dict):
+            raise UnsupportedError(
+                "regions of several models",
+                "a quantity with several outputs",
+                "a quantity with one output",
+                'Choose one, such as sd.probability(model, class_="yes"), for each model',
+            )
+        found.append(result)
+    record = as_provenance({**found[0].provenance, "models": len(models)})
+    alone = [r for r in found if isinstance(r, Regions)]
+    if alone:
+        return MultiModelRegions(tuple(alone), record)
+    by_feature = [r for r in found if isinstance(r, RegionsByFeature)]
+    return {
+        name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
+        for name in by_feature[0]
+    }
+
+
+# --- from explain's work to regions ---------------------------------------------------------------
+
+
+def _regions(
+    quantity: Quantity,
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    search: RegionOptions,
+    by: By | None,
+    rows: Ints | None = None,
+) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+    """Explain, find or take the regions, and return the results."""
+    requested = None if method is None else as_method(method)
+    # Means over all rows need few curves, regions need them all.
+    with_curves = replace(requested, ice="all") if isinstance(requested, PDP) else requested
+    prepared = prepare(quantity, X, features, with_curves, options, rows)
+    # The pass over the rows can take long: what is wrong with the arguments is said before it.
+    source = _Source.of(prepared.job, search, by)
+    base = requested if isinstance(requested, PDP) else None
+    builder = _Builder.of(compute(prepared), search, base, source)
+    results = {label: builder.of_output(label) for label in prepared.job.outputs}
+    record = {**builder.record(), **builder.sampled}
+    for label, by_key in results.items():
+        results[label] = {
+            key: replace(r, provenance=as_provenance({**record, **search.record()}))
+            for key, r in by_key.items()
+        }
+    if prepared.job.selection.single:
+        alone = {label: next(iter(r.values())) for label, r in results.items()}
+        return alone[None] if prepared.job.single else alone
+    several = {
+        label: RegionsByFeature(r, search.joint, as_provenance(record))
+        for label, r in results.items()
+    }
+    return several[None] if prepared.job.single else several
+
+
+@dataclass(frozen=True, eq=False)
+class _Rules:
+    """The tree of one or several features, before effects are made.
+
+    Parameters
+    ----------
+    nodes : list of RegionNode
+    region : ndarray of int, shape (n,)
+        The region of each row of the dataset.
+    criterion : str
+    explained, error, in_sample : float
+        Shares of the loss.
+    """
+
+    nodes: list[RegionNode]
+    region: Ints
+    criterion: str
+    explained: float
+    error: float
+    in_sample: float
+
+    @property
+    def regions(self) -> int:
+        """Return the number of regions."""
+        return sum(node.region >= 0 for node in self.nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """Where regions come from: the features to split on, or the regions that the caller gave."""
+
+    conditioning: ConditioningFeatures
+    given: _Given | None
+
+    @classmethod
+    def of(cls, job: Job, search: RegionOptions, by: By | None) -> _Source:
+        """Check that the effects can have regions, and read where these come from.
+
+        Raises
+        ------
+        DataError
+        UnsupportedError
+        """
+        if job.selection.pairs:
+            raise UnsupportedError(
+                "regions", "a pair of features", "single features", "Pass one feature, or a list"
+            )
+        of_interest: list[Feature] = []
+        for task in job.tasks:
+            if not isinstance(task, FeatureTask):
+                raise no_local_effects(task.variant.name)
+            check_local_effects(task.variant)
+            of_interest.append(task.feature)
+        dataset, features = job.dataset, job.selection.features
+        if by is None:
+            found = conditioning_features(dataset, features, search.split_on, of_interest)
+            return cls(found, None)
+        given = _given(dataset, features, by)
+        given.check(len(dataset))
+        return cls(ConditioningFeatures((), {}), given)
+
+
+@dataclass(frozen=True, eq=False)
+class _Builder:
+    """Makes regions from the work of `explain`."""
+
+    done: Computed
+    search: RegionOptions
+    base: PDP | None
+    conditioning: ConditioningFeatures
+    half: Bools
+    weights: Floats | None
+    given: _Given | None
+    cost: CallStats
+
+    @classmethod
+    def of(
+        cls, done: Computed, search: RegionOptions, base: PDP | None, source: _Source
+    ) -> _Builder:
+        dataset, options = done.job.dataset, done.job.options
+        hashes = row_hashes(identifiers(dataset), options.seed, "regions: halves")
+        weights = dataset.weights
+        if weights is not None and options.weight_kind == "sampling":
+            weights = weights / weights.mean()
+        half = hashes >> np.uint64(63) == 0
+        return cls(
+            done, search, base, source.conditioning, half, weights, source.given, CallStats()
+        )
+
+    def of_output(self, label: OutputLabel) -> dict[str, Regions]:
+        """Return the regions of each feature for one output."""
+        job = self.done.job
+        gathered = {k: v for k, v in self.done.gathered.items() if k[0] == label}
+        part = replace(job, outputs={label: job.outputs[label]})
+        found: dict[str, Regions] = {}
+        wholes = self._wholes(part, gathered)
+        kept = {t.key: self._kept(label, t) for t in self._tasks}
+        shared = (
+            self._joint(label, wholes, kept) if self.search.joint and self.given is None else None
+        )
+        for task in self._tasks:
+            whole = wholes[task.key]
+            if self.given is not None:
+                rules = self._of_given(label, task, whole, kept[task.key], self.given)
+            else:
+                rules = shared or self._searched(label, task, whole, kept[task.key])
+            found[task.key] = self._regions_of(label, task, whole, kept[task.key], rules)
+        return found
+
+    @property
+    def _tasks(self) -> list[FeatureTask]:
+        return [t for t in self.done.job.tasks if isinstance(t, FeatureTask)]
+
+    def _kept(self, label: OutputLabel, task: FeatureTask) -> KeptEffects:
+        key: Key = label, task.key
+        job = self.done.job
+        found = kept_effects(
+            task.variant, job.plans[key], self.done.gathered[key], job.dataset, job.sample
+        )
+        return replace(found, variant=self._variant(task)) if self.base is not None else found
+
+    def _variant(self, task: FeatureTask) -> PDP | LevelPDP:
+        """Return the variant of the caller's method, which keeps fewer curves."""
+        if self.base is None:
+            raise TypeError("only partial dependence has curves")
+        if isinstance(task.variant, LevelPDP):
+            return replace(task.variant, base=self.base)
+        return self.base
+
+    def _wholes(self, part: Job, gathered: Mapping[Key, BatchStats]) -> dict[str, Effect]:
+        """Return the effects in all rows, with as many curves as `explain` keeps."""
+        (label,) = part.outputs
+        if self.base is None:
+            effects = finalize_all(part, dict(gathered), self.done.scores, self.done.finalized)
+            return {str(k): e for k, e in effects[label].items() if isinstance(e, Effect)}
+        tasks = [replace(t, variant=self._variant(t)) for t in self._tasks]
+        stored = (
+            np.arange(len(part.dataset)) if part.sample is None else np.flatnonzero(part.sample)
+        )
+        limit = self.base.n_rows_to_keep(len(part.dataset))
+        drawn = row_sample(part.dataset, limit, part.options.seed)
+        shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
+        found: dict[str, Effect] = {}
+        for task in tasks:
+            stats = gathered[label, task.key]
+            ids = None if stats.row_id is None else stats.row_id[shown]
+            stats = replace(stats, kept={k: v[shown] for k, v in stats.kept.items()}, row_id=ids)
+            sampled = replace(part, sample=drawn)
+            effect = finalize_task(sampled, label, task, stats, self.done.scores)
+            if isinstance(effect, Effect):
+                found[task.key] = effect
+        return found
+
+    def _weight(self, rows: Ints) -> float:
+        return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
+
+    # -- the search
+    def _criterion(self, kept: KeptEffects) -> Criterion:
+        if self.search.criterion != "auto":
+            return self.search.criterion
+        return "within" if kept.has_slopes else "curves"
+
+    def _effects(
+        self, label: OutputLabel, task: FeatureTask, kept: KeptEffects
+    ) -> tuple[LocalEffects | None, Criterion]:
+        job, criterion = self.done.job, self._criterion(kept)
+        (about,) = abouts_of(job, label, task)
+        found = kept.local_effects(len(job.dataset), criterion, about.feature_std, self.weights)
+        return found, criterion
+
+    def _loss(self, effects: LocalEffects, criterion: Criterion, whole: Effect) -> float | None:
+        """Return what shares are relative to; None for the loss of the residuals themselves.
+
+        The curves of step functions have no loss of their own: their steps scatter without bound as cells shrink. Their
+        heterogeneity is the score, or without scores the importance.
+        """
+        if criterion == "within" or isinstance(effects, CurveEffects):
+            return None
+        score = whole.swap_score
+        value = whole.importance if score is None else score.value
+        return value**2 if value > 0 else None
+
+    def _root_rows(self) -> Ints:
+        sample = self.done.job.sample
+        n = len(self.done.job.dataset)
+        return np.arange(n) if sample is None else np.flatnonzero(sample)
+
+    def _region_search(
+        self,
+        effects: Sequence[LocalEffects],
+        allowed: Sequence[int],
+        loss: float | None,
+        tests: int,
+    ) -> RegionSearch:
+        s = self.search
+        total = self._weight(self._root_rows())
+        return RegionSearch(
+            effects,
+            self.conditioning.columns,
+            self.half,
+            self.weights,
+            self.done.job.options.weight_kind == "frequency",
+            allowed,
+            s.max_depth,
+            s.alpha / max(tests, 1),
+            s.worth,
+            s.look_ahead,
+            max(float(MIN_ROWS), MIN_SHARE * total),
+            loss,
+        )
+
+    def _searched(
+        self, label: OutputLabel, task: FeatureTask, whole: Effect, kept: KeptEffects
+    ) -> _Rules:
+        effects, criterion = self._effects(label, task, kept)
+        score = whole.swap_score
+        if effects is None or (score is not None and score.value == 0):
+            return self._one_region(criterion, NO_LOSS)
+        loss = self._loss(effects, criterion, whole)
+        allowed = self.conditioning.allowed_for(task.feature)
+        search = self._region_search([effects], allowed, loss, len(self._tasks))
+        return self._rules(search, criterion)
+
+    def _joint(
+        self, label: OutputLabel, wholes: Mapping[str, Effect], kept: Mapping[str, KeptEffects]
+    ) -> _Rules:
+        """Return one tree for all features."""
+        effects: list[LocalEffects] = []
+        loss, rows = 0.0, self._root_rows()
+        criterion: Criterion = "within"
+        for task in self._tasks:
+            found, criterion = self._effects(label, task, kept[task.key])
+            score = wholes[task.key].swap_score
+            if found is None or (score is not None and score.value == 0):
+                continue
+            own = self._loss(found, criterion, wholes[task.key])
+            if own is None:
+                weights = None if self.weights is None else self.weights[rows]
+                node = found.node(rows, weights)
+                own = node.squares / max(node.weight, 1e-300)
+            effects.append(found)
+            loss += own
+        if not effects:
+            return self._one_region(criterion, NO_LOSS)
+        every = range(len(self.conditioning.found))
+        return self._rules(self._region_search(effects, every, loss, 1), criterion)
+
+    def _one_region(self, criterion: str, note: str, loss: float = 0.0) -> _Rules:
+        n = len(self.done.job.dataset)
+        node = RegionNode(
+            "", rule_text(()), (), -1, (), 0, n, self._weight(np.arange(n)), None, 0, loss, note
+        )
+        return _Rules([node], np.zeros(n, dtype=np.int64), criterion, 0.0, 0.0, 0.0)
+
+    def _rules(self, search: RegionSearch, criterion: str) -> _Rules:
+        """Search, and return the tree with its rules in words."""
+        root = search.run(self._root_rows())
+        n = len(self.done.job.dataset)
+        relative = root.loss if search.loss is None else search.loss
+        nodes: list[RegionNode] = []
+        region = np.zeros(n, dtype=np.int64)
+        leaves = 0
+        shares: list[tuple[float, float, float]] = []
+
+        def add(
+            found: FoundNode,
+            rows: Ints,
+            parent: int,
+            condition: str,
+            conditions: tuple[Condition, ...],
+            *,
+            ahead: bool = False,
+        ) -> int:
+            nonlocal leaves
+            number = len(nodes)
+            nodes.append(_EMPTY)
+            split, children, leaf = None, (), -1
+            if found.split is None:
+                leaf, leaves = leaves, leaves + 1
+                region[rows] = leaf
+            else:
+                cut = found.split.cuts[0]
+                column = self.conditioning.found[cut.column]
+                both = column.conditions(cut, rows)
+                scale = found.weight / max(root.weight * relative, 1e-300)
+                measured = (
+                    found.split.gain * scale,
+                    found.split.gain_error * scale,
+                    found.split.gain_in_sample * scale,
+                )
+                if ahead:  # what both cuts explain together is counted where the first is
+                    measured = math.nan, math.nan, math.nan
+                else:
+                    shares.append(measured)
+                two = len(found.split.cuts) == 2
+                split = Split(
+                    column.feature.name,
+                    both,
+                    found.split.p_value,
+                    *measured,
+                    found.split.stability,
+                    two or ahead,
+                    found.split.rows,
+                )
+                left = cut.holds(column.coded, rows)
+                children = tuple(
+                    add(
+                        child,
+                        rows[side],
+                        number,
+                        own.text,
+                        merged((*conditions, own)),
+                        ahead=two,
+                    )
+                    for child, side, own in zip(found.children, (left, ~left), both, strict=True)
+                )
+            nodes[number] = RegionNode(
+                condition,
+                rule_text(conditions),
+                conditions,
+                parent,
+                children,
+                found.depth,
+                len(rows),
+                self._weight(rows),
+                split,
+                leaf,
+                found.loss,
+                found.note,
+            )
+            return number
+
+        add(root, np.arange(n), -1, "", ())
+        in_sample = sum(s[2] for s in shares)
+        if search.loss is None and root.loss > 0:
+            left = sum(leaf.weight * leaf.loss for leaf in root.leaves())
+            in_sample = 1.0 - left / (root.weight * root.loss)
+        return _Rules(
+            nodes,
+            region,
+            criterion,
+            sum(s[0] for s in shares),
+            math.sqrt(sum(s[1] ** 2 for s in shares)),
+            in_sample if shares else 0.0,
+        )
+
+    # -- given regions
+    def _of_given(
+        self,
+        label: OutputLabel,
+        task: FeatureTask,
+        whole: Effect,
+        kept: KeptEffects,
+        given: _Given,
+    ) -> _Rules:
+        n = len(self.done.job.dataset)
+        effects, criterion = self._effects(label, task, kept)
+        shares = 0.0, math.nan, math.nan
+        if effects is not None:
+            loss = self._loss(effects, criterion, whole)
+            shares = self._given_shares(effects, loss, given)
+        nodes = [
+            RegionNode(
+                "",
+                rule_text(()),
+                (),
+                -1,
+                tuple(range(1, len(given.rules) + 1)),
+                0,
+                n,
+                self._weight(np.arange(n)),
+                None,
+                -1,
+                0.0,
+            )
+        ]
+        for number, rule in enumerate(given.rules):
+            rows = np.flatnonzero(given.region == number)
+            own = given.conditions[number] if given.conditions else None
+            nodes.append(
+                RegionNode(
+                    rule,
+                    rule,
+                    () if own is None else (own,),
+                    0,
+                    (),
+                    1,
+                    len(rows),
+                    self._weight(rows),
+                    None,
+                    number,
+                    0.0,
+                )
+            )
+        return _Rules(nodes, given.region, "given", *shares)
+
+    def _given_shares(
+        self, effects: LocalEffects, loss: float | None, given: _Given
+    ) -> tuple[float, float, float]:
+        """Return the share of the loss that given regions explain: unbiased, its error, and in sample."""
+        search = self._region_search([effects], (), loss, 1)
+        rows = self._root_rows()
+        half = self.half[rows]
+        parts = search.part(rows[half]), search.part(rows[~half])
+        total = sum(p.weight for p in parts)
+        if loss is None:
+            loss = sum(n.squares for p in parts for n in p.nodes) / max(total, 1e-300)
+        if not loss > 0:
+            return 0.0, 0.0, 0.0
+        groups = len(given.rules)
+        codes = [given.region[p.rows] for p in parts]
+        gain, variance, in_sample = 0.0, 0.0, 0.0
+        for first, second in ((0, 1), (1, 0)):
+            a, b = parts[first], parts[second]
+            t, _ = search.test(a, b, codes[first], codes[second], groups)
+            gain += float(t.sum())
+            variance += float((t**2).sum())
+            in_sample += _gain_in_sample(b, codes[second], groups)
+        scale = 1.0 / (total * loss)
+        return gain * scale, math.sqrt(variance) * scale, in_sample * scale
+
+    # -- results
+    def _regions_of(
+        self,
+        label: OutputLabel,
+        task: FeatureTask,
+        whole: Effect,
+        kept: KeptEffects,
+        rules: _Rules,
+    ) -> Regions:
+        """Return the regions of one feature, with an effect and a score for each."""
+        measured = self._region_scores(label, task, whole, rules)
+        found = self.given is None and not self.search.joint and rules.regions > 1
+        summary = _summary(whole, rules, measured, held_out=self.given is None)
+        if found and measured:
+            reach = summary.explained + 2 * summary.explained_error
+            if math.isfinite(reach) and reach < self.search.worth:
+                rules = self._one_region(rules.criterion, NOT_EXPLAINED, rules.nodes[0].loss)
+                measured = []
+                summary = _summary(whole, rules, measured, held_out=True)
+        effects: list[Effect] = []
+        for node in rules.nodes:
+            if node.region < 0:
+                continue
+            if rules.regions == 1:
+                effects.append(whole)
+                continue
+            rows = np.flatnonzero(rules.region == node.region)
+            effect = self._effect_in(label, task, kept, rows)
+            if measured:
+                score = measured[node.region].score
+                effect = replace(effect, swap_score=score).with_provenance({"vif": score.vif})
+            effects.append(effect.with_provenance({"rule": node.rule}))
+        record = self.record()
+        regional = {**record, **self.sampled} if rules.regions > 1 else record
+        return Regions(
+            tuple(e.with_provenance(regional) for e in effects),
+            whole.with_provenance(record),
+            tuple(rules.nodes),
+            summary,
+            rules.criterion,
+            rules.explained if rules.regions > 1 else 0.0,
+            rules.error if rules.regions > 1 else 0.0,
+            rules.in_sample if rules.regions > 1 else 0.0,
+            dict(self.conditioning.left_out),
+            "" if self.given is None else self.given.by,
+        )
+
+    def _effect_in(
+        self, label: OutputLabel, task: FeatureTask, kept: KeptEffects, rows: Ints
+    ) -> Effect:
+        """Return the effect in a region."""
+        job = self.done.job
+        (about,) = abouts_of(job, label, task)
+        column = task.column
+        if isinstance(column, LevelColumn):
+            missing = int(np.count_nonzero(column.codes[rows] < 0)) if column.missing else 0
+            std = about.feature_std
+        else:
+            x = job.dataset.floats(task.feature.position)[rows]
+            w = None if self.weights is None else self.weights[rows]
+            missing, std = int(np.isnan(x).sum()), _std(x, w)
+        about = replace(about, feature_std=std, missing=missing)
+        return kept.effect(
+            rows, job.dataset, about, exact=job.sample is None, kind=job.options.weight_kind
+        )
+
+    def _region_scores(
+        self, label: OutputLabel, task: FeatureTask, whole: Effect, rules: _Rules
+    ) -> list[RegionScore]:
+        scores = self.done.scores
+        if whole.swap_score is None or rules.regions == 1:
+            return []
+        held_out = np.ones(len(self.half), dtype=bool) if self.given is not None else ~self.half
+        found, cost = compute_region_scores(
+            self.done.job, scores, (label, task.key), rules.region, held_out
+        )
+        self.cost.add(cost)
+        return found
+
+    @property
+    def sampled(self) -> dict[str, bool | str]:
+        """Return what the provenance says if the kept rows are a sample, from which regions come; empty if not."""
+        sample = self.done.job.sample
+        if sample is None:
+            return {}
+        return {
+            "exact": False,
+            "approximated": f"regions come from a sample of {int(sample.sum()):,} kept rows",
+        }
+
+    def record(self) -> Json:
+        """Return the provenance."""
+        done = self.done
+        found = provenance(done.job, done.scores, time.perf_counter() - done.started)
+        if self.base is not None:
+            found["settings"] = self.base.describe()
+        return {**found, "region_score_rows": self.cost.rows}
+
+
+_EMPTY = RegionNode("", "", (), -1, (), 0, 0, 0.0, None, -1, 0.0)
+"""Takes the place of a node until its children are made."""
+
+
+def _std(x: Floats, weights: Floats | None) -> float:
+    """Return the weighted standard deviation of the values that are not missing."""
+    present = ~np.isnan(x)
+    x = x[present]
+    if len(x) == 0 or x.min() == x.max():
+        return 0.0
+    w = np.ones(len(x)) if weights is None else weights[present]
+    return float(np.sqrt(np.average((x - np.average(x, weights=w)) ** 2, weights=w)))
+
+
+def _gain_in_sample(part: Part, group: Ints, groups: int) -> float:
+    """Return the gain of a division, with the means of the same rows."""
+    size = np.bincount(group, part.weights, groups).astype(float)
+    return sum(node.group_gain(*node.group_means(group, groups), size) for node in part.nodes)
+
+
+def _summary(
+    whole: Effect, rules: _Rules, measured: Sequence[RegionScore], *, held_out: bool
+) -> RegionScores:
+    """Return the scores before and after."""
+    score = whole.swap_score
+    if score is None:
+        return RegionScores.unknown(rules.regions)
+    if not measured:
+        own = np.array([score.value]), np.array([score.std_error])
+        return RegionScores(
+            score.value, score.std_error, *own, score.value, score.std_error, 0.0, 0.0, score.pairs
+        )
+    weight = np.array([node.weight for node in rules.nodes if node.region >= 0])
+    share = weight / weight.sum()
+
+    def within(found: Sequence[HeterogeneityScore]) -> tuple[float, float]:
+        """Return the mean square of the scores, and its error."""
+        values = np.array([f.value for f in found])
+        errors = np.nan_to_num(np.array([f.std_error for f in found]))
+        return float(share @ values**2), float(np.sqrt((share**2) @ (2 * values * errors) ** 2))
+
+    square, square_error = within([m.score for m in measured])
+    root = math.sqrt(square)
+    judged, judged_error = within([m.held_out if held_out else m.score for m in measured])
+    total, total_error = score.value**2, 2 * score.value * np.nan_to_num(score.std_error)
+    explained, error = math.nan, math.nan
+    if total > 0:
+        ratio = judged / total
+        explained = 1.0 - ratio
+        error = math.sqrt(judged_error**2 + (ratio * total_error) ** 2) / total
+    return RegionScores(
+        score.value,
+        score.std_error,
+        np.array([m.score.value for m in measured]),
+        np.array([m.score.std_error for m in measured]),
+        root,
+        square_error / (2 * root) if root > 0 else 0.0,
+        explained,
+        error,
+        sum(m.score.pairs for m in measured),
+    )
+
+
+# --- regions that the caller names ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """Regions as the caller gave them.
+
+    Parameters
+    ----------
+    by : str
+        The name of a column, "labels" or "masks".
+    rules : list of str
+    region : ndarray of int, shape (n,)
+    conditions : list of Condition
+        For a column; otherwise empty.
+    """
+
+    by: str
+    rules: list[str]
+    region: Ints
+    conditions: list[Condition]
+
+    def check(self, n: int) -> None:
+        """Raise for regions without rows, and for too many."""
+        counts = np.bincount(self.region, minlength=len(self.rules))
+        empty = [rule for rule, count in zip(self.rules, counts, strict=True) if count == 0]
+        if empty:
+            raise DataError(
+                "by",
+                f"the region {empty[0]!r} without rows",
+                "at least one row in each region",
+                "Leave the region out",
+            )
+        if len(self.rules) > MOST_GIVEN:
+            raise DataError(
+                "by",
+                f"{len(self.rules):,} regions of {n:,} rows",
+                f"at most {MOST_GIVEN}",
+                "Pass a column with few levels, or combine levels into an array of labels",
+            )
+
+
+def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
+    """Return the regions that `by` names.
+
+    Raises
+    ------
+    DataError
+    """
+    if isinstance(by, Mapping):
+        return _of_masks(dataset, by)
+    if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
+        feature = find_one(dataset, features, by[0])
+        return _of_column(dataset, feature, np.asarray(by[1], dtype=float).ravel())
+    if isinstance(by, (str, int, np.integer)):
+        return _of_column(dataset, find_one(dataset, features, by), None)
+    return _of_labels(dataset, by)
+
+
+def _rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
+    """Return the entries of the dataset's rows of an array over all rows of X."""
+    n = len(dataset.table)
+    if values.shape != (n,):
+        raise DataError(
+            what,
+            f"an array of shape {values.shape}",
+            f"one entry for each of the {n:,} rows of X, shape ({n},)",
+            "Pass an array with one entry per row, or the name of a column",
+        )
+    return values if dataset.row_id is None else values[dataset.row_id]
+
+
+def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
+    """Return regions from masks; rows in none of them are a region of their own."""
+    if not masks:
+        raise DataError(
+            "by", "an empty mapping", "at least one rule and its mask", "Pass {rule: mask}"
+        )
+    region = np.full(len(dataset), -1)
+    rules: list[str] = []
+    for rule, given in masks.items():
+        mask = np.asarray(given)
+        if mask.dtype.kind != "b":
+            raise DataError(
+                f"by[{str(rule)!r}]",
+                f"values of type {mask.dtype}",
+                "True or False for each row",
+                "Pass a mask such as X['season'] == 'summer'",
+            )
+        inside = _rows_of(dataset, mask, f"by[{str(rule)!r}]")
+        twice = inside & (region >= 0)
+        if twice.any():
+            first = rules[int(region[twice][0])]
+            raise DataError(
+                "by",
+                f"{int(twice.sum()):,} rows in both {first!r} and {str(rule)!r}",
+                "masks that do not overlap",
+                "Exclude the rows of one mask from the other",
+            )
+        region[inside] = len(rules)
+        rules.append(str(rule))
+    if (region < 0).any():
+        region[region < 0] = len(rules)
+        rules.append("other rows")
+    return _Given("masks", rules, region, [])
+
+
+def _of_labels(dataset: Dataset, labels: object) -> _Given:
+    values = np.asarray(labels)
+    if values.ndim == 0:
+        raise DataError(
+            "by",
+            shown(labels),
+            "a column, labels of the rows, or masks by rule",
+            "Pass the name of a column",
+        )
+    values = _rows_of(dataset, values, "by")
+    texts = np.array([str(v) for v in values.tolist()], dtype=object)
+    # Numbers in the order of their size, other labels in that of their text.
+    if values.dtype.kind in "iufb":
+        distinct, region = np.unique(values, return_inverse=True)
+        rules = [str(v) for v in distinct.tolist()]
+    else:
+        names, region = np.unique(texts.astype(str), return_inverse=True)
+        rules = [str(v) for v in names.tolist()]
+    return _Given("labels", rules, region.astype(np.int64), [])
+
+
+def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Given:
+    """Return regions from a column: its levels, or a numeric one cut at edges, by default its quartiles."""
+    if feature.categorical or feature.members:
+        if edges is not None:
+            raise DataError(
+                "by",
+                f"edges of {feature.name!r}, which is {feature.kind}",
+                "a numeric feature",
+                f"Use by={feature.name!r}",
+            )
+        column = dataset.levels(feature)
+        names = tuple(dataset.features[j].name for j in feature.members)
+        region, conditions = column.codes.copy(), []
+        for level, label in zip(column.levels.values, column.levels.labels, strict=True):
+            is_missing = level is None
+            conditions.append(
+                Condition(
+                    feature,
+                    levels=() if is_missing else (level,),
+                    missing=is_missing,
+                    text=f"{feature.name} is missing"
+                    if is_missing
+                    else f"{feature.name} = {label}",
+                    columns=names,
+                )
+            )
+        if (region < 0).any():
+            region[region < 0] = len(conditions)
+            conditions.append(
+                Condition(feature, levels=(), missing=True, text=f"{feature.name} is missing")
+            )
+        return _Given(feature.name, [c.text for c in conditions], region, conditions)
+    x = dataset.floats(feature.position)
+    present = x[~np.isnan(x)]
+    distinct = np.unique(present) if len(present) else present
+    if edges is None and len(distinct) <= FEW_VALUES:
+        ends = np.concatenate([[-math.inf], distinct[:-1], [math.inf]])
+        only: list[Level | None] = [*distinct.tolist()]
+    else:
+        inner = quartile_edges(x, dataset.weights) if edges is None else np.unique(edges)
+        inner = inner[
+            (inner >= present.min(initial=math.inf)) & (inner < present.max(initial=-math.inf))
+        ]
+        ends = np.concatenate([[-math.inf], inner, [math.inf]])
+        only = [None] * (len(ends) - 1)
+    region = np.searchsorted(ends[1:-1], x, side="left")
+    conditions = [
+        Condition(feature, low, high, text=condition_text(feature, low, high, only=value))
+        for low, high, value in zip(ends[:-1].tolist(), ends[1:].tolist(), only, strict=True)
+    ]
+    if np.isnan(x).any():
+        region = np.where(np.isnan(x), len(conditions), region)
+        text = f"{feature.name} is missing"
+        conditions.append(Condition(feature, math.inf, math.inf, missing=True, text=text))
+    return _Given(feature.name, [c.text for c in conditions], region.astype(np.int64), conditions)

@@ -1,0 +1,600 @@
+"""From regions to a figure: the effect in each region on one scale, the effect in all rows, and the scores.
+
+A region has the number that it has in the sequence, in brackets: "[0] workingday = 0". Grey is the effect in all rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis._arguments import check_int_or_none
+from skedasis._types import Floats
+from skedasis.errors import DataError
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.compare import (
+    BANDS,
+    MOST,
+    OverlaidCurve,
+    Zero,
+    curve_at_levels,
+    curve_of,
+    overlaid_horizontal,
+    overlaid_marks,
+    overlaid_tooltips,
+    overlaid_vertical,
+)
+from skedasis.plots.figures.effect import has_bins
+from skedasis.plots.figures.effect_parts import LONG, LONGEST
+from skedasis.plots.figures.importance import line_axis, line_centres
+from skedasis.plots.figures.multiples import PER_PAGE
+from skedasis.plots.figures.options import MOST_LEVELS, RegionsPlotOptions
+from skedasis.plots.keywords import RegionsBy
+from skedasis.plots.marks import (
+    FigureSpec,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Text,
+    Tooltip,
+    horizontal_line,
+    vertical_line,
+)
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    counted,
+    distinct_names,
+    extent,
+    number,
+    shorten,
+    with_error,
+)
+from skedasis.results.axis import LevelAxis
+from skedasis.results.curve_words import curve_words
+from skedasis.results.effect import Effect
+from skedasis.results.regions import (
+    ALL_ROWS,
+    MultiModelRegions,
+    Regions,
+    RegionsByFeature,
+    percent_text,
+    summary_text,
+)
+from skedasis.results.time_axis import align_time_axis
+from skedasis.stats.heterogeneity_score import HeterogeneityScore
+
+WITHIN = "within regions"
+"""Name of the score that the regions leave."""
+
+PANEL, TOGETHER = 150.0, 190.0
+"""Heights of the panels."""
+
+TITLE = 30
+"""Longest rule in the title of a panel; longer ones are in the notes below it."""
+
+THICK, INNER = 0.66, 0.36
+"""Thickness of bars, and of a bar inside another one, in units of the distance of two lines."""
+
+
+def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) -> FigureSpec:
+    """Return the figure of the regions of one feature.
+
+    Parameters
+    ----------
+    regions : Regions
+    options : RegionsPlotOptions, optional
+
+    Returns
+    -------
+    FigureSpec
+        One stack per region, or one stack for all, on the same scales; and a stack with the heterogeneity scores if
+        they are known.
+
+    Raises
+    ------
+    DataError
+        For more than 8 regions in one panel.
+    """
+    view = RegionsPlotOptions() if options is None else options
+    n = len(regions)
+    if view.kind == "together" and n > MOST:
+        fix = "Use kind='panels'"
+        got = f"{n} regions with kind='together'"
+        raise DataError("plot(kind)", got, f"at most {MOST} regions", fix)
+    whole = regions.whole
+    effects = [align_time_axis(e, whole) for e in regions.effects[:PER_PAGE]]
+    places = None
+    if isinstance(whole.axis, LevelAxis):
+        places = Places.of(whole.about.feature, whole.axis.levels, MOST_LEVELS)
+    labels = region_labels(regions)[:PER_PAGE]
+    # Several curves at the same levels are side by side.
+    together = view.kind == "together"
+    count = len(effects) + 1 if together else 2
+    level = view.confidence_level
+    curves = [
+        _curve_of(e, label, level, places, (i if together else 0, count))
+        for i, (e, label) in enumerate(zip(effects, labels, strict=True))
+    ]
+    all_rows = _curve_of(whole, ALL_ROWS, level, places, (count - 1, count))
+    x = _horizontal(whole, effects, places)
+    y = _vertical(whole, effects, [*curves, all_rows], bands=not together or n <= BANDS)
+    if together:
+        stacks = [(_together(regions, effects, curves, all_rows, x, y, places),)]
+    else:
+        stacks = [
+            (_region_panel(regions, i, effects[i], curves[i], all_rows, x, y, places),)
+            for i in range(len(effects))
+        ]
+    bars = _scores(regions, labels, level) if view.scores and n > 1 else None
+    if bars is not None:
+        stacks.append((bars,))
+    notes = _figure_notes(regions, view, len(effects))
+    feature = shorten(regions.feature, LONG)
+    heading = f"{whole.spec.method} of {feature}: {summary_text(regions)}"
+    return FigureSpec(
+        tuple(stacks),
+        f"Regions of {feature}",
+        _alt_text(regions, labels, effects),
+        columns=_columns(len(stacks), view),
+        column_width=150.0 if view.columns is None else 0.0,
+        widths=(1.9, 1.0) if together and bars is not None else (),
+        heading=heading if len(stacks) > 1 else "",
+        notes=notes,
+        order=(*(labels if together else ("region",)), ALL_ROWS),
+    )
+
+
+def region_labels(regions: Regions) -> tuple[str, ...]:
+    """Return the numbers and the rules of regions, shortened: "[0] workingday = 0"."""
+    if len(regions) == 1:
+        return tuple(shorten(clean(rule), LONGEST) for rule in regions.rules)
+    return tuple(f"[{i}] {shorten(clean(rule), LONGEST)}" for i, rule in enumerate(regions.rules))
+
+
+def _columns(stacks: int, view: RegionsPlotOptions) -> int:
+    if view.columns is not None:
+        return view.columns
+    return stacks if stacks <= 3 else 2 if stacks == 4 else 3
+
+
+def _figure_notes(regions: Regions, view: RegionsPlotOptions, shown: int) -> tuple[str, ...]:
+    notes = [summary_text(regions)] if len(regions) == 1 else []
+    if shown < len(regions):
+        notes.append(f"the first {shown} of {len(regions):,} regions")
+    if view.kind == "panels" or len(regions) <= BANDS:
+        notes.append(f"bands: {100 * view.confidence_level:g} % intervals")
+    if view.scores and len(regions) > 1 and not math.isfinite(regions.scores.whole):
+        notes.append("heterogeneity scores not computed")
+    return tuple(notes)
+
+
+def _centre(effect: Effect) -> Zero:
+    return None if effect.spec.center is None else "mean"
+
+
+def _curve_of(
+    effect: Effect, label: str, level: float, places: Places | None, place: tuple[int, int]
+) -> OverlaidCurve:
+    if places is None:
+        return curve_of(effect, label, level)
+    return curve_at_levels(effect, label, level, places, place, small=True)
+
+
+def _horizontal(whole: Effect, effects: Sequence[Effect], places: Places | None) -> Axis:
+    if places is not None:
+        return places.axis(whole.about.feature)
+    return overlaid_horizontal([whole, *effects])
+
+
+def _vertical(
+    whole: Effect, effects: Sequence[Effect], curves: Sequence[OverlaidCurve], *, bands: bool
+) -> Axis:
+    """Return the vertical axis of all panels, in which curves, and intervals as far as possible, are readable."""
+    axis = overlaid_vertical([whole, *effects], curves, _centre(whole))
+    low, high = extent([c.y for c in curves])
+    # The last curve is that of all rows, without a band.
+    least, most = extent([end for c in curves[:-1] for end in (c.lower, c.upper)])
+    if bands and np.isfinite([least, most]).all():
+        span = high - low if high > low else np.inf
+        low = np.fmin(low, max(least, low - span / 2))
+        high = np.fmax(high, min(most, high + span / 2))
+    return replace(axis, least=float(low), most=float(high))
+
+
+def _whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
+    """Return the effect in all rows, thin and grey."""
+    points = Points(curve.x, curve.y, "whole-vertex", ALL_ROWS)
+    if places is not None and not places.ordered:
+        return (points,)
+    line = Line(curve.x, curve.y, "whole", ALL_ROWS)
+    return (line,) if places is None and len(curve.x) > 1 else (line, points)
+
+
+def _region_panel(
+    regions: Regions,
+    i: int,
+    effect: Effect,
+    curve: OverlaidCurve,
+    all_rows: OverlaidCurve,
+    x: Axis,
+    y: Axis,
+    places: Places | None,
+) -> Panel:
+    """Return the panel of one region."""
+    band, line = overlaid_marks(curve._replace(label="region"), 0, places, small=True)
+    hatched: list[Mark] = []
+    if places is None and has_bins(effect):
+        hatched, _ = effect_parts.hatches(effect_parts.doubts(effect.bins), y)
+    rug = effect_parts.effect_rug(effect) if places is None else None
+    marks = (
+        *hatched,
+        *((horizontal_line(0.0),) if _has_zero(effect) else ()),
+        band,
+        *(_whole_marks(all_rows, places) if len(regions) > 1 else ()),
+        *line,
+        *(() if rug is None else (replace(rug, label="rows, or quantiles"),)),
+    )
+    shown = [curve, all_rows] if len(regions) > 1 else [curve]
+    title, notes = curve.label, _region_notes(regions, i)
+    if max(map(len, regions.rules)) > TITLE and len(regions) > 1:
+        # Notes are broken into lines, titles are cut.
+        title, notes = f"[{i}]", (shorten(clean(regions.rules[i]), LONGEST), *notes)
+    return Panel(
+        x,
+        y,
+        marks,
+        PANEL,
+        title=title,
+        notes=notes,
+        tooltips=tuple(overlaid_tooltips(regions.feature, x, shown, places)),
+    )
+
+
+def _has_zero(effect: Effect) -> bool:
+    return _centre(effect) is not None or effect.spec.derivative
+
+
+def _region_notes(regions: Regions, i: int) -> tuple[str, ...]:
+    """Return the rows of a region, their share, and its score."""
+    node = regions.leaves[i]
+    notes = [counted(node.count, "row")]
+    if len(regions) > 1:
+        notes.append(percent_text(float(regions.shares[i])))
+    score, error = float(regions.scores.regions[i]), float(regions.scores.regions_error[i])
+    if math.isfinite(score):
+        notes.append(f"heterogeneity score {with_error(score, error, regions.scores.whole)}")
+    return tuple(notes)
+
+
+def _together(
+    regions: Regions,
+    effects: Sequence[Effect],
+    curves: Sequence[OverlaidCurve],
+    all_rows: OverlaidCurve,
+    x: Axis,
+    y: Axis,
+    places: Places | None,
+) -> Panel:
+    """Return the panel of all regions."""
+    drawn = [overlaid_marks(c, i, places, small=False) for i, c in enumerate(curves)]
+    rug = None
+    if places is None and regions.whole.rows is not None:
+        rug = effect_parts.effect_rug(regions.whole)
+    marks = (
+        *((horizontal_line(0.0),) if _has_zero(regions.whole) else ()),
+        *((band for band, _ in drawn) if len(curves) <= BANDS else ()),
+        *(_whole_marks(all_rows, places) if len(curves) > 1 else ()),
+        *(mark for _, marks in drawn for mark in marks),
+        *(() if rug is None else (rug,)),
+    )
+    shown = [*curves, all_rows] if len(curves) > 1 else curves
+    return Panel(
+        x,
+        y,
+        marks,
+        TOGETHER,
+        title=f"{regions.whole.spec.method} of {shorten(regions.feature, LONG)}",
+        notes=(counted(regions.nodes[0].count, "row"), counted(len(effects), "region")),
+        tooltips=tuple(overlaid_tooltips(regions.feature, x, shown, places)),
+    )
+
+
+# --- scores before and after ----------------------------------------------------------------------
+
+
+def _score_ends(score: Floats, error: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the intervals of scores; NaN where the error is unknown."""
+    ends = [
+        HeterogeneityScore(v, e).interval(level) if e > 0 else (np.nan, np.nan)
+        for v, e in zip(score.tolist(), error.tolist(), strict=True)
+    ]
+    lower, upper = np.array(ends, dtype=float).T
+    known = np.isfinite(lower) & np.isfinite(upper)
+    return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+
+
+def _scores(regions: Regions, labels: Sequence[str], level: float) -> Panel | None:
+    """Return the heterogeneity scores of all rows, of each region and within the regions, as bars."""
+    scores = regions.scores
+    if not math.isfinite(scores.whole):
+        return None
+    shown = len(labels)
+    value = np.array([scores.whole, *scores.regions[:shown], scores.within])
+    error = np.array([scores.whole_error, *scores.regions_error[:shown], scores.within_error])
+    names = (ALL_ROWS, *(f"[{i}]" for i in range(shown)), WITHIN)
+    said = (ALL_ROWS, *labels, WITHIN)
+    return _bars(
+        Axis("heterogeneity score", regions.about.unit, 0.0, 1.0, 0.04),
+        names,
+        said,
+        value,
+        _score_ends(value, error, level),
+        styles=("before", *["bar"] * shown, "bar-hatched"),
+        interval=f"{100 * level:g} % interval",
+        title="Heterogeneity",
+    )
+
+
+def _bars(
+    x: Axis,
+    names: Sequence[str],
+    said: Sequence[str],
+    value: Floats,
+    ends: tuple[Floats, Floats],
+    *,
+    styles: Sequence[str],
+    interval: str,
+    title: str,
+) -> Panel:
+    """Return a panel of horizontal bars with whiskers."""
+    lower, upper = ends
+    top = float(np.nanmax(value, initial=0.0)) or 1.0
+    # An interval may be many times as long as its bar: it does not determine the scale alone.
+    most = float(np.nanmax(np.append(np.fmin(upper, 1.6 * top), top)))
+    axis = replace(x, least=0.0, most=most)
+    y = line_centres(len(names))
+    marks: list[Mark] = []
+    for style in dict.fromkeys(styles):
+        mine = np.array([s == style for s in styles]) & np.isfinite(value)
+        bars = (np.zeros(int(mine.sum())), value[mine], y[mine] - THICK / 2, y[mine] + THICK / 2)
+        marks.append(Rectangles(*bars, style))
+    known = np.isfinite(lower) & np.isfinite(upper)
+    if known.any():
+        at = (lower[known], y[known], upper[known], y[known])
+        marks.append(Segments(*at, "whisker", interval, caps=4.0))
+    marks.append(vertical_line(0.0))
+    unit = f" {clean(x.unit)}" if x.unit else ""
+    tips = [
+        Tooltip(
+            -np.inf,
+            np.inf,
+            "\n".join(
+                [
+                    shorten(text, LONG),
+                    f"{x.name} {number(float(v))}{unit}",
+                    *([f"{interval} {number(float(a))} to {number(float(b))}"] if k else []),
+                ]
+            ),
+            float(at) - 0.5,
+            float(at) + 0.5,
+        )
+        for text, v, a, b, k, at in zip(said, value, lower, upper, known, y, strict=True)
+    ]
+    return Panel(
+        axis,
+        line_axis(names),
+        tuple(marks),
+        title=title,
+        grid="x",
+        rows=len(names),
+        tooltips=tuple(tips),
+    )
+
+
+def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
+    """Return the alternative text: what the regions explain, and each curve in words."""
+    method, feature = regions.whole.spec.method, shorten(regions.feature, LONG)
+    parts = [
+        f"{method} of {feature} on {shorten(regions.quantity, LONG)}: {summary_text(regions)}."
+    ]
+    parts += [f"{label}: {curve_words(e)}." for label, e in zip(labels, effects, strict=True)][:8]
+    if len(effects) > 8:
+        parts.append(f"And {len(effects) - 8} more regions.")
+    scores = regions.scores
+    if math.isfinite(scores.whole) and len(regions) > 1:
+        before = with_error(scores.whole, scores.whole_error)
+        after = with_error(scores.within, scores.within_error)
+        parts.append(f"Heterogeneity score {before} in all rows, {after} within the regions.")
+    return " ".join(parts)
+
+
+# --- regions of several features ------------------------------------------------------------------
+
+
+def regions_overview_figure(
+    found: RegionsByFeature, by: RegionsBy = "heterogeneity_score", top: int | None = 30
+) -> FigureSpec:
+    """Return the heterogeneity of features before and after the split into regions, with the first split of each.
+
+    Parameters
+    ----------
+    found : RegionsByFeature
+    by : {"heterogeneity_score", "explained", "importance"}
+        Order of the features.
+    top : int or None
+        Largest number of features.
+
+    Returns
+    -------
+    FigureSpec
+        Bars of heterogeneity scores; without scores, bars of the shares of the loss that regions explain.
+
+    Raises
+    ------
+    DataError
+        For no feature, and for invalid `by` or `top`.
+    """
+    top = check_int_or_none("plot(top)", top, 1, "Use 20, or None")
+    ranks = found.ranking(by)
+    if not ranks:
+        raise DataError("plot", "no feature", "at least one feature", "Explain some features")
+    shown = [found[r.feature] for r in ranks[:top]]
+    first = shown[0]
+    names = distinct_names([clean(r.feature) for r in shown], LONGEST)
+    y = line_centres(len(shown))
+    scored = any(math.isfinite(r.scores.whole) for r in shown)
+    before = np.array([r.scores.whole if scored else r.loss_explained for r in shown])
+    after = np.array([r.scores.within for r in shown])
+    if scored:
+        x = Axis("heterogeneity score", first.about.unit, 0.0, 1.0, 0.04)
+        styles, title = ("before", "bar"), "Heterogeneity before and after the split into regions"
+    else:
+        before = 100 * np.where([len(r) > 1 for r in shown], before, 0.0)
+        x = Axis("explained by regions", "% of the loss", 0.0, 1.0, 0.04)
+        styles, title = ("bar", "bar"), "What regions explain"
+    least = min(0.0, float(np.nanmin(before, initial=0.0)))
+    most = float(np.nanmax(np.append(before, after if scored else 0.0), initial=0.0)) or 1.0
+    # A third of the panel is left for the first splits.
+    axis = replace(x, least=least, most=1.5 * most)
+    if not scored:  # no share is larger than 100 %
+        axis = replace(
+            axis, ticks=tuple(t for t in (0.0, 20.0, 40.0, 60.0, 80.0, 100.0) if t <= 1.5 * most)
+        )
+    marks: list[Mark] = [
+        Rectangles(
+            np.fmin(np.nan_to_num(before), 0.0),
+            np.fmax(np.nan_to_num(before), 0.0),
+            y - THICK / 2,
+            y + THICK / 2,
+            styles[0],
+            ALL_ROWS if scored else "",
+        )
+    ]
+    split = np.array([len(r) > 1 for r in shown]) & np.isfinite(after)
+    if scored and split.any():
+        at = y[split]
+        zero = np.zeros(int(split.sum()))
+        bars = (zero, after[split], at - INNER / 2, at + INNER / 2)
+        marks.append(Rectangles(*bars, styles[1], WITHIN))
+    marks.append(vertical_line(0.0))
+    texts = tuple(
+        Text(
+            max(float(np.nan_to_num(value)), 0.0) + 0.02 * most,
+            float(at),
+            _first_split(r),
+            "value",
+            (least, 1.5 * most * 1.04, -np.inf, np.inf),
+            1,
+        )
+        for r, value, at in zip(shown, before, y, strict=True)
+        if len(r) > 1
+    )
+    tips = tuple(
+        Tooltip(
+            -np.inf, np.inf, _overview_tip(r), float(at) - 0.5, float(at) + 0.5, feature=r.feature
+        )
+        for r, at in zip(shown, y, strict=True)
+    )
+    panel = Panel(
+        axis,
+        line_axis(names),
+        tuple(marks),
+        title=title,
+        notes=_overview_notes(found, shown, by),
+        texts=texts,
+        grid="x",
+        rows=len(names),
+        tooltips=tips,
+    )
+    listed = "; ".join(
+        f"{shorten(name, LONG)}: {summary_text(r)}"
+        for name, r in zip(names[:5], shown, strict=False)
+    )
+    more = f"; and {len(shown) - 5} more" if len(shown) > 5 else ""
+    return FigureSpec(((panel,),), title, f"{title}. {listed}{more}.")
+
+
+def _overview_notes(
+    found: RegionsByFeature, shown: Sequence[Regions], by: RegionsBy
+) -> tuple[str, ...]:
+    hidden, total = len(found) - len(shown), counted(len(found), "feature")
+    none = sum(len(r) == 1 for r in shown)
+    notes = [f"ordered by {by.replace('_', ' ')}"]
+    notes += ["one partition for all features"] if found.joint else []
+    notes += [f"{counted(none, 'feature')} without a split"] if none else []
+    notes += [f"{hidden:,} of {total} not shown"] if hidden else []
+    return tuple(notes)
+
+
+def _first_split(regions: Regions) -> tuple[str, ...]:
+    """Return alternatives of a text with the first split and what the regions explain."""
+    share = regions.heterogeneity_explained
+    share = share if math.isfinite(share) else regions.loss_explained
+    on = regions.splits[0].feature if regions.splits else regions.by
+    explained = f", {percent_text(share)}" if math.isfinite(share) else ""
+    return tuple(f"{shorten(on, room)}{explained}" for room in (30, 16, 9))
+
+
+def _overview_tip(regions: Regions) -> str:
+    lines = [shorten(regions.feature, LONG), summary_text(regions)]
+    scores = regions.scores
+    if math.isfinite(scores.whole):
+        lines.append(f"heterogeneity score {with_error(scores.whole, scores.whole_error)}")
+        if len(regions) > 1:
+            lines.append(f"{WITHIN} {with_error(scores.within, scores.within_error)}")
+    lines += [f"[{i}] {shorten(rule, LONG)}" for i, rule in enumerate(regions.rules[:8])]
+    return "\n".join(lines)
+
+
+# --- regions for several models -------------------------------------------------------------------
+
+
+def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
+    """Return how many models have their first split on which feature, as bars with the conditions."""
+    lines = found.recurrence
+    n = len(found)
+    y = line_centres(len(lines))
+    models = np.array([float(line.models) for line in lines])
+    none = np.full(len(lines), np.nan)
+    names = distinct_names([clean(line.feature) for line in lines], LONGEST)
+    panel = _bars(
+        Axis("models", None, 0.0, 1.0, 0.04),
+        names,
+        [f"{line.feature}: {line.condition}" for line in lines],
+        models,
+        (none, none),
+        styles=["bar"] * len(lines),
+        interval="",
+        title=f"First split of the regions of {shorten(found.feature, LONG)}",
+    )
+    room = (0.0, 1.6 * n, -np.inf, np.inf)
+    texts = tuple(
+        Text(
+            float(m) + 0.02 * n,
+            float(at),
+            tuple(dict.fromkeys(shorten(clean(line.condition), k) for k in (60, 36, 22, 12))),
+            "value",
+            room,
+            1,
+        )
+        for line, m, at in zip(lines, models, y, strict=True)
+        if line.condition
+    )
+    step = max(1, -(-n // 5))
+    ticks = tuple(float(k) for k in range(0, n + 1, step))
+    panel = replace(
+        panel,
+        x=replace(panel.x, most=1.6 * n, ticks=ticks),
+        texts=texts,
+        notes=(counted(n, "model"),),
+    )
+    said = "; ".join(f"{name} {line.models}" for name, line in zip(names, lines, strict=True))
+    return FigureSpec(((panel,),), panel.title, f"{panel.title}, number of models: {said}.")

@@ -1,0 +1,290 @@
+"""A curve in words: where it rises and falls, its peaks and dips, or its highest and lowest level.
+
+`curve_words` states a turn of the curve only if it is larger than 15 % of the curve's range and than two standard
+errors, so that neither rounding nor the noise of a few rows becomes a peak.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from skedasis._types import Floats
+from skedasis.data.times import TimeAxis
+from skedasis.results.axis import LevelAxis
+from skedasis.results.build.linear_form import curve_polygon
+from skedasis.results.effect import Effect
+
+PROMINENCE = 0.15
+"""A peak or dip differs from its surroundings by at least this fraction of the range of the curve."""
+
+
+ERRORS = 2.0
+"""A difference of two points of a curve is stated if it is larger than this many of its standard errors."""
+
+
+ROUNDING = 1e-9
+"""Fraction of the largest value below which the range of a curve is a rounding error."""
+
+
+PLATEAU, FINE = 0.005, 30
+"""On a curve of at most 30 points, a peak extends to adjacent points that differ by less than 0.5 % of the range."""
+
+
+MOST_TURNS = 6
+"""Curves with more peaks and dips are described by their number, the highest and the lowest point."""
+
+
+MOSTLY, PART = 0.9, 0.5
+"""Where 90 % of a rise are within less than half of the axis, the text says where."""
+
+
+def curve_words(effect: Effect) -> str:
+    """Return the shape of a curve in words, without the name of the feature.
+
+    Parameters
+    ----------
+    effect : Effect
+        Of any kind of feature.
+
+    Returns
+    -------
+    str
+        "rises by 3.2 from 0 to 10"; "two peaks, at 8 and 17 h; spans 310"; "highest at spring (0.8), lowest at winter
+        (−1.2)"; "flat within two standard errors (spans 0.02)". It has no final full stop.
+
+    Notes
+    -----
+    A peak or dip is a turn of the curve that is larger than 15 % of the range of the curve on both sides, and than two
+    standard errors of the difference. The errors of the two points are taken as independent, which overstates the error
+    of neighbouring points: the text rather leaves out a turn than invents one. No model row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.linspace(0, 10, 201)[:, None]
+    >>> curve_words(sd.explain(lambda X: 3 * X[:, 0], X, 0, method=sd.ALE(bins=20)))
+    'rises by 30 from 0 to 10'
+    >>> curve_words(sd.explain(lambda X: -((X[:, 0] - 4) ** 2), X, 0, method=sd.ALE(bins=20)))
+    'one peak at 4: rises by 16 from 0, falls by 36 to 10'
+    """
+    said = _levels(effect, effect.axis) if isinstance(effect.axis, LevelAxis) else _course(effect)
+    return f"slope: {said}" if effect.spec.derivative else said
+
+
+def _levels(effect: Effect, axis: LevelAxis) -> str:
+    value = effect.value
+    known = np.flatnonzero(np.isfinite(value))
+    if len(known) < 2:
+        return "a single level"
+    value, error = value[known], _errors(effect)[known]
+    labels = [_one_line(axis.levels.labels[k]) for k in known]
+    low, high = int(value.argmin()), int(value.argmax())
+    flat = _flat(value, error, low, high)
+    if flat:
+        return flat
+    top = f"highest at {labels[high]} ({number_text(float(value[high]))})"
+    return f"{top}, lowest at {labels[low]} ({number_text(float(value[low]))})"
+
+
+def _course(effect: Effect) -> str:
+    """Describe the curve of a numeric feature."""
+    at = effect.axis.coordinates
+    x, value = curve_polygon(effect.bins, at, effect.value)
+    known = np.isfinite(value)
+    x, value = x[known], value[known]
+    if len(x) < 2:
+        return "a single value"
+    errors, own = _errors(effect), np.isfinite(effect.value)
+    error = np.interp(x, at[own], errors[own])
+    low, high = int(value.argmin()), int(value.argmax())
+    flat = _flat(value, error, low, high)
+    if flat:
+        return flat
+    turns = turning_points(value, error)
+    unit = effect.about.feature.unit if effect.time is None else None
+    span = number_text(float(np.ptp(value)))
+    if not turns:
+        return _rise(x, value, effect.time, unit)
+    if len(turns) == 1:
+        return _one_turn(x, value, turns[0], effect.time, unit)
+    first = 0 if value[turns[0]] > value[0] else 1
+    peaks, dips = turns[first::2], turns[1 - first :: 2]
+    if len(turns) > MOST_TURNS:
+        ends = _positions(x, np.array([x[high], x[low]]), effect.time)
+        of = _unit(unit)
+        counts = f"{len(peaks)} peaks and {len(dips)} dips"
+        return f"{counts}, highest at {ends[0]}{of}, lowest at {ends[1]}{of}; spans {span}"
+    parts = [
+        (found[0], _turns_text(x, value, found, noun, effect.time, unit))
+        for found, noun in ((peaks, "peak"), (dips, "dip"))
+        if found
+    ]
+    return "; ".join([*(text for _, text in sorted(parts)), f"spans {span}"])
+
+
+def turning_points(value: Floats, error: Floats) -> list[int]:
+    """Return the indices of the peaks and dips of a curve, from left to right; they alternate.
+
+    Parameters
+    ----------
+    value : ndarray of float, shape (m,)
+        Finite.
+    error : ndarray of float, shape (m,)
+        Standard errors; 0 where they are unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> turning_points(np.array([0.0, 5.0, 4.9, 6.0, 1.0, 3.0]), np.zeros(6))
+    [3, 4]
+    """
+    least = PROMINENCE * float(np.ptp(value))
+    found: list[int] = []
+    low = high = way = 0
+
+    def exceeds(a: int, b: int) -> bool:
+        """Return whether the curve at a is higher than at b by more than noise."""
+        return value[a] - value[b] > max(least, ERRORS * math.hypot(error[a], error[b]))
+
+    for i in range(1, len(value)):
+        high = i if value[i] > value[high] else high
+        low = i if value[i] < value[low] else low
+        if way >= 0 and exceeds(high, i):
+            # The first extremum is a turn only if the curve has changed as much before it.
+            if way > 0 or exceeds(high, 0):
+                found.append(high)
+            way, low = -1, i
+        elif way <= 0 and exceeds(i, low):
+            if way < 0 or exceeds(0, low):
+                found.append(low)
+            way, high = 1, i
+    return found
+
+
+def _errors(effect: Effect) -> Floats:
+    """Return the standard errors of the points, 0 where they are unknown."""
+    if effect.spec.mean_alone:
+        return np.zeros(len(effect.value))
+    return np.nan_to_num(effect.std_error, nan=0.0, posinf=0.0, neginf=0.0)
+
+
+def _flat(value: Floats, error: Floats, low: int, high: int) -> str:
+    """Return the text for a curve whose range is not larger than its error; otherwise an empty text."""
+    span = float(value[high] - value[low])
+    if span <= ROUNDING * float(np.abs(value).max()):
+        return "flat"
+    if span <= ERRORS * math.hypot(error[low], error[high]):
+        return f"flat within two standard errors (spans {number_text(span)})"
+    return ""
+
+
+def _rise(x: Floats, value: Floats, time: TimeAxis | None, unit: str | None) -> str:
+    """Describe a curve without turns."""
+    total = float(value[-1] - value[0])
+    way = "rises" if total > 0 else "falls"
+    ends, of = _positions(x, x[[0, -1]], time), _unit(unit)
+    said = f"{way} by {number_text(abs(total))} from {ends[0]} to {ends[1]}{of}"
+    part = _steep_part(x, value)
+    if part is None:
+        return said
+    a, b = _positions(x, x[list(part)], time)
+    return f"{said}, mostly between {a} and {b}{of}" if a != b else f"{said}, mostly at {a}{of}"
+
+
+def _steep_part(x: Floats, value: Floats) -> tuple[int, int] | None:
+    """Return the ends of the shortest part with 90 % of the change, if it is shorter than half of the axis."""
+    done = (value - value[0]) / (value[-1] - value[0])
+    best, width = None, PART * float(x[-1] - x[0])
+    for i in range(len(x) - 1):
+        after = np.flatnonzero(done[i + 1 :] >= done[i] + MOSTLY - 1e-12)
+        if len(after) == 0:
+            continue
+        j = i + 1 + int(after[0])
+        if x[j] - x[i] < width:
+            best, width = (i, j), float(x[j] - x[i])
+    return best
+
+
+def _one_turn(x: Floats, value: Floats, turn: int, time: TimeAxis | None, unit: str | None) -> str:
+    """Describe a curve with a single peak or dip."""
+    peak = value[turn] > value[0]
+    start, end = _positions(x, x[[0, -1]], time)
+    before, after = (number_text(abs(float(value[turn] - value[k]))) for k in (0, len(value) - 1))
+    first, second = ("rises", "falls") if peak else ("falls", "rises")
+    where = _turns_text(x, value, [turn], "peak" if peak else "dip", time, unit)
+    of = _unit(unit)
+    return f"{where}: {first} by {before} from {start}{of}, {second} by {after} to {end}{of}"
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
+
+
+def _turns_text(
+    x: Floats,
+    value: Floats,
+    found: Sequence[int],
+    noun: str,
+    time: TimeAxis | None,
+    unit: str | None,
+) -> str:
+    """Return "two peaks, at 8 and 17 h"."""
+    where = [_plateau(x, value, k, time) for k in found]
+    listed = where[0] if len(where) == 1 else f"{', '.join(where[:-1])} and {where[-1]}"
+    many = "s," if len(found) > 1 else ""
+    return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{_unit(unit)}"
+
+
+def _plateau(x: Floats, value: Floats, k: int, time: TimeAxis | None) -> str:
+    """Return the position of a turn: a point, or the ends of the part where the curve has the same value."""
+    # Between few points a top is as wide as a bin, and its higher end is chance; on a fine grid it is a point.
+    tolerance = PLATEAU if len(x) <= FINE else ROUNDING
+    near = np.abs(value - value[k]) <= tolerance * float(np.ptp(value))
+    i = j = k
+    while i > 0 and near[i - 1]:
+        i -= 1
+    while j < len(x) - 1 and near[j + 1]:
+        j += 1
+    a, b = _positions(x, x[[i, j]], time)
+    return a if a == b else f"{a} to {b}"
+
+
+def _positions(x: Floats, wanted: Floats, time: TimeAxis | None) -> list[str]:
+    """Return positions as text, rounded to less than 1 % of the axis."""
+    span = float(x[-1] - x[0])
+    if time is not None:
+        return time.texts(wanted, span / 100)
+    decimals = 2 - math.floor(math.log10(span)) if span > 0 else 12
+    # Ends of the axis are observed values; other positions are as precise as readers can use them.
+    texts: list[str] = []
+    for v in wanted.tolist():
+        rounded = round(v, decimals)
+        texts.append(f"{0.0 if rounded == 0 else rounded:.12g}".replace("-", "−"))
+    return texts
+
+
+def _unit(unit: str | None) -> str:
+    return f" {_one_line(unit)}" if unit else ""
+
+
+def number_text(value: float) -> str:
+    """Return a number with at most three significant digits, or all digits of its whole part.
+
+    Examples
+    --------
+    >>> number_text(31.01284), number_text(1234567.0), number_text(-0.00123), number_text(30.0)
+    ('31', '1,234,567', '−0.00123', '30')
+    """
+    if not math.isfinite(value):
+        return "unknown"
+    if 1000 <= abs(value) < 1e9:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.3g}".replace("-", "−")
+
+
+def _one_line(text: str) -> str:
+    """Return a name on one line."""
+    return " ".join(text.split())

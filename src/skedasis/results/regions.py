@@ -1,0 +1,1465 @@
+"""`Regions`: the effect of a feature in parts of the data, and the rules that define these parts.
+
+A rule is a tuple of `Condition`, one per conditioning feature: "workingday = 0 and temp ≤ 0.5". The first section of
+this module writes conditions and rules as text, combines them, and evaluates them at rows; the others are the results.
+
+| class | what |
+|---|---|
+| `Condition`, `Split`, `RegionNode` | the tree of rules |
+| `RegionScores` | heterogeneity scores of the whole and within the regions |
+| `Regions` | the regions of one feature: a sequence of `Effect`, one per region |
+| `RegionsByFeature` | the regions of several features |
+| `MultiModelRegions` | the regions of one feature for several models |
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
+
+import numpy as np
+
+from skedasis._arguments import check_option
+from skedasis._renamed import refuse_old_keywords
+from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
+from skedasis.data.categories import NO_COLUMN_LEVEL
+from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.factorize import equality_key, to_python
+from skedasis.data.features import Feature
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
+from skedasis.results.axis import make_read_only
+from skedasis.results.curve_words import curve_words, number_text
+from skedasis.results.display import DisplayMixin, Ranking, SavedResult, count, save_if
+from skedasis.results.effect import About, Effect
+from skedasis.results.effects import Effects
+from skedasis.results.provenance import Provenance, no_provenance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from skedasis.data.times import TimePoints
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import (
+        MultiModelRegionsKeywords,
+        RegionsByFeatureKeywords,
+        RegionsKeywords,
+    )
+
+Columns: TypeAlias = "dict[str, Values | TimePoints]"
+"""A table as columns, which `to_frame` converts."""
+
+
+# --- conditions: words, intersections, rows -------------------------------------------------------
+
+
+ALL_ROWS = "all rows"
+"""The rule of the whole."""
+
+
+MOST_LEVELS = 6
+"""A condition with more levels names this many of them, and their number."""
+
+
+_OR_MISSING, _IS_MISSING = " or missing", " is missing"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition on one conditioning feature: one side of a split, or what several splits on one feature leave.
+
+    Parameters
+    ----------
+    feature : Feature
+        Its name, kind and levels, and the time axis of dates, times and durations. A group of columns has `members`.
+    low, high : float
+        For continuous features: ``low < value <= high``, in units of the feature; for times, days on
+        ``feature.time``. -inf or inf where the condition has no such end. No value satisfies it if ``low >= high``.
+    levels : tuple of Level, optional
+        For categorical features: the levels. None for continuous features.
+    excluded : bool
+        Whether all levels but `levels` satisfy the condition, also levels that were not observed.
+    missing : bool
+        Whether rows with a missing value satisfy the condition.
+    text : str
+        The condition in words: "workingday = 0", "0.3 < temp ≤ 0.5", "season in {spring, summer}".
+    columns : tuple of str
+        For a group of columns: their names. Without names they are found by position.
+    """
+
+    feature: Feature
+    low: float = -math.inf
+    high: float = math.inf
+    levels: tuple[Level, ...] | None = None
+    excluded: bool = False
+    missing: bool = False
+    text: str = ""
+    columns: tuple[str, ...] = ()
+
+    def holds(self, dataset: Dataset) -> Bools:
+        """Return which rows satisfy the condition, shape (n,).
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Rows with a column of this feature. Its own schema does not matter: values are read by the kind of
+            `feature`. Numbers are compared as numbers, whatever the type of the column; levels as `Levels.find` does: 1
+            equals 1.0, but neither True nor "1".
+
+        Raises
+        ------
+        DataError
+            If the column does not exist, or its values are not of the feature's kind.
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from skedasis.data.dataset import as_dataset
+        >>> X = np.array([[0.2], [0.5], [0.7], [np.nan]])
+        >>> Condition(Feature("x0"), high=0.5, missing=True).holds(as_dataset(X)).tolist()
+        [True, True, False, True]
+        """
+        if isinstance(self.levels, tuple):
+            return self._holds_level(dataset)
+        values = self._numbers(dataset, _position(dataset, self.feature))
+        return np.where(np.isnan(values), self.missing, (values > self.low) & (values <= self.high))
+
+    def _numbers(self, dataset: Dataset, j: int) -> Floats:
+        """Return a column as numbers, times as days on the axis of the feature."""
+        name, axis, found = self.feature.name, self.feature.time, dataset.features[j].time
+        try:
+            values = dataset.floats(j)
+        except (ValueError, TypeError) as error:
+            fix = "Pass X with columns as in the data that were explained"
+            got = "values that are not numbers"
+            raise DataError(f"column {name!r}", got, "numbers", fix) from error
+        if np.isnan(values).all():
+            return values
+        of_times = "times" if axis is not None else "numbers"
+        same = axis is None or (found is not None and axis.dtype.kind == found.dtype.kind)
+        if (axis is None) != (found is None) or not same:
+            got = "numbers" if found is None else f"values of kind {found.kind}"
+            expected = of_times if axis is None else f"values of kind {axis.kind}"
+            fix = "Pass X with columns as in the data that were explained"
+            raise DataError(f"column {name!r}", got, expected, fix)
+        if axis is None or found is None:
+            return values
+        # Through ticks, which are exact: a shift of days would be rounded.
+        return axis.days(found.times(values), f"column {name!r}")
+
+    def _holds_level(self, dataset: Dataset) -> Bools:
+        wanted = {equality_key(v) for v in self.levels or () if v is not None}
+
+        def satisfied(level: Level) -> bool:
+            return (equality_key(level) in wanted) != self.excluded
+
+        if self.feature.members:
+            return self._holds_group(dataset, satisfied)
+        codes, values = dataset.coded(_position(dataset, self.feature))
+        table = [satisfied(_typed(v, self.feature.dtype)) for v in values]
+        # Missing values have code -1: the last entry.
+        return np.array([*table, self.missing], dtype=bool)[codes]
+
+    def _holds_group(self, dataset: Dataset, satisfied: Callable[[Level], bool]) -> Bools:
+        """Return which rows satisfy a condition on a group: on the column that is 1, or on a combination of values."""
+        positions = self._member_positions(dataset)
+        coded = [dataset.coded(j) for j in positions]
+        is_missing = np.any([codes < 0 for codes, _ in coded], axis=0)
+        levels = [v for v in self.levels or () if v is not None]
+        if any(isinstance(v, tuple) for v in levels):
+            typed = [
+                [_typed(v, dataset.features[j].dtype) for v in values]
+                for j, (_, values) in zip(positions, coded, strict=True)
+            ]
+            held = _by_combination([codes for codes, _ in coded], typed, satisfied)
+        else:
+            names = self.columns or tuple(dataset.features[j].name for j in positions)
+            hot = np.stack([_ones(codes, values) for codes, values in coded])
+            none = NO_COLUMN_LEVEL
+            while none in names:
+                none = f"({none})"
+            table = np.array([satisfied(name) for name in (*names, none)])
+            held = table[np.where(hot.any(axis=0), hot.argmax(axis=0), len(names))]
+        return np.where(is_missing, self.missing, held)
+
+    def _member_positions(self, dataset: Dataset) -> list[int]:
+        """Return the positions of the columns of a group."""
+        name = self.feature.name
+        if self.columns:
+            return [_position(dataset, Feature(column)) for column in self.columns]
+        known = [f.name for f in dataset.features]
+        beyond = [j for j in self.feature.members if j >= len(known)]
+        # The levels of a one-hot block are names of columns.
+        at = {known[j] for j in self.feature.members if j < len(known)}
+        texts = [v for v in self.levels or () if isinstance(v, str)]
+        other = [v for v in texts if v not in at and v.strip("()") != NO_COLUMN_LEVEL.strip("()")]
+        if beyond or other:
+            got = f"X with the columns {_some(known)}"
+            expected = f"the columns of the group at the positions {list(self.feature.members)}"
+            fix = "Pass X with columns as in the data that were explained"
+            raise DataError(f"group {name!r}", got, expected, fix)
+        return list(self.feature.members)
+
+
+def _by_combination(
+    codes: Sequence[Ints], values: Sequence[Sequence[Level]], satisfied: Callable[[Level], bool]
+) -> Bools:
+    """Return which rows have a combination of values that satisfies a condition; rows with missing values are False."""
+    rows, inverse = np.unique(np.stack(codes, axis=1), axis=0, return_inverse=True)
+    table = np.array(
+        [
+            all(c >= 0 for c in row)
+            and satisfied(tuple(v[c] for v, c in zip(values, row, strict=True)))
+            for row in rows.tolist()
+        ]
+    )
+    return table[inverse.ravel()]
+
+
+def _ones(codes: Ints, values: Sequence[Level]) -> Bools:
+    """Return where a column of a one-hot block is 1."""
+    return np.array([*(v == 1 for v in values), False], dtype=bool)[codes]
+
+
+def _typed(value: Level, dtype: str) -> Level:
+    """Convert a float back to the type of the explained column, if that was of integers or booleans."""
+    value = to_python(value)
+    if isinstance(value, float) and dtype.lower().startswith("bool") and value in (0.0, 1.0):
+        return bool(value)
+    return value
+
+
+def _position(dataset: Dataset, feature: Feature) -> int:
+    """Return the position of a feature's column: by its label, else by its name.
+
+    Raises
+    ------
+    DataError
+        If there is no such column.
+    """
+    for j, f in enumerate(dataset.features):
+        if feature.label is not None and f.label == feature.label:
+            return j
+    names = [f.name for f in dataset.features]
+    if feature.name in names:
+        return names.index(feature.name)
+    raise DataError(
+        "X",
+        f"the columns {_some(names)}",
+        f"a column {feature.name!r}, which the rules of the regions use",
+        "Pass X with columns as in the data that were explained",
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
+
+
+def condition_text(
+    feature: Feature,
+    low: float = -math.inf,
+    high: float = math.inf,
+    levels: Sequence[Level] | None = None,
+    excluded: bool = False,
+    missing: bool = False,
+    only: Level | None = None,
+) -> str:
+    """Return a condition in words.
+
+    Parameters
+    ----------
+    feature, low, high, levels, excluded, missing
+        As in `Condition`.
+    only : float or Level, optional
+        The only observed value that satisfies the condition: a number, for times days on the feature's axis, or a
+        level. "workingday = 0" reads better than "workingday ≤ 0.5".
+
+    Examples
+    --------
+    >>> (
+    ...     condition_text(Feature("temp"), high=0.5),
+    ...     condition_text(Feature("temp"), low=0.3, high=0.5),
+    ... )
+    ('temp ≤ 0.5', '0.3 < temp ≤ 0.5')
+    >>> condition_text(Feature("age", unit="years"), low=40, missing=True)
+    'age > 40 years or missing'
+    >>> condition_text(Feature("season", "nominal"), levels=("winter",), excluded=True)
+    'season not in {winter}'
+    """
+    name = _one_line(feature.name)
+    suffix = _OR_MISSING if missing else ""
+    if only is not None:
+        return f"{name} = {_value_text(feature, only, levels)}{suffix}"
+    if levels is None:
+        return _interval_text(feature, name, low, high, suffix)
+    known = [v for v in levels if v is not None or not missing]
+    if not known:
+        if excluded:
+            return f"{name} is not missing" if not missing else f"any {name}"
+        return f"{name} is missing" if missing else f"no {name}"
+    if len(known) == 1 and not excluded:
+        return f"{name} = {_level_text(known[0])}{suffix}"
+    shown = [_level_text(v) for v in known[:MOST_LEVELS]]
+    more = f", … ({len(known)} levels)" if len(known) > MOST_LEVELS else ""
+    return f"{name} {'not in' if excluded else 'in'} {{{', '.join(shown)}{more}}}{suffix}"
+
+
+def _interval_text(feature: Feature, name: str, low: float, high: float, suffix: str) -> str:
+    if not low < high:
+        return f"{name} is missing" if suffix else f"no {name}"
+    if math.isinf(low) and math.isinf(high):
+        return f"any {name}" if suffix else f"{name} is not missing"
+    ends = [_number_text(feature, end) for end in (low, high)]
+    unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
+    if math.isinf(low):
+        return f"{name} ≤ {ends[1]}{unit}{suffix}"
+    if math.isinf(high):
+        return f"{name} > {ends[0]}{unit}{suffix}"
+    return f"{ends[0]} < {name} ≤ {ends[1]}{unit}{suffix}"
+
+
+def _value_text(feature: Feature, value: Level, levels: Sequence[Level] | None) -> str:
+    if levels is None and isinstance(value, (int, float)) and not isinstance(value, bool):
+        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
+        return f"{_number_text(feature, float(value))}{unit}"
+    return _level_text(value)
+
+
+def _number_text(feature: Feature, value: float) -> str:
+    """Return a number, or a time, exactly: thresholds are round."""
+    if math.isinf(value):
+        return ""
+    if feature.time is not None:
+        return feature.time.text(value, feature.time.resolution)
+    return f"{value + 0.0:.12g}"  # + 0.0: no negative zero
+
+
+def _level_text(level: Level) -> str:
+    """Return a level on one line."""
+    if level is None:
+        return "missing"
+    if isinstance(level, tuple):
+        return f"({', '.join(map(_level_text, level))})"
+    if isinstance(level, float) and level.is_integer() and abs(level) < 2**53:
+        return str(int(level))
+    text = _one_line(str(level))
+    return text or repr(level)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def rule_text(conditions: Sequence[Condition]) -> str:
+    """Return a rule in words: its conditions joined by "and".
+
+    Examples
+    --------
+    >>> rule_text([])
+    'all rows'
+    >>> rule_text(
+    ...     [
+    ...         Condition(Feature("a"), text="a ≤ 1 or missing"),
+    ...         Condition(Feature("b"), text="b = 0"),
+    ...     ]
+    ... )
+    '(a ≤ 1 or missing) and b = 0'
+    """
+    if len(conditions) < 2:
+        return "".join(c.text for c in conditions) or ALL_ROWS
+    return " and ".join(
+        f"({c.text})" if c.text.endswith(_OR_MISSING) else c.text for c in conditions
+    )
+
+
+def merged(conditions: Sequence[Condition]) -> tuple[Condition, ...]:
+    """Return conditions in which each feature occurs once: the intersection of those on the same feature.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        Those of the parent's rule, followed by the new one.
+
+    Returns
+    -------
+    tuple of Condition
+        In the order of the features' first occurrence.
+
+    Examples
+    --------
+    >>> temp = Feature("temp")
+    >>> parent = Condition(temp, high=0.5, text="temp ≤ 0.5")
+    >>> [c.text for c in merged([parent, Condition(temp, low=0.3, text="temp > 0.3")])]
+    ['0.3 < temp ≤ 0.5']
+    """
+    found: dict[str, Condition] = {}
+    for new in conditions:
+        known = found.get(new.feature.name)
+        found[new.feature.name] = new if known is None else _intersection(known, new)
+    return tuple(found.values())
+
+
+def _intersection(parent: Condition, new: Condition) -> Condition:
+    """Return the rows of a parent's condition that satisfy a new condition on the same feature."""
+    missing = parent.missing and new.missing
+    low, high = max(parent.low, new.low), min(parent.high, new.high)
+    levels, excluded = _common_levels(parent, new)
+    columns = new.columns or parent.columns
+    both = Condition(new.feature, low, high, levels, excluded, missing, "", columns)
+    for one in (new, parent):
+        same = (one.low, one.high, one.excluded, one.missing) == (low, high, excluded, missing)
+        if same and _keys(one.levels) == _keys(levels):
+            return replace(both, text=one.text)
+    # The search does not mention missing values where there are none in the node, although the rule covers them.
+    said = new.text.endswith((_OR_MISSING, _IS_MISSING))
+    if new.text != _text_of(new, missing=said) and "=" in new.text:
+        # A text that is not the default one names the only observed value, which remains the only one.
+        plain = new.text.removesuffix(_OR_MISSING)
+        return replace(both, text=plain + (_OR_MISSING if missing and said else ""))
+    return replace(both, text=_text_of(both, missing=missing and said))
+
+
+def _text_of(condition: Condition, *, missing: bool) -> str:
+    c = condition
+    return condition_text(c.feature, c.low, c.high, c.levels, c.excluded, missing)
+
+
+def _keys(levels: Sequence[Level] | None) -> frozenset[object] | None:
+    return None if levels is None else frozenset(map(equality_key, levels))
+
+
+def _common_levels(a: Condition, b: Condition) -> tuple[tuple[Level, ...] | None, bool]:
+    """Return the levels of two conditions together, and whether they are excluded."""
+    if not isinstance(a.levels, tuple) or not isinstance(b.levels, tuple):
+        one = a if isinstance(a.levels, tuple) else b
+        return one.levels, one.excluded
+    of_a, of_b = ({equality_key(v) for v in c.levels or ()} for c in (a, b))
+    if a.excluded and b.excluded:
+        return (*a.levels, *(v for v in b.levels if equality_key(v) not in of_a)), True
+    if a.excluded:
+        return tuple(v for v in b.levels if equality_key(v) not in of_a), False
+    kept = tuple(v for v in a.levels if (equality_key(v) in of_b) != b.excluded)
+    return kept, False
+
+
+# --- the tree -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Split:
+    """A split of a node on one conditioning feature.
+
+    Parameters
+    ----------
+    feature : str
+        The conditioning feature.
+    conditions : tuple of Condition
+        The condition of each child, in the order of the children.
+    p_value : float
+        One-sided, from rows that did not choose the split; NaN for given regions.
+    share, share_error : float
+        Share of the whole's loss that the split explains, from rows that did not choose it, and its standard error.
+    share_in_sample : float
+        The same from all rows, which also chose the split: too large on average.
+    stability : float
+        Agreement of this split with the best split on the same feature of the other half of the rows, corrected for
+        chance: 1 for the same rows on each side, 0 for no more than chance. NaN if it is unknown.
+    look_ahead : bool
+        Whether it was chosen together with the splits of its children, because none of the single splits helps.
+    rows : int
+        Number of rows that checked it.
+    """
+
+    feature: str
+    conditions: tuple[Condition, ...]
+    p_value: float
+    share: float
+    share_error: float
+    share_in_sample: float
+    stability: float
+    look_ahead: bool
+    rows: int
+
+
+@dataclass(frozen=True)
+class RegionNode:
+    """A node of the tree of rules. Node 0 is the whole.
+
+    Parameters
+    ----------
+    condition : str
+        What it adds to its parent's rule, "workingday = 0"; empty for the whole.
+    rule : str
+        The whole rule, "workingday = 0 and temp ≤ 0.5"; "all rows" for the whole.
+    conditions : tuple of Condition
+        Those of the whole rule, one per conditioning feature. Empty if rules are not conditions: regions that were
+        given by labels or masks.
+    parent : int
+        Number of the parent; -1 for the whole.
+    children : tuple of int
+        Empty for leaves. A split has two children; given regions are any number of children of the whole.
+    depth : int
+    count : int
+        Number of rows.
+    weight : float
+        Sum of their weights.
+    split : Split or None
+        How the node was split.
+    region : int
+        For a leaf, its index in the sequence of regions; otherwise -1.
+    loss : float
+        The criterion's loss per unit of weight in the node, in squared units of the quantity.
+    note : str
+        Why a leaf was not split further; otherwise empty.
+    """
+
+    condition: str
+    rule: str
+    conditions: tuple[Condition, ...]
+    parent: int
+    children: tuple[int, ...]
+    depth: int
+    count: int
+    weight: float
+    split: Split | None
+    region: int
+    loss: float
+    note: str = ""
+
+
+class RegionTree(DisplayMixin, tuple[RegionNode, ...]):
+    """The nodes of the tree of rules, depth first: a tuple that prints as an indented tree."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return tree_text(self)
+
+
+@dataclass(frozen=True, eq=False)
+class RegionScores:
+    """Heterogeneity scores of the whole and within the regions; NaN with ``heterogeneity_rows=0``.
+
+    Parameters
+    ----------
+    whole, whole_error : float
+        The score of all rows and its standard error, in units of the quantity.
+    regions, regions_error : ndarray of float, shape (R,)
+        The score of each region, from pairs of rows within it.
+    within, within_error : float
+        Root of the weighted mean of the squared scores of the regions: what the regions leave.
+    explained, explained_error : float
+        1 - within² / whole², from pairs of rows that did not choose the splits (given regions: all pairs).
+    pairs : int
+        Number of pairs of rows.
+    """
+
+    whole: float
+    whole_error: float
+    regions: Floats
+    regions_error: Floats
+    within: float
+    within_error: float
+    explained: float
+    explained_error: float
+    pairs: int
+
+    def __post_init__(self) -> None:
+        make_read_only(self.regions, self.regions_error)
+
+    @classmethod
+    def unknown(cls, regions: int) -> RegionScores:
+        """Return the scores of some regions without any score: all NaN."""
+        nan = math.nan
+        none = np.full(regions, nan)
+        return cls(nan, nan, none, none.copy(), nan, nan, nan, nan, 0)
+
+
+# --- regions of one feature -----------------------------------------------------------------------
+
+
+RegionsTable = Literal["regions", "splits", "effect", "bins"]
+
+
+@dataclass(frozen=True, eq=False)
+class Regions(SavedResult, Sequence[Effect]):
+    """The effect of a feature in parts of the data: a sequence of effects, one per region.
+
+    Attributes
+    ----------
+    effects : tuple of Effect
+        The effects in the regions, in the order of the leaves of the tree; each has its `rule`.
+    whole : Effect
+        The effect in all rows.
+    nodes : tuple of RegionNode
+        The tree of rules, depth first.
+    scores : RegionScores
+        Heterogeneity scores before and after.
+    criterion : {"within", "curves", "given"}
+        What the splits minimise: the squared deviations of the local effects from the effect of their node, or the
+        squared differences between curves. "given" for regions that were given.
+    loss_explained, loss_explained_error : float
+        Share of the criterion's loss that all splits explain, from rows that did not choose them, and its standard
+        error.
+    loss_explained_in_sample : float
+        The same from all rows.
+    left_out : dict of str to str
+        Conditioning features that could not be used, and why.
+    by : str
+        How given regions were given: the name of a column, "labels" or "masks". Empty for regions that were found.
+    provenance : dict
+        Record of how the regions were computed.
+
+    Notes
+    -----
+    No method calls the model.
+
+    Examples
+    --------
+    A tree as `skedasis.regions` finds it, built by hand:
+
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> from skedasis.data.features import Feature
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -2.0) * X[:, 0]
+    >>> whole, below, above = (
+    ...     sd.explain(q, X[rows], 0, method=sd.ALE(bins=4))
+    ...     for rows in (slice(None), X[:, 1] <= 0, X[:, 1] > 0)
+    ... )
+    >>> b = Feature("x1", position=1, label=1)
+    >>> sides = Condition(b, high=0.0, text="x1 ≤ 0"), Condition(b, low=0.0, text="x1 > 0")
+    >>> split = Split("x1", sides, 1e-9, 0.98, 0.01, 0.99, 1.0, False, 200)
+    >>> nodes = (
+    ...     RegionNode("", "all rows", (), -1, (1, 2), 0, 400, 400.0, split, -1, 1.3),
+    ...     *(
+    ...         RegionNode(
+    ...             c.text, c.text, (c,), 0, (), 1, 200, 200.0, None, i, 0.0, "no heterogeneity"
+    ...         )
+    ...         for i, c in enumerate(sides)
+    ...     ),
+    ... )
+    >>> r = Regions(
+    ...     (below, above), whole, nodes, RegionScores.unknown(2), "within", 0.98, 0.01, 0.99
+    ... )
+    >>> len(r), r.rules, r.assign(np.array([[0.0, 0.5], [0.0, -0.5]])).tolist()
+    (2, ('x1 ≤ 0', 'x1 > 0'), [1, 0])
+    >>> print(r)
+    x0 on prediction (ALE): 2 regions explain 98 % ± 1 % of the loss (no heterogeneity scores)
+    <BLANKLINE>
+    all rows: 400 rows; split on x1 explains 98 % ± 1 %, p < 0.001, stability 1
+      [0] x1 ≤ 0: 200 rows (50 %)
+      [1] x1 > 0: 200 rows (50 %)
+    <BLANKLINE>
+    [0] x1 ≤ 0: falls by 3.96 from −0.99 to 0.99
+    [1] x1 > 0: rises by 3.97 from −0.99 to 1
+    """
+
+    effects: tuple[Effect, ...]
+    whole: Effect
+    nodes: tuple[RegionNode, ...]
+    scores: RegionScores
+    criterion: str
+    loss_explained: float
+    loss_explained_error: float
+    loss_explained_in_sample: float
+    left_out: dict[str, str] = field(default_factory=dict)
+    by: str = ""
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    @overload
+    def __getitem__(self, index: int) -> Effect: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Effect, ...]: ...
+    def __getitem__(self, index: int | slice) -> Effect | tuple[Effect, ...]:
+        """Return the effect in a region, or a tuple of effects."""
+        return self.effects[index]
+
+    def __iter__(self) -> Iterator[Effect]:
+        return iter(self.effects)
+
+    @property
+    def about(self) -> About:
+        """Return the description of the feature and the quantity."""
+        return self.whole.about
+
+    @property
+    def feature(self) -> str:
+        """Return the name of the feature."""
+        return self.whole.feature
+
+    @property
+    def quantity(self) -> str:
+        """Return the name of the quantity."""
+        return self.whole.about.quantity
+
+    @property
+    def leaves(self) -> tuple[RegionNode, ...]:
+        """Return the node of each region."""
+        return tuple(sorted((n for n in self.nodes if n.region >= 0), key=lambda n: n.region))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Return the rule of each region."""
+        return tuple(n.rule for n in self.leaves)
+
+    @property
+    def splits(self) -> tuple[Split, ...]:
+        """Return the splits, in the order of the nodes."""
+        return tuple(n.split for n in self.nodes if n.split is not None)
+
+    @property
+    def tree(self) -> RegionTree:
+        """Return the nodes as a tuple that prints as an indented tree."""
+        return RegionTree(self.nodes)
+
+    @property
+    def shares(self) -> Floats:
+        """Return the fraction of the weight in each region, shape (R,)."""
+        weight = np.array([n.weight for n in self.leaves])
+        return weight / max(self.nodes[0].weight, np.finfo(float).tiny)
+
+    @property
+    def heterogeneity(self) -> RegionScores:
+        """Return the heterogeneity scores of the whole and within the regions."""
+        return self.scores
+
+    @property
+    def heterogeneity_explained(self) -> float:
+        """Return the share of the squared heterogeneity score that the regions explain; NaN without scores."""
+        return self.scores.explained
+
+    @property
+    def heterogeneity_explained_error(self) -> float:
+        """Return the standard error of `heterogeneity_explained`; NaN if it is unknown."""
+        return self.scores.explained_error
+
+    def __repr__(self) -> str:
+        return f"<Regions of {self.feature!r} on {self.quantity}: {summary_text(self)}>"
+
+    def __str__(self) -> str:
+        return regions_text(self)
+
+    def assign(self, X_new: TableLike) -> Ints:
+        """Return the number of the region of each row.
+
+        Parameters
+        ----------
+        X_new : ndarray or data frame, shape (n, d)
+            A data frame may have its columns in any order, and only those that the rules use.
+
+        Returns
+        -------
+        ndarray of int, shape (n,)
+            Index of the region; -1 for a row that satisfies no rule, such as a row with a level that was not observed.
+
+        Raises
+        ------
+        DataError
+            If a column is missing from `X_new`, or its values are of another kind.
+        UnsupportedError
+            For regions that were given by labels or masks: no rule says where a new row belongs.
+
+        Notes
+        -----
+        No model row. `X_new` is not changed.
+        """
+        dataset = as_dataset(X_new)
+        leaves = self.leaves
+        if (self.by or len(leaves) > 1) and any(not n.conditions for n in leaves):
+            raise UnsupportedError(
+                "assign",
+                f"regions that were given by {self.by or 'labels'}",
+                "regions with rules",
+                "Give the regions by the name of a column, such as by='workingday'",
+            )
+        # Each condition is evaluated once, although several rules share it.
+        known: dict[int, Bools] = {}
+        regions = np.full(len(dataset), -1, dtype=np.int64)
+        for node in leaves:
+            rows = np.ones(len(dataset), dtype=bool)
+            for condition in node.conditions:
+                if id(condition) not in known:
+                    known[id(condition)] = condition.holds(dataset)
+                rows &= known[id(condition)]
+            regions[rows] = node.region
+        return regions
+
+    def to_frame(self, backend: str | None = None, *, of: RegionsTable = "regions") -> Any:
+        """Return the regions, the splits, or the effects as a data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"regions", "splits", "effect", "bins"}
+            One line per region: its rule, its rows, its heterogeneity score; one line per split: what it explains, how
+            certain it is; or the points or the bins of the effects in all regions, with the columns ``"region"`` and
+            ``"rule"`` before those of `Effect.to_frame`.
+
+        Raises
+        ------
+        DataError
+            For another `of`.
+        UnsupportedError
+            If no data frame library is installed, or if the effects have no bins.
+        """
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "regions") -> Columns:
+        """Return the columns of `to_frame`."""
+        known = ("regions", "splits", "effect", "bins")
+        check_option("to_frame(of)", of, known, "Pass one of these")
+        if of == "regions":
+            return self._region_columns()
+        return self._split_columns() if of == "splits" else self._effect_columns(of)
+
+    def _region_columns(self) -> Columns:
+        leaves, scores = self.leaves, self.scores
+        return {
+            "region": np.array([n.region for n in leaves], dtype=np.int64),
+            "rule": _texts(n.rule for n in leaves),
+            "rows": np.array([n.count for n in leaves], dtype=np.int64),
+            "weight": np.array([n.weight for n in leaves], dtype=float),
+            "share": self.shares,
+            "heterogeneity_score": scores.regions,
+            "heterogeneity_score_error": scores.regions_error,
+            "importance": np.array([e.importance for e in self.effects], dtype=float),
+        }
+
+    def _split_columns(self) -> Columns:
+        found = [(n, n.split) for n in self.nodes if n.split is not None]
+        numbers: dict[str, Callable[[Split], float]] = {
+            "p_value": lambda s: s.p_value,
+            "share": lambda s: s.share,
+            "share_error": lambda s: s.share_error,
+            "stability": lambda s: s.stability,
+        }
+        return {
+            "depth": np.array([n.depth for n, _ in found], dtype=np.int64),
+            "rule": _texts(n.rule for n, _ in found),
+            "feature": _texts(s.feature for _, s in found),
+            "condition": _texts(s.conditions[0].text if s.conditions else "" for _, s in found),
+            **{
+                name: np.array([of(s) for _, s in found], dtype=float)
+                for name, of in numbers.items()
+            },
+            "rows": np.array([s.rows for _, s in found], dtype=np.int64),
+        }
+
+    def _effect_columns(self, of: str) -> Columns:
+        tables: list[Columns] = []
+        for i, (effect, rule) in enumerate(zip(self.effects, self.rules, strict=True)):
+            columns = operations.effect_table(effect, of)
+            size = len(columns["feature"])
+            named = {"region": np.full(size, i), "rule": _texts([rule] * size)}
+            tables.append({**named, **columns})
+        return operations.concatenate_tables(tables)
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
+        """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on, for ``kind="together"`` only. By default a figure is created.
+        kind : {"panels", "together"}
+            One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
+            most 8 regions.
+        confidence_level : float
+            Of the intervals of the effects.
+        scores : bool
+            Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
+        columns : int, optional
+            Largest number of panels side by side.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        No model row.
+        """
+        return operations.plot_regions(self, ax, **options)
+
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Literal["panels", "together"] = "panels",
+        confidence_level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the regions as an interactive page: the figure with tooltips, the tree, and the numbers.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        kind, confidence_level
+            As in `plot`.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid option, and if `path` is a folder.
+        """
+        page = operations.regions_page(
+            self, kind=kind, confidence_level=confidence_level, title=title
+        )
+        return save_if(page, path)
+
+
+def _texts(texts: Iterable[str]) -> Values:
+    out = list(texts)
+    column = np.empty(len(out), dtype=object)
+    column[:] = out
+    return column
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def percent_text(share: float, error: float = math.nan) -> str:
+    """Return a fraction in percent, with its standard error where that is known.
+
+    Examples
+    --------
+    >>> (
+    ...     percent_text(0.8123, 0.021),
+    ...     percent_text(0.004),
+    ...     percent_text(-0.02),
+    ...     percent_text(1.0, 0.0),
+    ... )
+    ('81 % ± 2 %', '0.4 %', '−2 %', '100 %')
+    """
+    text = _percent(share)
+    return f"{text} ± {_percent(error)}" if math.isfinite(error) and error > 0 else text
+
+
+def _percent(share: float) -> str:
+    if not math.isfinite(share):
+        return "unknown"
+    digits = 1 if 0 < abs(share) < 0.0095 else 0
+    text = f"{100 * share:.{digits}f} %".replace("-", "−")
+    return "0 %" if text in ("−0 %", "−0.0 %", "0.0 %") else text
+
+
+def score_text(score: float, error: float) -> str:
+    """Return a score with its standard error where that is known."""
+    text = number_text(score)
+    if not (math.isfinite(error) and error > 0):
+        return text
+    return f"{text} ± {f'{error:.2g}' if error < 1000 else number_text(error)}"
+
+
+def p_value_text(p_value: float) -> str:
+    """Return a p-value as text, empty if it is unknown.
+
+    Examples
+    --------
+    >>> p_value_text(1e-9), p_value_text(0.0312), p_value_text(float("nan"))
+    ('p < 0.001', 'p = 0.031', '')
+    """
+    if not math.isfinite(p_value):
+        return ""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
+def summary_text(regions: Regions) -> str:
+    """Return the number of regions and what they explain: "4 regions explain 81 % ± 2 % of the heterogeneity"."""
+    n = len(regions)
+    if n == 1:
+        note = regions.nodes[0].note
+        return f"one region: {note}" if note else "one region"
+    what, share, error = (
+        ("heterogeneity", regions.heterogeneity_explained, regions.heterogeneity_explained_error)
+        if math.isfinite(regions.heterogeneity_explained)
+        else ("loss", regions.loss_explained, regions.loss_explained_error)
+    )
+    if not math.isfinite(share):
+        return f"{n} regions"
+    return f"{n} regions explain {percent_text(share, error)} of the {what}"
+
+
+def heading_text(regions: Regions) -> str:
+    """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
+    scores = regions.scores
+    said = f"{_one_line(regions.feature)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
+    said += summary_text(regions)
+    if not math.isfinite(scores.whole):
+        return f"{said} (no heterogeneity scores)" if len(regions) > 1 else said
+    before = f"heterogeneity score {score_text(scores.whole, scores.whole_error)}"
+    if len(regions) == 1:
+        return f"{said} ({before})"
+    return f"{said} ({before}, within the regions {score_text(scores.within, scores.within_error)})"
+
+
+def regions_text(regions: Regions) -> str:
+    """Return regions as text: a line on all, the tree of rules, and a line on each curve."""
+    blocks = [heading_text(regions), tree_text(regions.nodes, regions.scores)]
+    blocks.append(
+        "\n".join(
+            f"[{i}] {rule}: {curve_words(effect)}"
+            for i, (rule, effect) in enumerate(zip(regions.rules, regions.effects, strict=True))
+        )
+    )
+    if regions.left_out:
+        said = "; ".join(f"{_one_line(name)} ({why})" for name, why in regions.left_out.items())
+        blocks.append(f"not used as conditions: {said}")
+    return "\n\n".join(blocks)
+
+
+def tree_text(nodes: Sequence[RegionNode], scores: RegionScores | None = None) -> str:
+    """Return the tree of rules as indented text: conditions, rows, splits, and the scores of the regions."""
+    total = max(nodes[0].weight, np.finfo(float).tiny) if nodes else 1.0
+    lines: list[str] = []
+    for node in nodes:
+        name = f"[{node.region}] " if node.region >= 0 and node.depth else ""
+        said = f"{'  ' * node.depth}{name}{node.condition or node.rule}: {count(node.count, 'row')}"
+        said += f" ({_percent(node.weight / total)})" if node.depth else ""
+        if scores is not None:
+            said += _node_score(node, scores)
+        if node.split is not None:
+            said += f"; {split_text(node.split)}"
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def _node_score(node: RegionNode, scores: RegionScores) -> str:
+    score, error = math.nan, math.nan
+    if node.region >= 0 and node.region < len(scores.regions):
+        score, error = float(scores.regions[node.region]), float(scores.regions_error[node.region])
+    elif node.depth == 0:
+        score, error = scores.whole, scores.whole_error
+    return f", score {score_text(score, error)}" if math.isfinite(score) else ""
+
+
+def split_text(split: Split) -> str:
+    """Return a split in words: its feature, what it explains, and how certain it is."""
+    said = [f"split on {_one_line(split.feature)}"]
+    if math.isfinite(split.share):
+        said[0] += f" explains {percent_text(split.share, split.share_error)}"
+    said += [p_value_text(split.p_value)]
+    if math.isfinite(split.stability):
+        said.append(f"stability {split.stability:.2g}")
+    if split.look_ahead:
+        said.append("chosen together with the next splits")
+    return ", ".join(s for s in said if s)
+
+
+# --- regions of several features ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RegionsRank:
+    """One line of the ranking of features by their heterogeneity.
+
+    Parameters
+    ----------
+    feature : str
+    importance, heterogeneity_score : float
+        Of all rows, in units of the quantity.
+    explained : float
+        Share of the heterogeneity that the regions explain; NaN without scores.
+    regions : int
+        Number of regions.
+    first_split : str
+        The feature of the first split; empty if there is none.
+    """
+
+    feature: str
+    importance: float
+    heterogeneity_score: float
+    explained: float
+    regions: int
+    first_split: str
+
+
+@dataclass(frozen=True, eq=False)
+class RegionsByFeature(SavedResult, Mapping[str, Regions]):
+    """A mapping from feature names to their regions, in X's order.
+
+    Attributes
+    ----------
+    regions : dict of str to Regions
+    joint : bool
+        Whether all features have the same regions: one partition of the rows for all of them.
+    provenance : dict
+        Record of the pass that computed them.
+    """
+
+    regions: dict[str, Regions]
+    joint: bool = False
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __getitem__(self, feature: Hashable) -> Regions:
+        """Return the regions of a feature, given its name, its label or its position in X."""
+        if isinstance(feature, str) and feature in self.regions:
+            return self.regions[feature]
+        return self.regions[self.effects[feature].feature]
+
+    def __contains__(self, feature: object) -> bool:
+        return feature in self.regions
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.regions)
+
+    def __len__(self) -> int:
+        return len(self.regions)
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
+        joint = "one partition for all, " if self.joint else ""
+        return f"<RegionsByFeature of {count(len(self), 'feature')}: {joint}{names}>"
+
+    def __str__(self) -> str:
+        first = next(iter(self.values()), None)
+        if first is None:
+            return "no features"
+        lines = [f"regions of {count(len(self), 'feature')} on {first.quantity}"]
+        if self.joint:
+            lines += ["", "one partition for all features:", tree_text(first.nodes)]
+        lines += ["", str(self.ranking())]
+        if not self.joint:
+            split = [r for r in self.values() if len(r) > 1]
+            lines += [
+                line for r in split for line in ("", heading_text(r), tree_text(r.nodes, r.scores))
+            ]
+        return "\n".join(lines)
+
+    @property
+    def effects(self) -> Effects:
+        """Return the effects in all rows."""
+        return Effects({name: r.whole for name, r in self.regions.items()}, self.provenance)
+
+    def ranking(
+        self, by: Literal["heterogeneity_score", "explained", "importance"] = "heterogeneity_score"
+    ) -> Ranking[RegionsRank]:
+        """Return the features with their regions in brief, the largest heterogeneity first.
+
+        Parameters
+        ----------
+        by : {"heterogeneity_score", "explained", "importance"}
+            Features without this number follow, ordered by importance.
+
+        Returns
+        -------
+        Ranking of RegionsRank
+            A tuple of lines that prints as a table.
+
+        Raises
+        ------
+        DataError
+            For another `by`.
+        """
+        known = ("heterogeneity_score", "explained", "importance")
+        check_option("ranking(by)", by, known, "Pass one of these")
+        lines = [
+            RegionsRank(
+                name,
+                r.whole.importance,
+                r.scores.whole if math.isfinite(r.scores.whole) else r.whole.heterogeneity_score,
+                r.heterogeneity_explained,
+                len(r),
+                r.splits[0].feature if r.splits else "",
+            )
+            for name, r in self.regions.items()
+        ]
+        key: dict[str, Callable[[RegionsRank], float]] = {
+            "heterogeneity_score": lambda line: line.heterogeneity_score,
+            "explained": lambda line: line.explained,
+            "importance": lambda line: line.importance,
+        }
+
+        def order(line: RegionsRank) -> tuple[float, float]:
+            value = key[by](line)
+            return -value if math.isfinite(value) else math.inf, -line.importance
+
+        return Ranking(sorted(lines, key=order))
+
+    def assign(self, X_new: TableLike) -> Ints:
+        """Return the number of the region of each row, if all features have the same regions; see `Regions.assign`.
+
+        Raises
+        ------
+        UnsupportedError
+            If each feature has its own regions.
+        """
+        if not self.joint or not self.regions:
+            raise UnsupportedError(
+                "assign",
+                "regions of several features, each with its own",
+                "one partition for all features",
+                "Choose a feature, such as regions['age'].assign(X), or find regions with joint=True",
+            )
+        return next(iter(self.regions.values())).assign(X_new)
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["ranking", "regions", "splits", "effect", "bins"] = "ranking",
+    ) -> Any:
+        """Return the ranking, or a table of `Regions.to_frame` for all features, whose column ``"of"`` names them.
+
+        Raises
+        ------
+        DataError
+            For another `of`, and if there is no feature.
+        UnsupportedError
+            As `Regions.to_frame`.
+        """
+        first = next(iter(self.regions.values()), None)
+        if first is None:
+            got = "no features"
+            raise DataError("to_frame", got, "at least one feature", "Explain some features")
+        return operations.to_data_frame(self.table(of), backend or first.about.library)
+
+    def table(self, of: str = "ranking") -> Columns:
+        """Return the columns of `to_frame`."""
+        known = ("ranking", "regions", "splits", "effect", "bins")
+        check_option("to_frame(of)", of, known, "Pass one of these")
+        if of == "ranking":
+            lines = self.ranking()
+            return {
+                "feature": _texts(line.feature for line in lines),
+                "importance": np.array([line.importance for line in lines]),
+                "heterogeneity_score": np.array([line.heterogeneity_score for line in lines]),
+                "explained": np.array([line.explained for line in lines]),
+                "regions": np.array([line.regions for line in lines]),
+                "first_split": _texts(line.first_split for line in lines),
+            }
+        tables = [r.table(of) for r in self.regions.values()]
+        if of in ("effect", "bins"):
+            if of == "effect" and any("level" in t for t in tables):
+                # Only levels have counts and weights; points of numeric features get NaN.
+                none = [np.full(len(t["rule"]), np.nan) for t in tables]
+                tables = [
+                    {**t, "count": t.get("count", n), "weight": t.get("weight", n)}
+                    for n, t in zip(none, tables, strict=True)
+                ]
+            return operations.concatenate_tables(operations.separate_columns_by_kind(tables))
+        named = [
+            {"of": _texts([name] * len(next(iter(t.values())))), **t}
+            for name, t in zip(self.regions, tables, strict=True)
+        ]
+        return operations.concatenate_tables(named)
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
+        """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        kind : {"overview"}
+            Bars, the largest heterogeneity first.
+        by : {"heterogeneity_score", "explained", "importance"}
+            Order of the features.
+        top : int or None
+            Largest number of features, by default 30.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        return operations.plot_regions_by_feature(self, ax, **options)
+
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the overview and the regions of each feature as an interactive page; see `Regions.explore`."""
+        return save_if(operations.regions_by_feature_page(self, title=title), path)
+
+
+# --- regions for several models -------------------------------------------------------------------
+
+
+NO_SPLIT = "(no split)"
+"""What the recurrence calls models without a split."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """One line of a recurrence: how many models have their first split on a feature.
+
+    Parameters
+    ----------
+    feature : str
+        The feature of the first split, or "(no split)".
+    models : int
+        Number of models.
+    condition : str
+        The condition of the first region, where all agree; the range of the thresholds; or the different conditions.
+    """
+
+    feature: str
+    models: int
+    condition: str
+
+
+@dataclass(frozen=True, eq=False)
+class MultiModelRegions(SavedResult, Sequence[Regions]):
+    """The regions of one feature for several models: a sequence of `Regions`.
+
+    Attributes
+    ----------
+    models : tuple of Regions
+        Those of each model.
+    provenance : dict
+    """
+
+    models: tuple[Regions, ...]
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    @overload
+    def __getitem__(self, index: int) -> Regions: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Regions, ...]: ...
+    def __getitem__(self, index: int | slice) -> Regions | tuple[Regions, ...]:
+        """Return the regions for a model, or a tuple of regions."""
+        return self.models[index]
+
+    def __iter__(self) -> Iterator[Regions]:
+        return iter(self.models)
+
+    @property
+    def feature(self) -> str:
+        """Return the name of the feature."""
+        return self.models[0].feature
+
+    @property
+    def about(self) -> About:
+        """Return the description of the feature and the quantity, of the first model."""
+        return self.models[0].about
+
+    def __repr__(self) -> str:
+        first = self.recurrence[0]
+        said = f"first split most often {first.feature} ({first.models} of {len(self)})"
+        return f"<MultiModelRegions of {self.feature!r}: {count(len(self), 'model')}, {said}>"
+
+    def __str__(self) -> str:
+        of = f"{_one_line(self.feature)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
+        lines = [f"model {i}: {summary_text(r)}" for i, r in enumerate(self.models)]
+        return "\n".join([of, "", str(self.recurrence), "", *lines])
+
+    @property
+    def recurrence(self) -> Ranking[Recurrence]:
+        """Return how often each feature is the first split, the most frequent first.
+
+        Returns
+        -------
+        Ranking of Recurrence
+            A tuple of lines that prints as a table.
+        """
+        roots = [r.nodes[0].split for r in self.models]
+        often = Counter(NO_SPLIT if s is None else s.feature for s in roots)
+        lines = [
+            Recurrence(
+                name, n, _agreement([s for s in roots if s is not None and s.feature == name])
+            )
+            for name, n in often.most_common()
+        ]
+        return Ranking(sorted(lines, key=lambda line: (-line.models, line.feature == NO_SPLIT)))
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["recurrence", "regions", "splits", "effect", "bins"] = "recurrence",
+    ) -> Any:
+        """Return the recurrence, or a table of `Regions.to_frame` for all models, whose first column is the model.
+
+        Raises
+        ------
+        DataError
+            For another `of`.
+        UnsupportedError
+            As `Regions.to_frame`.
+        """
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "recurrence") -> Columns:
+        """Return the columns of `to_frame`."""
+        known = ("recurrence", "regions", "splits", "effect", "bins")
+        check_option("to_frame(of)", of, known, "Pass one of these")
+        if of == "recurrence":
+            lines = self.recurrence
+            return {
+                "feature": _texts(line.feature for line in lines),
+                "models": np.array([line.models for line in lines]),
+                "condition": _texts(line.condition for line in lines),
+            }
+        tables = [r.table(of) for r in self.models]
+        named = [
+            {"model": np.full(len(next(iter(t.values()))), i), **t} for i, t in enumerate(tables)
+        ]
+        return operations.concatenate_tables(named)
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
+        """Plot how many models have their first split on which feature, as bars with the thresholds.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        return operations.plot_multi_model_regions(self, ax, **options)
+
+    def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
+        """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
+        return save_if(operations.multi_model_regions_page(self, title=title), path)
+
+
+def _agreement(splits: Sequence[Split]) -> str:
+    """Return the condition of the first child, the range of the thresholds, or the different conditions."""
+    first = [s.conditions[0] for s in splits if s.conditions]
+    texts = list(dict.fromkeys(c.text for c in first))
+    if len(texts) < 2:
+        return "".join(texts)
+    ends = [c.high if math.isfinite(c.high) else c.low for c in first]
+    if not any(isinstance(c.levels, tuple) for c in first) and np.isfinite(ends).all():
+        feature = first[0].feature
+        low, high = (_number_text(feature, end) for end in (min(ends), max(ends)))
+        unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
+        return f"{_one_line(feature.name)} at {low} to {high}{unit}"
+    return "; ".join(texts[:3]) + (f"; … ({len(texts)} conditions)" if len(texts) > 3 else "")

@@ -1,0 +1,1254 @@
+"""Regions: a tree of splits on other features that explains the heterogeneity of a feature's local effects.
+
+The local effects of a feature of interest scatter around their mean in each cell. If another feature, the conditioning
+feature, explains part of the scatter, the effect differs between the rows with small and with large values of it. The
+search goes through tables of sums of residuals by cell and by code of the conditioning feature, so that no cut needs
+another pass over the rows.
+
+In a node, the residual of a local effect d in cell k is ``e = d - mean_k - slope_k (x - mean x_k)``. The line is fitted
+in finer cells, because a conditioning feature that is correlated with the feature of interest would otherwise explain
+the curvature of the effect. The gain of a division into groups q of weights n_qk with means m_qk of the residuals is
+
+- ``within``: c · sum of n_qk m_qk² over groups and cells, the sum of squares between the groups within the cells;
+- ``curves``: sum of N_q · |F_q|², the squared distances of the groups' curves F_q = M m_q from their mean, centred over
+  the data.
+
+A split must hold on rows that did not choose it. Rows are in two halves. A split is searched on half A. On half B
+
+    T = sum of t_i,   t_i = w_i · sum over the row's cells of e_ik · b_qk,
+
+with coefficients b from half A, estimates the gain without selection bias. T / sqrt(sum of t_i²) is compared with
+Student's distribution (degrees of freedom by Satterthwaite), one-sided. This also holds where only the variance of the
+local effects depends on another feature, where a permutation test of the largest gain fails.
+
+This module works on arrays; `skedasis.engine.regions` makes them, and reports rules in words.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.stats.conditioning import CodedColumn, Cut, quantile_codes
+
+Criterion: TypeAlias = Literal["within", "curves"]
+
+N_CELLS = 32
+"""Largest number of cells of slopes."""
+
+_CELL_ROWS, _MOST_FINE = 60, 1024
+"""Rows of a cell, and of a finer cell in which a line is fitted; largest number of these."""
+
+_LINE_ROWS = 8
+"""Least number of rows to which a line is fitted."""
+
+_NEAR = 0.7
+"""Conditioning features whose best cut between codes gains this fraction of the largest gain are searched exactly."""
+
+_COARSE = 6
+"""Groups of a feature when two features are divided at once."""
+
+_FEW_LEVELS = 8
+"""Largest number of levels that looking ahead divides, each from the others."""
+
+_AHEAD_ROWS, _AHEAD_WORK = 20_000, 10_000_000
+"""Largest number of rows from which looking ahead chooses, and of rows times pairs of features."""
+
+_CHUNK = 2_000_000
+"""Numbers held at a time by the exact search."""
+
+NEGLIGIBLE = 1e-12
+"""Residuals below this fraction of the mean square of the local effects are rounding errors."""
+
+
+# --- local effects --------------------------------------------------------------------------------
+
+
+class LocalEffects(ABC):
+    """The local effects of one feature: in cells (`CellEffects`) or as curves (`CurveEffects`).
+
+    Rows are numbered as in the data set. Rows without local effects (missing values) take no part.
+    """
+
+    n_cells: int
+
+    @abstractmethod
+    def node(self, rows: Ints, weights: Floats | None) -> Node:
+        """Return the residuals of some rows in a node.
+
+        Parameters
+        ----------
+        rows : ndarray of int, shape (n,)
+        weights : ndarray of float, shape (n,), optional
+        """
+
+    @property
+    @abstractmethod
+    def mean_square(self) -> float:
+        """Return the mean square of the local effects, in the unit of the loss."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellEffects(LocalEffects):
+    """Local effects that belong to cells: slopes, differences across cells, or steps between values.
+
+    Parameters
+    ----------
+    value : ndarray of float, shape (n,) or (n, 2)
+        Local effects of the rows. NaN where a row has none.
+    cell : ndarray of int, shape (n,) or (n, 2)
+        Their cells.
+    n_cells : int
+    scale : float
+        For the criterion "within": squared units of the quantity per squared local effect, the variance of the feature.
+    path : ndarray of float, shape (P, n_cells), optional
+        For the criterion "curves": the curve at P points is ``path @ means``. None: the criterion is "within".
+    point : ndarray of int, shape (n,), optional
+        For "curves": the point that each row is nearest to; -1 for rows without local effects.
+    x : ndarray of float, shape (n,), optional
+        The feature, if lines are removed within the cells.
+    fine : ndarray of int, shape (n,), optional
+        The finer cell of each row, in which lines are fitted; `per_cell` of them make a cell.
+    per_cell : int
+        A power of two.
+    """
+
+    value: Floats
+    cell: Ints
+    n_cells: int
+    scale: float = 1.0
+    path: Floats | None = None
+    point: Ints | None = None
+    x: Floats | None = None
+    fine: Ints | None = None
+    per_cell: int = 1
+
+    @property
+    def mean_square(self) -> float:
+        """Return the mean square of the local effects times `scale`."""
+        return self.scale * float(np.nanmean(self.value**2)) if self.value.size else 0.0
+
+    def node(self, rows: Ints, weights: Floats | None) -> Node:
+        """Return the residuals of some rows."""
+        value, cell = self.value[rows], self.cell[rows]
+        exists = ~np.isnan(value)
+        place: Ints | None = None
+        if value.ndim == 2 or not exists.all():
+            place = np.nonzero(exists)[0]
+            value, cell = value[exists], cell[exists]
+        w = weights if weights is None or place is None else weights[place]
+        if self.fine is None or self.x is None:
+            residual, parameters = _without_means(value, cell, self.n_cells, w)
+        else:
+            picked = rows if place is None else rows[place]
+            residual, parameters = self._without_lines(value, picked, w)
+        n = _sums(cell, w, self.n_cells)
+        entries = float(n.sum())
+        total = float(len(rows)) if weights is None else float(weights.sum())
+        points = None
+        if self.path is not None and self.point is not None:
+            at = self.point[rows]
+            some = at >= 0
+            points = _sums(at[some], None if weights is None else weights[some], len(self.path))
+        return CellNode(
+            len(rows),
+            total,
+            weights,
+            n,
+            self.scale * total / max(entries, 1e-300),
+            None if points is None or self.path is None else _distance_form(self.path, points),
+            self.path,
+            parameters,
+            residual=residual,
+            cell=cell,
+            place=place,
+            entry_weight=w,
+        )
+
+    def _without_lines(self, value: Floats, rows: Ints, w: Floats | None) -> tuple[Floats, Floats]:
+        """Return the local effects minus a line in x within each fine cell, and the parameters lost by each."""
+        if self.fine is None or self.x is None:
+            raise TypeError("lines require the feature's values")
+        size, per_cell = self.n_cells * self.per_cell, self.per_cell
+        shift = 0
+        while per_cell > 1 and len(rows) < size * _CELL_ROWS / 2:
+            shift, size, per_cell = shift + 1, size // 2, per_cell // 2
+        fine = self.fine[rows] >> shift
+        residual, _ = _without_means(value, fine, size, w)
+        x = self.x[rows]
+        x, _ = _without_means(x, fine, size, w)
+        weighted = x if w is None else w * x
+        sxx = _sums(fine, weighted * x, size)
+        sxy = _sums(fine, weighted * residual, size)
+        count = np.bincount(fine, minlength=size)
+        fitted = (sxx > 0) & (count >= _LINE_ROWS)
+        slope = np.where(fitted, sxy / np.where(sxx > 0, sxx, 1.0), 0.0)
+        total = _sums(fine, w, size)
+        per_row = (1.0 + fitted) / np.maximum(total, 1e-300)
+        return residual - slope[fine] * x, per_row[fine]
+
+
+@dataclass(frozen=True, eq=False)
+class CurveEffects(LocalEffects):
+    """Curves of rows (ICE), which are centred over the points.
+
+    Parameters
+    ----------
+    curve : ndarray of float, shape (r, G)
+        Curves of the rows, centred with the weights of the points.
+    place : ndarray of int, shape (n,), optional
+        Index of each row's curve, -1 for rows without one; None if all rows have one.
+    point_weights : ndarray of float, shape (G,)
+        Weights of the points, which sum to 1.
+    """
+
+    curve: Floats
+    point_weights: Floats
+    place: Ints | None = None
+
+    @property
+    def n_cells(self) -> int:  # type: ignore[override]
+        """Return the number of points."""
+        return len(self.point_weights)
+
+    @property
+    def mean_square(self) -> float:
+        """Return the mean over rows of the mean square of their curves."""
+        return float((self.curve**2 @ self.point_weights).mean()) if len(self.curve) else 0.0
+
+    def node(self, rows: Ints, weights: Floats | None) -> Node:
+        """Return the residuals of some rows."""
+        at = rows if self.place is None else self.place[rows]
+        place: Ints | None = None
+        if (at < 0).any():
+            place = np.flatnonzero(at >= 0)
+            at = at[place]
+        w = weights if weights is None or place is None else weights[place]
+        curve = self.curve[at]
+        total = float(len(at)) if w is None else float(w.sum())
+        mean = (curve.sum(axis=0) if w is None else w @ curve) / max(total, 1e-300)
+        residual = curve - mean
+        return CurveNode(
+            len(rows),
+            total,
+            weights,
+            np.array([total]),
+            1.0,
+            np.diag(self.point_weights),
+            None,
+            np.full(len(at), 1.0 / max(total, 1e-300)),
+            residual=residual,
+            place=place,
+            entry_weight=w,
+        )
+
+
+def _sums(index: Ints, values: Floats | None, size: int) -> Floats:
+    """Return the sum of the values, or the number of entries, with each index."""
+    found: Floats = np.bincount(index, values, size).astype(float, copy=False)
+    return found
+
+
+def _without_means(value: Floats, cell: Ints, size: int, w: Floats | None) -> tuple[Floats, Floats]:
+    """Return values minus the mean of their cell, and for each the parameters that the mean costs."""
+    n = _sums(cell, w, size)
+    safe = np.maximum(n, 1e-300)
+    out = value - (_sums(cell, value if w is None else w * value, size) / safe)[cell]
+    # Again, because the mean of large values is rounded.
+    out -= (_sums(cell, out if w is None else w * out, size) / safe)[cell]
+    return out, (1.0 / safe)[cell]
+
+
+def _distance_form(path: Floats, points: Floats) -> Floats:
+    """Return Q with ``d' Q d`` = variance over the points of the curve ``path @ d``."""
+    p = points / max(float(points.sum()), 1e-300)
+    centred = path - p @ path
+    return centred.T @ (p[:, None] * centred)
+
+
+# --- nodes ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Node(ABC):
+    """Residuals of the rows of a node, or of one half of them.
+
+    Parameters
+    ----------
+    rows : int
+    weight : float
+    weights : ndarray of float, shape (rows,), optional
+    n : ndarray of float, shape (K,) or (1,)
+        Weight in each cell; a single entry if all rows are in all cells.
+    scale : float
+        Squared units of the quantity per squared residual.
+    form : ndarray of float, shape (K, K), optional
+        The quadratic form of the criterion "curves".
+    path : ndarray of float, shape (P, K), optional
+    parameters : ndarray of float
+        For each residual, the parameters that were fitted per unit of weight.
+    """
+
+    rows: int
+    weight: float
+    weights: Floats | None
+    n: Floats
+    scale: float
+    form: Floats | None
+    path: Floats | None
+    parameters: Floats
+    residual: Floats = field(kw_only=True)
+    place: Ints | None = field(kw_only=True)
+    entry_weight: Floats | None = field(kw_only=True)
+
+    @property
+    @abstractmethod
+    def squares(self) -> float:
+        """Return the weighted sum of squared residuals, in squared units of the quantity."""
+
+    @abstractmethod
+    def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
+        """Return the weights and the sums of residuals by cell and code: (K or 1, size) and (K, size)."""
+
+    @abstractmethod
+    def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
+        """Return weights and sums by cell over the first ``ends[j]`` rows of `order`: (K or 1, J) and (K, J)."""
+
+    @abstractmethod
+    def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return each row's t, and its t corrected for the fitted parameters, (rows,) each.
+
+        Parameters
+        ----------
+        group : ndarray of int, shape (rows,)
+        coefficients : ndarray of float, shape (groups, K)
+        """
+
+    def of_entries(self, values: np.ndarray) -> np.ndarray:
+        """Return for each residual the value of its row."""
+        return values if self.place is None else values[self.place]
+
+    def gains(
+        self,
+        left: tuple[Floats, Floats],
+        whole: tuple[Floats, Floats],
+        weights: Floats,
+        total: float,
+    ) -> Floats:
+        """Return the gain of each of M cuts, (M,).
+
+        Parameters
+        ----------
+        left : tuple of two ndarray, shapes (K or 1, M) and (K, M)
+            Weights and sums of the left sides.
+        whole : tuple of two ndarray, shapes (K or 1,) and (K,)
+        weights : ndarray of float, shape (M,)
+            Weight of the rows of the left sides.
+        total : float
+            Weight of all rows.
+        """
+        n_left, s_left = left
+        n, s = whole[0][:, None], whole[1][:, None]
+        n_right = n - n_left
+        both = (n_left > 0.5) & (n_right > 0.5)
+        difference = np.where(
+            both, s_left / np.maximum(n_left, 0.5) - (s - s_left) / np.maximum(n_right, 0.5), 0.0
+        )
+        if self.form is None:
+            size = np.where(both, n_left * n_right / np.maximum(n, 1e-300), 0.0)
+            return self.scale * (size * difference**2).sum(axis=0)
+        distance = np.maximum((difference * (self.form @ difference)).sum(axis=0), 0.0)
+        return weights * (total - weights) / max(total, 1e-300) * distance
+
+    def group_means(self, group: Ints, groups: int, least: float = 1.5) -> tuple[Floats, Floats]:
+        """Return weights and mean residuals by group and cell, (groups, K); 0 where the weight is at most `least`."""
+        n, s = self.tables(group, groups)
+        n = np.broadcast_to(n, s.shape).T
+        return n, np.where(n > least, s.T / np.maximum(n, 1e-300), 0.0)
+
+    def group_gain(self, n: Floats, mean: Floats, size: Floats) -> float:
+        """Return the gain of a division into groups.
+
+        Parameters
+        ----------
+        n, mean : ndarray of float, shape (groups, K)
+        size : ndarray of float, shape (groups,)
+            Weight of the rows of each group.
+        """
+        return self.cross_gain(n, mean, mean, size)
+
+    def cross_gain(self, n: Floats, chosen: Floats, mean: Floats, size: Floats) -> float:
+        """Return the gain of a division with the means of other rows in place of one of its two factors."""
+        return float((self._influence(n, chosen, size) * n * mean).sum())
+
+    def _influence(self, n: Floats, mean: Floats, size: Floats) -> Floats:
+        """Return coefficients b, (groups, K), such that the gain is the sum of n · b · mean."""
+        if self.form is None:
+            centre = (n * mean).sum(axis=0) / np.maximum(n.sum(axis=0), 1e-300)
+            return self.scale * (mean - centre)
+        centre = size @ mean / max(float(size.sum()), 1e-300)
+        pull = size[:, None] * ((mean - centre) @ self.form)
+        return np.where(n > 0.5, pull / np.maximum(n, 1e-300), 0.0)
+
+    def check(self, group: Ints, groups: int, chosen: Floats) -> tuple[Floats, Floats]:
+        """Return each row's contribution to the gain, with the means `chosen` of other rows, (groups, K).
+
+        The coefficients are centred over the groups within each cell, which does not change the sum.
+        """
+        n, _ = self.group_means(group, groups)
+        size = _sums(group, self.weights, groups)
+        usable = np.where(n > 1.5, chosen, 0.0)
+        b = self._influence(n, usable, size)
+        total = np.maximum(n.sum(axis=0), 1e-300)
+        b = np.where(n > 1.5, b - (n * b).sum(axis=0) / total, 0.0)
+        return self.contributions(group, b)
+
+    @property
+    def kept_share(self) -> float:
+        """Return the share of the residuals' variance that the fitted parameters leave."""
+        if len(self.parameters) == 0:
+            return 1.0
+        lost = float(np.average(self.parameters, weights=self.entry_weight))
+        return max(1.0 - lost, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class CellNode(Node):
+    """Residuals in cells, one or two for each row."""
+
+    cell: Ints = field(kw_only=True)
+
+    @property
+    def squares(self) -> float:
+        """Return the weighted sum of squared residuals times the scale."""
+        e, w = self.residual, self.entry_weight
+        return self.scale * float(e @ e if w is None else w @ e**2)
+
+    def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
+        """Return the tables by `numpy.bincount`."""
+        k, w = len(self.n), self.entry_weight
+        flat = self.cell * np.int64(size) + self.of_entries(codes)
+        n = _sums(flat, w, k * size)
+        s = _sums(flat, self.residual if w is None else w * self.residual, k * size)
+        return n.reshape(k, size), s.reshape(k, size)
+
+    def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
+        """Return the cumulated tables at some rows, without holding all of them at once."""
+        k, w = len(self.n), self.entry_weight
+        rank = np.full(self.rows, -1, dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        entry_rank = self.of_entries(rank)
+        near = np.flatnonzero(entry_rank >= 0)
+        # The group of a row is the first of the ends that it is counted in.
+        slot = np.searchsorted(ends, entry_rank[near], side="right")
+        inside = slot < len(ends)
+        near, slot = near[inside], slot[inside]
+        flat = self.cell[near] * np.int64(len(ends)) + slot
+        weight = None if w is None else w[near]
+        e = self.residual[near]
+        n = _sums(flat, weight, k * len(ends))
+        s = _sums(flat, e if weight is None else weight * e, k * len(ends))
+        return n.reshape(k, -1).cumsum(axis=1), s.reshape(k, -1).cumsum(axis=1)
+
+    def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return the rows' contributions: sums over their entries."""
+        e, w = self.residual, self.entry_weight
+        t = e * coefficients[self.of_entries(group), self.cell]
+        if w is not None:
+            t = t * w
+        free = 1.0 - self.parameters * (1.0 if w is None else w)
+        corrected = t / np.sqrt(np.maximum(free, 0.1))
+        if self.place is None:
+            return t, corrected
+        return (
+            _sums(self.place, t, self.rows),
+            _sums(self.place, corrected, self.rows),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class CurveNode(Node):
+    """Curves, one for each row."""
+
+    @property
+    def squares(self) -> float:
+        """Return the weighted sum over rows of the mean squares of their residual curves."""
+        if self.form is None:
+            raise TypeError("curves have a quadratic form")
+        squares = self.residual**2 @ np.diag(self.form)
+        return float(squares.sum() if self.entry_weight is None else self.entry_weight @ squares)
+
+    def tables(self, codes: np.ndarray, size: int) -> tuple[Floats, Floats]:
+        """Return the tables by a product with a sparse matrix of indicators."""
+        from scipy.sparse import csr_matrix
+
+        codes = self.of_entries(codes)
+        rows = len(codes)
+        w = np.ones(rows) if self.entry_weight is None else self.entry_weight
+        indicator = csr_matrix((w, (codes.astype(np.int64), np.arange(rows))), shape=(size, rows))
+        n = _sums(codes, self.entry_weight, size)
+        return n[None, :], np.asarray(indicator @ self.residual).T
+
+    def cumulated(self, order: Ints, ends: Ints) -> tuple[Floats, Floats]:
+        """Return the cumulated tables at some rows."""
+        slot = np.full(self.rows, len(ends), dtype=np.int64)
+        slot[order] = np.searchsorted(ends, np.arange(len(order)), side="right")
+        n, s = self.tables(slot, len(ends) + 1)
+        return n[:, :-1].cumsum(axis=1), s[:, :-1].cumsum(axis=1)
+
+    def contributions(self, group: Ints, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return the rows' contributions."""
+        t = (self.residual * coefficients[self.of_entries(group)]).sum(axis=1)
+        if self.entry_weight is not None:
+            t = t * self.entry_weight
+        free = 1.0 - self.parameters * (1.0 if self.entry_weight is None else self.entry_weight)
+        corrected = t / np.sqrt(np.maximum(free, 0.1))
+        if self.place is None:
+            return t, corrected
+        out, out_corrected = np.zeros(self.rows), np.zeros(self.rows)
+        out[self.place], out_corrected[self.place] = t, corrected
+        return out, out_corrected
+
+
+def slope_effects(
+    x: Floats,
+    slopes: Floats,
+    scale: float,
+    weights: Floats | None = None,
+    *,
+    criterion: Criterion = "within",
+    n_cells: int | None = None,
+) -> CellEffects:
+    """Return slopes in quantile cells of the feature, with finer cells in which lines are removed.
+
+    Parameters
+    ----------
+    x, slopes : ndarray of float, shape (n,)
+        NaN for rows without a value.
+    scale : float
+        Variance of the feature.
+    weights : ndarray of float, shape (n,), optional
+        Frequencies.
+    criterion : {"within", "curves"}
+    n_cells : int, optional
+        Number of cells; by default one for 60 rows, from 4 to 32.
+    """
+    rows = int(np.count_nonzero(~np.isnan(x)))
+    size = min(N_CELLS, max(4, rows // _CELL_ROWS)) if n_cells is None else n_cells
+    per_cell = 1
+    while size * per_cell * 2 <= min(_MOST_FINE, rows // _CELL_ROWS):
+        per_cell *= 2
+    fine, upper, missing = quantile_codes(x, size * per_cell, weights, nested=True)
+    cell = (fine // per_cell).astype(np.int64)
+    value = np.where(np.isnan(x), np.nan, slopes) if missing else slopes
+    path, point = None, None
+    if criterion == "curves":
+        edges = np.concatenate([[np.nanmin(x)], upper[per_cell - 1 :: per_cell]])
+        path, point = cell_path(np.diff(edges)), np.where(np.isnan(value), -1, cell)
+    return CellEffects(value, cell, size, scale, path, point, x, fine.astype(np.int64), per_cell)
+
+
+def cell_path(widths: Floats) -> Floats:
+    """Return the matrix from mean slopes in cells to the curve in the middle of the cells, (K, K)."""
+    k = len(widths)
+    return (np.tri(k, k, -1) + 0.5 * np.eye(k)) * widths
+
+
+# --- search ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows among which a cut is searched, and the residuals of each feature of interest."""
+
+    rows: Ints
+    nodes: Sequence[Node]
+    weights: Floats | None
+
+    @property
+    def weight(self) -> float:
+        """Return the weight of the rows."""
+        return float(len(self.rows)) if self.weights is None else float(self.weights.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The best cut of one feature: its gain, the order of its codes, how many go left, and where missing values go."""
+
+    gain: float
+    column: int
+    order: Ints
+    count: int
+    missing_left: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FoundSplit:
+    """A division of a node that holds on other rows.
+
+    Parameters
+    ----------
+    cuts : tuple of Cut
+        One cut; or two, of which the second divides both children of the first.
+    p_value : float
+    gain : float
+        Per unit of weight of the node, from the rows that did not choose the split, in squared units of the quantity.
+    gain_error : float
+    gain_in_sample : float
+    stability : float
+        Agreement (Cohen's kappa, at least 0) with the best cut on the other half of the rows.
+    rows : int
+        Number of rows of the check.
+    """
+
+    cuts: tuple[Cut, ...]
+    p_value: float
+    gain: float
+    gain_error: float
+    gain_in_sample: float
+    stability: float
+    rows: int
+
+
+@dataclass(eq=False)
+class FoundNode:
+    """A node of the tree.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+    depth : int
+    weight : float
+    loss : float
+        Sum of squared residuals per unit of weight, in squared units of the quantity.
+    split : FoundSplit, optional
+    children : list of FoundNode
+        Two, left first.
+    note : str
+        Why a leaf was not divided.
+    """
+
+    rows: Ints
+    depth: int
+    weight: float
+    loss: float = 0.0
+    split: FoundSplit | None = None
+    children: list[FoundNode] = field(default_factory=list)
+    note: str = ""
+
+    def leaves(self) -> list[FoundNode]:
+        """Return the leaves, left to right."""
+        return (
+            [self]
+            if not self.children
+            else [leaf for child in self.children for leaf in child.leaves()]
+        )
+
+
+TOO_FEW, NO_LOSS, DEEP, NOT_HELD, TOO_SMALL, NO_CUT = (
+    "fewer than twice the least rows of a region",
+    "no heterogeneity",
+    "largest depth",
+    "no split holds on other rows",
+    "no split explains enough",
+    "no feature to split on",
+)
+"""Why a leaf was not divided."""
+
+
+@dataclass(frozen=True, eq=False)
+class RegionSearch:
+    """The search for regions.
+
+    Parameters
+    ----------
+    effects : sequence of LocalEffects
+        Of the feature of interest; of several for one partition of all of them.
+    columns : sequence of CodedColumn
+        Conditioning features.
+    half : ndarray of bool, shape (n,)
+        Which rows choose the splits; the others check them.
+    weights : ndarray of float, shape (n,), optional
+        With mean about 1.
+    frequency : bool
+        Whether an integer weight equals repeating the row.
+    allowed : sequence of int, optional
+        Indices of the columns that may be split on; None for all.
+    max_depth : int
+    alpha : float
+        Level of the tests at the root; half of it for each further level.
+    worth : float
+        Least share of `loss` that a split explains.
+    look_ahead : bool
+    min_rows : float
+        Least weight of a region.
+    loss : float, optional
+        What shares are relative to, per unit of weight, in squared units of the quantity; None: that of the root.
+    negligible : float
+        A loss per unit of weight below which nodes are not divided.
+    """
+
+    effects: Sequence[LocalEffects]
+    columns: Sequence[CodedColumn]
+    half: Bools
+    weights: Floats | None = None
+    frequency: bool = True
+    allowed: Sequence[int] | None = None
+    max_depth: int = 2
+    alpha: float = 0.05
+    worth: float = 0.01
+    look_ahead: bool = True
+    min_rows: float = 20.0
+    loss: float | None = None
+    negligible: float = 0.0
+
+    def run(self, rows: Ints | None = None) -> FoundNode:
+        """Return the tree."""
+        rows = np.arange(len(self.half)) if rows is None else rows
+        return self._grow(rows, 0, self.alpha, self._weight(rows), None)
+
+    @cached_property
+    def floor(self) -> float:
+        """Return the loss per unit of weight up to which nodes are not divided."""
+        rounding = NEGLIGIBLE * sum(e.mean_square for e in self.effects)
+        return max(self.negligible, rounding)
+
+    def _weight(self, rows: Ints) -> float:
+        return float(len(rows)) if self.weights is None else float(self.weights[rows].sum())
+
+    def part(self, rows: Ints) -> Part:
+        """Return the residuals of some rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Part(rows, [e.node(rows, weights) for e in self.effects], weights)
+
+    @property
+    def candidates(self) -> list[int]:
+        """Return the indices of the columns that can be split on."""
+        allowed = range(len(self.columns)) if self.allowed is None else self.allowed
+        return [j for j in allowed if self.columns[j].width > 1]
+
+    def _grow(
+        self, rows: Ints, depth: int, alpha: float, root_weight: float, root_loss: float | None
+    ) -> FoundNode:
+        node = FoundNode(rows, depth, self._weight(rows))
+        in_half = self.half[rows]
+        a, b = self.part(rows[in_half]), self.part(rows[~in_half])
+        squares = sum(p.squares for p in (*a.nodes, *b.nodes))
+        node.loss = squares / max(node.weight, 1e-300)
+        if root_loss is None:
+            root_loss = node.loss if self.loss is None else self.loss
+        node.note = self._why_leaf(node, root_loss)
+        if node.note:
+            return node
+        relative = root_loss * root_weight / max(node.weight, 1e-300)
+        node.note = NOT_HELD
+        cut = self.best_cut([a])
+        if cut is not None:
+            split = self._checked((cut,), a, b)
+            held = split is not None and split.p_value <= 0.8 * alpha
+            if split is not None and held and split.gain >= self.worth * relative:
+                node.split, node.note = self._with_stability(split, a, b), ""
+                left = cut.holds(self.columns[cut.column], rows)
+                for side in (left, ~left):
+                    child = self._grow(rows[side], depth + 1, alpha / 2, root_weight, root_loss)
+                    node.children.append(child)
+                return node
+            node.note = TOO_SMALL if held else NOT_HELD
+        if self.look_ahead and depth + 2 <= self.max_depth and len(self.candidates) > 1:
+            self._divide_twice(node, a, b, alpha, relative, root_weight, root_loss)
+        return node
+
+    def _why_leaf(self, node: FoundNode, root_loss: float) -> str:
+        """Return why a node cannot be divided, an empty text if it can."""
+        if node.depth >= self.max_depth:
+            return DEEP
+        if node.weight < 2 * self.min_rows:
+            return TOO_FEW
+        if not node.loss > self.floor or not root_loss > self.floor:
+            return NO_LOSS
+        return "" if self.candidates else NO_CUT
+
+    # -- one cut
+    def best_cut(self, parts: Sequence[Part], only: int | None = None) -> Cut | None:
+        """Return the cut with the largest gain, summed over parts and features of interest, or None.
+
+        Parameters
+        ----------
+        parts : sequence of Part
+            Disjoint sets of rows that are all divided by the same cut.
+        only : int, optional
+            The column to cut; by default any.
+        """
+        columns = self.candidates if only is None else [only]
+        found = [c for c in (self._best_of(j, parts) for j in columns) if c is not None]
+        if not found:
+            return None
+        best = max(c.gain for c in found)
+        result: tuple[float, Cut] | None = None
+        for candidate in found:
+            if candidate.gain < _NEAR * best:
+                continue
+            gain, cut = self._refined(candidate, parts)
+            if result is None or gain > result[0]:
+                result = gain, cut
+        return None if result is None else result[1]
+
+    def _best_of(self, j: int, parts: Sequence[Part]) -> _Candidate | None:
+        """Return the best cut between codes of a column."""
+        column = self.columns[j]
+        width, size = column.width, column.size
+        tables: list[tuple[Part, Floats, list[tuple[Floats, Floats]]]] = []
+        for part in parts:
+            codes = column.codes[part.rows].astype(np.int64)
+            weight = _sums(codes, part.weights, width)
+            tables.append((part, weight, [node.tables(codes, width) for node in part.nodes]))
+        order = np.arange(width) if column.ordered else _by_component(tables, width)
+        n_ordered = size if column.ordered else width
+        best: _Candidate | None = None
+        ways = (False, True) if column.ordered and column.missing else (False,)
+        for missing_left in ways:
+            # With missing values on the right, all codes may go left, too.
+            stop = (
+                n_ordered
+                if column.ordered and column.missing and not missing_left
+                else n_ordered - 1
+            )
+            if stop < 1:
+                continue
+            gain, possible = np.zeros(stop), np.ones(stop, dtype=bool)
+            for part, weight, by_node in tables:
+                extra = weight[size] if missing_left else 0.0
+                left = np.cumsum(weight[order[:n_ordered]])[:stop] + extra
+                least = self.min_rows / 2 * (0.999 if len(parts) == 1 else 0.5)
+                possible &= (left >= least) & (weight.sum() - left >= least)
+                for node, (n, s) in zip(part.nodes, by_node, strict=True):
+                    add = (n[:, size:], s[:, size:]) if missing_left else (0.0, 0.0)
+                    cumulated = (
+                        np.cumsum(n[:, order[:n_ordered]], axis=1)[:, :stop] + add[0],
+                        np.cumsum(s[:, order[:n_ordered]], axis=1)[:, :stop] + add[1],
+                    )
+                    whole = n.sum(axis=1), s.sum(axis=1)
+                    gain += node.gains(cumulated, whole, left, part.weight)
+            gain = np.where(possible, gain, 0.0)
+            k = int(np.argmax(gain))
+            if gain[k] > 0 and (best is None or gain[k] > best.gain):
+                best = _Candidate(float(gain[k]), j, order[:n_ordered], k + 1, missing_left)
+        return best
+
+    def _refined(self, candidate: _Candidate, parts: Sequence[Part]) -> tuple[float, Cut]:
+        """Return the exact best cut near the best cut between codes, and its gain."""
+        column = self.columns[candidate.column]
+        left = np.zeros(column.width, dtype=bool)
+        left[candidate.order[: candidate.count]] = True
+        if column.missing and column.ordered:
+            left[column.size] = candidate.missing_left
+        if column.values is None or column.upper is None:
+            return candidate.gain, Cut(candidate.column, math.nan, left)
+        last = candidate.count - 1
+        low = float(column.upper[last])
+        if candidate.count == column.size:  # values on the left, missing ones on the right
+            return candidate.gain, Cut(candidate.column, math.inf, left)
+        high = float(self._next_value(column, last, parts))
+        coarse = candidate.gain, Cut(candidate.column, column.between(low, high), left)
+        values = self._near_values(column, last, parts)
+        if len(values) < 2:
+            return coarse
+        gain = self._gains_at(values[:-1], column, last, left, parts)
+        best = int(np.argmax(gain))
+        if gain[best] < candidate.gain * (1 - 1e-9):
+            return coarse
+        threshold = column.between(float(values[best]), float(values[best + 1]))
+        return float(gain[best]), Cut(candidate.column, threshold, left)
+
+    def _gains_at(
+        self,
+        values: Floats,
+        column: CodedColumn,
+        last: int,
+        left: Bools,
+        parts: Sequence[Part],
+    ) -> Floats:
+        """Return the gains of cuts at values of two neighbouring codes; 0 where a side has too few rows.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (m,)
+            Ascending: rows up to a value go left.
+        column : CodedColumn
+        last : int
+            The first of the two codes.
+        left : ndarray of bool, shape (width,)
+            Whether missing values go left.
+        parts : sequence of Part
+        """
+        numbers = np.zeros(0) if column.values is None else column.values
+        gain, possible = np.zeros(len(values)), np.ones(len(values), dtype=bool)
+        for part in parts:
+            codes, x = column.codes[part.rows], numbers[part.rows]
+            near = np.flatnonzero((codes == last) | (codes == last + 1))
+            order = near[np.argsort(x[near], kind="stable")]
+            ends = np.searchsorted(x[order], values, side="right")
+            below = np.flatnonzero(
+                (codes < last) | (left[column.size] & (codes == column.size))
+                if column.missing
+                else codes < last
+            )
+            w = part.weights
+            start = float(len(below)) if w is None else float(w[below].sum())
+            sums = np.arange(1, len(order) + 1, dtype=float) if w is None else np.cumsum(w[order])
+            size = start + np.concatenate([[0.0], sums])[ends]
+            least = self.min_rows / 2 * (0.999 if len(parts) == 1 else 0.5)
+            possible &= (size >= least) & (part.weight - size >= least)
+            side = np.zeros(len(part.rows), dtype=np.int64)
+            side[below] = 1
+            for node in part.nodes:
+                n, s = node.tables(side, 2)
+                whole = n.sum(axis=1), s.sum(axis=1)
+                step = max(1, _CHUNK // max(s.shape[0], 1))
+                base_n, base_s, done = n[:, 1:], s[:, 1:], 0
+                for first in range(0, len(ends), step):
+                    some = ends[first : first + step]
+                    more_n, more_s = node.cumulated(order[done : some[-1]], some - done)
+                    cumulated = base_n + more_n, base_s + more_s
+                    gain[first : first + step] += node.gains(
+                        cumulated, whole, size[first : first + step], part.weight
+                    )
+                    base_n, base_s, done = cumulated[0][:, -1:], cumulated[1][:, -1:], int(some[-1])
+        return np.where(possible, gain, 0.0)
+
+    def _near_values(self, column: CodedColumn, code: int, parts: Sequence[Part]) -> Floats:
+        """Return the distinct values of two neighbouring codes among the rows, ascending."""
+        if column.values is None:
+            return np.zeros(0)
+        found: list[Floats] = []
+        for part in parts:
+            codes = column.codes[part.rows]
+            found.append(column.values[part.rows[(codes == code) | (codes == code + 1)]])
+        return np.unique(np.concatenate(found))
+
+    def _next_value(self, column: CodedColumn, code: int, parts: Sequence[Part]) -> float:
+        """Return the smallest value of the rows above a code."""
+        if column.values is None or column.upper is None:
+            return math.nan
+        lowest = math.inf
+        for part in parts:
+            codes = column.codes[part.rows]
+            above = part.rows[(codes > code) & (codes < column.size)]
+            if len(above):
+                lowest = min(lowest, float(column.values[above].min()))
+        return (
+            lowest if math.isfinite(lowest) else float(column.upper[min(code + 1, column.size - 1)])
+        )
+
+    # -- the check
+    def groups(self, cuts: Sequence[Cut], rows: Ints) -> Ints:
+        """Return the group of each row: the binary number of its sides."""
+        group = np.zeros(len(rows), dtype=np.int64)
+        for cut in cuts:
+            group = 2 * group + ~cut.holds(self.columns[cut.column], rows)
+        return group
+
+    def _checked(self, cuts: tuple[Cut, ...], a: Part, b: Part) -> FoundSplit | None:
+        """Return the split with its gain on the rows that did not choose it."""
+        groups = 2 ** len(cuts)
+        in_a, in_b = self.groups(cuts, a.rows), self.groups(cuts, b.rows)
+        if np.bincount(in_b, minlength=groups).min() < 5:
+            return None
+        t, p_value = self.test(a, b, in_a, in_b, groups)
+        in_sample = 0.0
+        for part, group in ((a, in_a), (b, in_b)):
+            size = _sums(group, part.weights, groups)
+            for node in part.nodes:
+                n, mean = node.group_means(group, groups)
+                in_sample += node.group_gain(n, mean, size)
+        weight = b.weight
+        error = math.sqrt(self._variance(t, b.weights)) / weight
+        return FoundSplit(
+            cuts,
+            p_value,
+            float(t.sum()) / weight,
+            error,
+            in_sample / (a.weight + b.weight),
+            math.nan,
+            len(b.rows),
+        )
+
+    def test(self, a: Part, b: Part, in_a: Ints, in_b: Ints, groups: int) -> tuple[Floats, float]:
+        """Return the contributions of the rows of B to the gain, with means from A, and the one-sided p-value."""
+        total, corrected = np.zeros(len(b.rows)), np.zeros(len(b.rows))
+        for of_a, of_b in zip(a.nodes, b.nodes, strict=True):
+            _, mean = of_a.group_means(in_a, groups)
+            t, free = of_b.check(in_b, groups, mean / of_a.kept_share)
+            total += t
+            corrected += free
+        return total, _p_value(float(total.sum()), self._squares(corrected, b.weights))
+
+    def _squares(self, t: Floats, weights: Floats | None) -> Floats:
+        """Return the squared contributions; those of a repeated row add up."""
+        return t**2 if weights is None or not self.frequency else t**2 / weights
+
+    def _variance(self, t: Floats, weights: Floats | None) -> float:
+        return float(self._squares(t, weights).sum())
+
+    def _with_stability(self, split: FoundSplit, a: Part, b: Part) -> FoundSplit:
+        """Return the split with its agreement with the best cut on the other half of the rows."""
+        other = self.best_cut([b])
+        if other is None:
+            return replace(split, stability=0.0)
+        rows = np.concatenate([a.rows, b.rows])
+        first = split.cuts[0].holds(self.columns[split.cuts[0].column], rows)
+        second = other.holds(self.columns[other.column], rows)
+        return replace(split, stability=abs(_kappa(first, second)))
+
+    # -- two cuts at once
+    def _divide_twice(
+        self,
+        node: FoundNode,
+        a: Part,
+        b: Part,
+        alpha: float,
+        relative: float,
+        root_weight: float,
+        root_loss: float,
+    ) -> None:
+        """Divide a node by two cuts at once, if that holds: interactions that no single cut shows."""
+        cuts = self._best_two(a)
+        split = None if cuts is None else self._checked(cuts, a, b)
+        if cuts is None or split is None or split.p_value > 0.2 * alpha:
+            return
+        if split.gain < self.worth * relative:
+            node.note = TOO_SMALL
+            return
+        node.split, node.note = split, ""
+        first = cuts[0].holds(self.columns[cuts[0].column], node.rows)
+        for side in (first, ~first):
+            rows = node.rows[side]
+            child = FoundNode(rows, node.depth + 1, self._weight(rows))
+            halves = self.half[rows]
+            nodes = [n for h in (halves, ~halves) for n in self.part(rows[h]).nodes]
+            child.loss = sum(n.squares for n in nodes) / max(child.weight, 1e-300)
+            second = cuts[1].holds(self.columns[cuts[1].column], rows)
+            child.split = replace(split, cuts=(cuts[1],))
+            for inner in (second, ~second):
+                child.children.append(
+                    self._grow(rows[inner], node.depth + 2, alpha / 4, root_weight, root_loss)
+                )
+            node.children.append(child)
+
+    def _best_two(self, a: Part) -> tuple[Cut, Cut] | None:
+        """Return the pair of cuts on two features with the largest gain."""
+        coarse = {j: self._coarse(j) for j in self.candidates}
+        coarse = {j: c for j, c in coarse.items() if c is not None}
+        pairs = list(itertools.combinations(coarse, 2))
+        if not pairs:
+            return None
+        part = a
+        most = max(2000, min(_AHEAD_ROWS, _AHEAD_WORK // len(pairs)))
+        if len(a.rows) > most:
+            # The rows are in the order of the data; taking them at even steps keeps all parts of it.
+            part = self.part(a.rows[np.linspace(0, len(a.rows) - 1, most).astype(np.int64)])
+        least = self.min_rows / 2 * part.weight / max(a.weight, 1e-300)
+        codes = {j: c[0][self.columns[j].codes[part.rows]] for j, c in coarse.items()}
+        best: tuple[float, int, int, Bools, Bools] | None = None
+        for i, j in pairs:
+            sides = coarse[i][1], coarse[j][1]
+            size_i, size_j = sides[0].shape[1], sides[1].shape[1]
+            joint = codes[i] * np.int64(size_j) + codes[j]
+            weight = _sums(joint, part.weights, size_i * size_j).reshape(size_i, size_j)
+            sizes = _four(weight[None].astype(float), *sides)[:, 0]
+            gain = np.zeros(sizes.shape[1:])
+            for node in part.nodes:
+                n, s = node.tables(joint, size_i * size_j)
+                gain += _gain_of_four(
+                    node,
+                    _four(n.reshape(-1, size_i, size_j), *sides),
+                    _four(s.reshape(-1, size_i, size_j), *sides),
+                    sizes,
+                )
+            gain = np.where(sizes.min(axis=0) >= least, gain, 0.0)
+            k = np.unravel_index(int(np.argmax(gain)), gain.shape)
+            if gain[k] > 0 and (best is None or gain[k] > best[0]):
+                best = float(gain[k]), i, j, sides[0][k[0]], sides[1][k[1]]
+        if best is None:
+            return None
+        _, i, j, left_i, left_j = best
+        cuts = [self._cut_of(i, coarse[i][0], left_i, a), self._cut_of(j, coarse[j][0], left_j, a)]
+        # Each cut is chosen again, exactly, given the other.
+        for turn in (0, 1, 0, 1):
+            other = cuts[1 - turn]
+            holds = other.holds(self.columns[other.column], a.rows)
+            parts = [self.part(a.rows[side]) for side in (holds, ~holds) if side.any()]
+            found = self.best_cut(parts, only=cuts[turn].column)
+            if found is not None:
+                cuts[turn] = found
+        return cuts[0], cuts[1]
+
+    def _coarse(self, j: int) -> tuple[Ints, Bools] | None:
+        """Return the coarse group of each code of a column, and the cuts between groups, (cuts, groups)."""
+        column = self.columns[j]
+        if column.ordered:
+            group = np.minimum(
+                np.arange(column.width) * _COARSE // max(column.size, 1), _COARSE - 1
+            )
+            group = np.unique(group, return_inverse=True)[1]
+            groups = int(group.max()) + 1
+            return (group, np.tri(groups - 1, groups, dtype=bool)) if groups > 1 else None
+        if column.width > _FEW_LEVELS:
+            return None
+        cuts = np.eye(column.width, dtype=bool)
+        return np.arange(column.width), cuts[:1] if column.width == 2 else cuts
+
+    def _cut_of(self, j: int, group: Ints, left: Bools, a: Part) -> Cut:
+        """Return the cut between coarse groups."""
+        column = self.columns[j]
+        codes = left[group]
+        if column.values is None or column.upper is None:
+            return Cut(j, math.nan, codes)
+        last = int(np.flatnonzero(codes[: column.size])[-1])
+        low = float(column.upper[last])
+        return Cut(j, column.between(low, self._next_value(column, last, [a])), codes)
+
+
+def _by_component(
+    tables: Sequence[tuple[Part, Floats, list[tuple[Floats, Floats]]]], width: int
+) -> Ints:
+    """Return the order of levels by the first principal component of their mean residuals, shrunken to zero."""
+    rows: list[Floats] = []
+    weight = np.zeros(width)
+    for part, of_rows, by_node in tables:
+        weight += of_rows
+        for node, (n, s) in zip(part.nodes, by_node, strict=True):
+            mean = (s / (n + 1.0)).T
+            if node.path is not None:
+                mean = mean @ node.path.T
+            elif node.form is not None:
+                mean = mean * np.sqrt(np.diag(node.form))
+            else:
+                mean = mean * math.sqrt(node.scale)
+            rows.append(mean)
+    means = np.hstack(rows)
+    centred = means - weight @ means / max(float(weight.sum()), 1e-300)
+    _, _, components = np.linalg.svd(centred * np.sqrt(weight)[:, None], full_matrices=False)
+    scores = centred @ components[0]
+    # The sign of a component is arbitrary: the level with the largest deviation is on the right.
+    if scores[int(np.argmax(np.abs(scores)))] < 0:
+        scores = -scores
+    return np.argsort(scores, kind="stable")
+
+
+def _four(table: Floats, first: Bools, second: Bools) -> Floats:
+    """Return sums over the four quadrants of each pair of cuts: (4, K, cuts, cuts) of a table (K, groups, groups)."""
+    one, two = first.astype(float), second.astype(float)
+    both = np.einsum("ag,kgh,bh->kab", one, table, two, optimize=True)
+    left = np.einsum("ag,kgh->ka", one, table, optimize=True)[:, :, None]
+    low = np.einsum("kgh,bh->kb", table, two, optimize=True)[:, None, :]
+    total = table.sum(axis=(1, 2))[:, None, None]
+    return np.stack([both, left - both, low - both, total - left - low + both])
+
+
+def _gain_of_four(node: Node, n: Floats, s: Floats, sizes: Floats) -> Floats:
+    """Return the gain of each pair of cuts.
+
+    Parameters
+    ----------
+    node : Node
+    n, s : ndarray, shapes (4, K or 1, A, B) and (4, K, A, B)
+    sizes : ndarray, shape (4, A, B)
+    """
+    mean = np.where(n > 0.5, s / np.maximum(n, 0.5), 0.0)
+    if node.form is None:
+        return node.scale * (n * mean**2).sum(axis=(0, 1))
+    total = np.maximum(sizes.sum(axis=0), 1e-300)
+    mean = mean - (sizes[:, None] * mean).sum(axis=0) / total
+    pull = np.einsum("kl,qlab->qkab", node.form, mean, optimize=True)
+    return (sizes * (mean * pull).sum(axis=1)).sum(axis=0)
+
+
+def _p_value(total: float, squares: Floats) -> float:
+    """Return the one-sided p-value of a sum, by Student's distribution with Satterthwaite's degrees of freedom."""
+    from scipy.special import stdtr
+
+    largest = float(squares.max(initial=0.0))
+    if not largest > 0:
+        return 1.0
+    scaled = squares / largest  # fourth powers of small numbers are zero
+    variance = float(scaled.sum())
+    df = max(variance**2 / float(scaled @ scaled), 2.0)
+    return float(stdtr(df, -total / math.sqrt(variance * largest)))
+
+
+def _kappa(first: Bools, second: Bools) -> float:
+    """Return Cohen's kappa of two divisions."""
+    a, b = float(first.mean()), float(second.mean())
+    observed = float((first == second).mean())
+    expected = a * b + (1 - a) * (1 - b)
+    return (observed - expected) / (1 - expected) if expected < 1 else 0.0
+
+
+# --- who modulates whom ---------------------------------------------------------------------------
+
+
+N_MODULATION_CODES = 16
+"""Largest number of codes of a conditioning feature when its share of the heterogeneity is measured."""
+
+
+def modulation(search: RegionSearch) -> Floats:
+    """Return the share of the heterogeneity that each conditioning feature explains alone, by any function of it.
+
+    Parameters
+    ----------
+    search : RegionSearch
+        With the local effects of one feature. Shares are relative to its `loss`, or to the loss of all rows.
+
+    Returns
+    -------
+    ndarray of float, shape (columns,)
+        A feature that explains nothing has a share around 0, of either sign. NaN for columns that are not allowed or
+        constant.
+
+    Notes
+    -----
+    The gain of a division into all codes (at most 16 groups of neighbouring codes), with the means of one half of the
+    rows and the residuals of the other, averaged over both directions. It is unbiased, except that what groups explain
+    in cells without rows in one half is lost. One table per half and column, no model row.
+    """
+    rows = np.arange(len(search.half))
+    a, b = search.part(rows[search.half]), search.part(rows[~search.half])
+    total = a.weight + b.weight
+    loss = search.loss
+    if loss is None:
+        loss = sum(n.squares for n in (*a.nodes, *b.nodes)) / max(total, 1e-300)
+    shares = np.full(len(search.columns), np.nan)
+    for j in search.candidates:
+        if not loss > search.floor:
+            shares[j] = 0.0
+            continue
+        column = search.columns[j]
+        groups = min(column.width, N_MODULATION_CODES)
+        # Codes without an order are not merged: they have a group each.
+        group_of = np.arange(column.width)
+        if column.ordered:
+            group_of = group_of * groups // column.width
+        groups = int(group_of.max()) + 1
+        gain = 0.0
+        statistics = []
+        for part in (a, b):
+            codes = group_of[column.codes[part.rows]]
+            size = _sums(codes, part.weights, groups)
+            # Many groups have one row in a cell: without it the share would be too small.
+            means = [node.group_means(codes, groups, 0.5) for node in part.nodes]
+            statistics.append((part, size, means))
+        for (_, _, chosen), (part, size, tables) in (statistics, statistics[::-1]):
+            for node, (_, other), (n, mean) in zip(part.nodes, chosen, tables, strict=True):
+                usable = np.where(n > 0.5, other, 0.0)
+                gain += node.cross_gain(n, usable, mean, size) / node.kept_share
+        shares[j] = gain / total / loss
+    return shares

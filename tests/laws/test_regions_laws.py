@@ -1,0 +1,315 @@
+"""Laws of regions: what must not change them, and what they must agree with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import strategies as st
+
+import skedasis as sd
+from tests.helpers import Remembers, every_method, same_effect
+from tests.laws.strategies import law
+
+
+def table(n, seed, missing=False):
+    """Return columns of several kinds; `b` and `c` may have missing values."""
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(
+        {
+            "a": rng.normal(size=n),
+            "b": rng.normal(size=n),
+            "c": rng.choice(list("uvw"), n),
+            "t": pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 3000, n), unit="h"),
+        }
+    )
+    if missing:
+        data.loc[rng.random(n) < 0.1, "b"] = np.nan
+        data["c"] = data["c"].astype(object).where(rng.random(n) > 0.1, None)
+    return data
+
+
+def switched(X):
+    """Return a function in which `b`, then `c`, change the effect of `a`; element by element."""
+    side = (X["b"] > 0.25).to_numpy(float) + 0.5 * (X["c"] == "u").to_numpy(float)
+    return X["a"].to_numpy() * (0.25 + 2 * side)
+
+
+def identical(one, two):
+    """Assert that two results have the same trees and the same bits."""
+    assert one.rules == two.rules
+    for a, b in zip(one.splits, two.splits, strict=True):
+        assert (a.feature, a.p_value, a.share, a.stability) == (
+            b.feature,
+            b.p_value,
+            b.share,
+            b.stability,
+        )
+    np.testing.assert_array_equal(one.scores.regions, two.scores.regions)
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_array_equal(a.value, b.value)
+        np.testing.assert_array_equal(a.heterogeneity, b.heterogeneity)
+
+
+def close(one, two, rtol=1e-9):
+    """Assert that two results have the same trees, and the same numbers but for rounding."""
+    assert one.rules == two.rules
+    assert [n.count for n in one.leaves] == [n.count for n in two.leaves]
+    for a, b in zip(one.splits, two.splits, strict=True):
+        assert a.share == pytest.approx(b.share, rel=rtol, nan_ok=True)
+    for a, b in zip(one, two, strict=True):
+        same_effect(a, b, rtol)
+
+
+seeds = st.integers(0, 1000)
+
+
+def quick(method):
+    """Return a method, with few grid points for curves: their number does not matter to laws of batches."""
+    return {"pdp": sd.PDP(grid=8), "ice": sd.ICE(grid=8)}.get(method, method)
+
+
+@every_method
+@law(examples=2, thorough=8, seed=seeds, memory=st.sampled_from([2_000, 9_000]))
+def test_batches_do_not_matter(method, seed, memory):
+    X = table(700, seed)
+    whole = sd.regions(switched, X, "a", method=quick(method))
+    pieces = sd.regions(switched, X, "a", method=quick(method), memory=memory)
+    assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
+    close(pieces, whole)
+
+
+@every_method
+@law(examples=1, thorough=8, seed=seeds)
+def test_threads_do_not_matter_to_the_last_bit(method, seed):
+    X = table(700, seed)
+    one, two = (
+        sd.regions(switched, X, "a", method=quick(method), memory=4_000, n_jobs=j) for j in (1, 2)
+    )
+    identical(one, two)
+
+
+@every_method
+@law(examples=3, thorough=15, seed=seeds)
+def test_the_order_of_rows_does_not_matter(method, seed):
+    X, ids = table(700, seed), np.arange(700)
+    order = np.random.default_rng(seed).permutation(700)
+    one = sd.regions(switched, X, "a", method=method, row_id=ids)
+    two = sd.regions(
+        switched, X.iloc[order].reset_index(drop=True), "a", method=method, row_id=ids[order]
+    )
+    close(two, one)
+
+
+@every_method
+@law(examples=3, thorough=15, seed=seeds)
+def test_integer_weights_split_as_repeated_rows(method, seed):
+    X = table(600, seed)
+    w = np.random.default_rng(seed).integers(1, 4, 600)
+    weighted = sd.regions(
+        switched,
+        X,
+        "a",
+        method=method,
+        sample_weight=w.astype(float),
+        weight_kind="frequency",
+        max_depth=1,
+    )
+    repeated = sd.regions(
+        switched, X.loc[X.index.repeat(w)].reset_index(drop=True), "a", method=method, max_depth=1
+    )
+    assert [s.feature for s in weighted.splits] == [s.feature for s in repeated.splits] == ["b"]
+    # Halves are drawn by row, so that the threshold may lie at another of the nearest values.
+    ends = [r.splits[0].conditions[0].high for r in (weighted, repeated)]
+    assert ends == pytest.approx([0.25, 0.25], abs=0.1)
+    assert sum(n.weight for n in weighted.leaves) == pytest.approx(w.sum())
+
+
+@law(
+    examples=4,
+    thorough=20,
+    seed=seeds,
+    scale=st.sampled_from([0.5, -2.0, 1e6, 1e-6]),
+    shift=st.sampled_from([0.0, 3.0, -1e3]),
+)
+@every_method
+def test_an_affine_quantity_has_the_same_splits(method, seed, scale, shift):
+    X = table(700, seed)
+    one = sd.regions(switched, X, "a", method=method)
+    two = sd.regions(lambda X: scale * (switched(X) + shift), X, "a", method=method)
+    assert two.rules == one.rules
+    assert [s.feature for s in two.splits] == [s.feature for s in one.splits]
+    for a, b in zip(two, one, strict=True):
+        np.testing.assert_allclose(
+            np.diff(a.value), scale * np.diff(b.value), atol=1e-6 * abs(scale)
+        )
+
+
+@every_method
+@law(examples=4, thorough=20, seed=seeds, missing=st.booleans())
+def test_assigned_rows_are_those_of_the_leaves(method, seed, missing):
+    X = table(800, seed, missing)
+
+    def model(X):
+        return X["a"].to_numpy() * (
+            (X["b"].fillna(9) > 0.25).to_numpy(float)
+            + 0.5 * (X["t"] > pd.Timestamp("2020-03-01")).to_numpy(float)
+            + 0.5 * X["c"].isna().to_numpy(float)
+        )
+
+    r = sd.regions(model, X, "a", method=method)
+    assert len(r) > 1
+    where = r.assign(X)
+    np.testing.assert_array_equal(np.bincount(where, minlength=len(r)), [n.count for n in r.leaves])
+    shuffled = X.sample(frac=1, random_state=seed)[["t", "c", "b", "a"]]
+    np.testing.assert_array_equal(r.assign(shuffled), where[shuffled.index])
+
+
+@law(examples=3, thorough=12, seed=seeds)
+@every_method
+def test_save_and_load_are_identities(method, seed, tmp_path_factory):
+    X = table(500, seed, missing=True)
+    r = sd.regions(
+        lambda X: X["a"].to_numpy() * (X["b"].fillna(9) > 0).to_numpy(float), X, "a", method=method
+    )
+    path = tmp_path_factory.mktemp("saved") / "r.json"
+    r.save(path)
+    back = sd.load(path)
+    identical(back, r)
+    assert str(back) == str(r)
+    np.testing.assert_array_equal(back.assign(X), r.assign(X))
+
+
+@every_method
+@law(examples=3, thorough=12, seed=seeds)
+def test_columns_may_be_in_any_order(method, seed):
+    X = table(700, seed)
+    one = sd.regions(switched, X, "a", method=method)
+    two = sd.regions(switched, X[["t", "c", "a", "b"]], "a", method=method)
+    assert one.rules == two.rules
+    for a, b in zip(one, two, strict=True):
+        np.testing.assert_allclose(a.value, b.value, atol=1e-12)
+
+
+@every_method
+@law(examples=3, thorough=12, seed=seeds)
+def test_inputs_are_not_changed_and_results_are_immutable(method, seed):
+    X = table(400, seed, missing=True)
+    before = X.copy()
+    w = np.random.default_rng(seed).uniform(0.5, 2, 400)
+    weights = w.copy()
+    r = sd.regions(
+        lambda X: X["a"].to_numpy() * (X["b"].fillna(9) > 0).to_numpy(float),
+        X,
+        "a",
+        method=method,
+        sample_weight=w,
+    )
+    pd.testing.assert_frame_equal(X, before)
+    np.testing.assert_array_equal(w, weights)
+    with pytest.raises(AttributeError):
+        r.effects = ()
+    with pytest.raises(ValueError, match="read-only"):
+        r.scores.regions[0] = 1.0
+
+
+@every_method
+@pytest.mark.parametrize("rows", [0, 300, None])
+def test_model_rows_are_those_of_explain_and_of_the_scores(method, rows):
+    X = table(900, 3)
+    counted = Remembers(switched)
+    r = sd.regions(counted, X, "a", method=method, heterogeneity_rows=rows)
+    total = sum(map(len, counted.seen))
+    alone = Remembers(switched)
+    e = sd.explain(alone, X, "a", method=method, heterogeneity_rows=rows)
+    more = r.provenance["region_score_rows"]
+    assert total == sum(map(len, alone.seen)) + more
+    assert r.provenance["model_rows"] == e.provenance["model_rows"]
+    assert len(r) > 1
+    assert more <= (900 if rows is None else rows)
+    assert (more > 0) == (rows != 0)
+
+
+@every_method
+def test_regions_of_all_features_are_found_in_one_pass(method):
+    X = table(1200, 4)[["a", "b", "c"]]
+    method = "ale" if method in ("dale", "uale", "rhale") else method
+    together = sd.regions(switched, X, method=method)
+    assert list(together) == ["a", "b", "c"]
+    alone = sd.regions(switched, X, "a", method=method, alpha=0.05 / 3)
+    assert together["a"].rules == alone.rules
+    np.testing.assert_array_equal(together["a"][0].value, alone[0].value)
+
+
+def test_several_outputs_have_regions_each():
+    X = table(1500, 5)
+
+    class Model:
+        classes_ = np.array(["no", "yes"])
+
+        def predict_proba(self, X):
+            p = 1 / (1 + np.exp(-2 * switched(X)))
+            return np.column_stack([1 - p, p])
+
+    found = sd.regions(sd.probability(Model(), class_="all"), X, "a")
+    assert isinstance(found, dict)
+    assert len(found) == 2
+    no, yes = found.values()
+    assert no.rules == yes.rules
+    assert no.scores.whole == pytest.approx(yes.scores.whole)
+    alone = sd.regions(sd.probability(Model(), class_="yes"), X, "a")
+    assert alone.rules == yes.rules
+    np.testing.assert_allclose(alone[0].value, yes[0].value, atol=1e-12)
+
+
+@pytest.mark.parametrize("folds", [False, True])
+def test_several_models_have_regions_each(folds):
+    X = table(1500, 6)
+    fold = np.arange(1500) % 3
+    models = [lambda X, k=k: switched(X) * k for k in (1.0, 1.5, 2.0)]
+    found = sd.regions(models, X, "a", cv=fold if folds else None)
+    assert isinstance(found, sd.MultiModelRegions)
+    assert len(found) == 3
+    assert all(r.splits[0].feature == "b" for r in found)
+    if folds:
+        assert [r.nodes[0].count for r in found] == [500, 500, 500]
+        alone = sd.regions(models[1], X[fold == 1], "a", row_id=np.flatnonzero(fold == 1))
+        assert found[1].rules == alone.rules
+    else:
+        identical(found[1], sd.regions(models[1], X, "a"))
+
+
+@every_method
+def test_a_small_sample_of_kept_rows_says_so(method):
+    X = table(3000, 7)
+    keep = 400_000 if method in ("pdp", "ice") else 30_000
+    r = sd.regions(switched, X, "a", method=method, keep=keep)
+    assert r.splits[0].feature == "b"
+    assert not r.provenance["exact"]
+    assert not any(e.provenance["exact"] for e in r)
+    assert "sample" in r[0].provenance["approximated"]
+    assert r.whole.provenance["exact"]
+    assert sum(n.count for n in r.leaves) == 3000
+    np.testing.assert_array_equal(np.bincount(r.assign(X)), [n.count for n in r.leaves])
+    complete = sd.regions(switched, X, "a", method=method)
+    assert complete.provenance["exact"]
+    assert all(e.provenance["exact"] for e in complete)
+
+
+@every_method
+def test_sampling_weights_do_not_depend_on_their_scale(method):
+    X = table(900, 8)
+    w = np.random.default_rng(0).uniform(0.5, 2, 900)
+    one, two = (
+        sd.regions(switched, X, "a", method=method, sample_weight=w * k, weight_kind="sampling")
+        for k in (1.0, 1000.0)
+    )
+    assert len(one) > 1
+    assert two.rules == one.rules
+    np.testing.assert_allclose(two.shares, one.shares, rtol=1e-9)
+    for a, b in zip(two.splits, one.splits, strict=True):
+        assert a.p_value == pytest.approx(b.p_value, rel=1e-6, nan_ok=True)
+    for a, b in zip(two, one, strict=True):
+        np.testing.assert_allclose(a.value, b.value, atol=1e-9)
+        np.testing.assert_allclose(a.heterogeneity, b.heterogeneity, atol=1e-9)
+        np.testing.assert_allclose(a.std_error, b.std_error, atol=1e-9)

@@ -1,0 +1,247 @@
+"""`Regions`: sequence, text, tables, assignment, saving, and the results of several features and models."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.results.regions import (
+    MultiModelRegions,
+    Regions,
+    RegionsByFeature,
+    RegionScores,
+    Split,
+    percent_text,
+)
+from tests.made_regions import (
+    BY_DAY,
+    SEASON,
+    TEMP,
+    bikes,
+    level_sides,
+    made_regions,
+    rentals,
+    sides,
+)
+
+HOSTILE = "<script>alert(1)</script>|\n" + "y" * 80
+
+
+@pytest.fixture(scope="module")
+def X():
+    return bikes(1500)
+
+
+@pytest.fixture(scope="module")
+def four(X):
+    return made_regions(rentals, X, "hr", [BY_DAY, sides(TEMP, 0.5)])
+
+
+@pytest.fixture(scope="module")
+def eight(X):
+    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
+    return made_regions(rentals, X, "hr", splits)
+
+
+@pytest.fixture(scope="module")
+def one(X):
+    return made_regions(rentals, X, "season", [])
+
+
+def test_regions_are_a_sequence_of_effects_with_rules(four):
+    assert len(four) == 4
+    assert [e.rule for e in four] == list(four.rules)
+    assert four[0] is four.effects[0]
+    assert four[-2:] == four.effects[2:]
+    assert four.rules[0] == "workingday = 0 and temp ≤ 0.5"
+    assert four.whole.rule == ""
+    assert four.feature == "hr"
+    assert four.quantity == "prediction"
+    assert [s.feature for s in four.splits] == ["workingday", "temp", "temp"]
+    assert four.shares.sum() == pytest.approx(1)
+    assert four.heterogeneity_explained == four.scores.explained
+    assert "where workingday = 0 and temp ≤ 0.5" in repr(four[0])
+    assert "where" not in repr(four.whole)
+
+
+def test_assign_gives_each_row_its_region(four, eight, one, X):
+    expected = 2 * (X["workingday"] == 1) + (X["temp"] > 0.5)
+    np.testing.assert_array_equal(four.assign(X), expected)
+    np.testing.assert_array_equal(four.assign(X[["temp", "workingday"]]), expected)
+    for r in (four, eight):
+        found = np.bincount(r.assign(X), minlength=len(r))
+        assert found.tolist() == [n.count for n in r.leaves]
+    assert (one.assign(X) == 0).all()
+    with pytest.raises(sd.DataError, match="a column 'workingday'"):
+        four.assign(X[["temp"]])
+
+
+def test_assign_gives_minus_one_where_no_rule_holds(X):
+    r = made_regions(rentals, X, "hr", [BY_DAY])
+    new = pd.DataFrame({"workingday": [0.0, 1.0, np.nan]})
+    assert r.assign(new).tolist() == [0, 1, -1]
+
+
+def test_assign_is_refused_for_labels_and_masks(four):
+    nodes = tuple(replace(n, conditions=()) for n in four.nodes)
+    with pytest.raises(sd.UnsupportedError, match="labels"):
+        replace(four, nodes=nodes, by="labels").assign(bikes(10))
+
+
+def test_print_begins_with_what_the_regions_explain(four):
+    lines = str(four).splitlines()
+    explained = percent_text(four.heterogeneity_explained, 0.02)
+    assert lines[0].startswith(
+        f"hr on prediction (ALE): 4 regions explain {explained} of the heterogeneity (heterogeneity score "
+    )
+    assert lines[2].startswith("all rows: 1,500 rows, score ")
+    assert "split on workingday explains 60 % ± 2 %, p < 0.001, stability 0.97" in lines[2]
+    assert lines[3].startswith("  workingday = 0: ")
+    assert lines[4].startswith("    [0] temp ≤ 0.5: ")
+    sentence = next(line for line in lines if line.startswith("[3] workingday = 1 and temp > 0.5"))
+    assert "two peaks, at" in sentence
+    assert str(four.tree).splitlines()[1].startswith("  workingday = 0: ")
+    assert "score" not in str(four.tree)
+
+
+def test_print_of_one_region_gives_the_reason(one):
+    assert str(one).startswith("season on prediction (ALE): one region: no heterogeneity (het")
+    assert repr(one) == "<Regions of 'season' on prediction: one region: no heterogeneity>"
+    none = replace(one, scores=RegionScores.unknown(1))
+    assert str(none).splitlines()[0] == "season on prediction (ALE): one region: no heterogeneity"
+
+
+def test_print_without_scores_gives_the_share_of_the_loss(four):
+    none = replace(four, scores=RegionScores.unknown(4))
+    first = str(none).splitlines()[0]
+    assert (
+        first
+        == "hr on prediction (ALE): 4 regions explain 80 % ± 2 % of the loss (no heterogeneity scores)"
+    )
+    assert "nan" not in str(none).lower()
+    nothing = replace(none, loss_explained=math.nan)
+    assert str(nothing).startswith("hr on prediction (ALE): 4 regions (no het")
+
+
+def test_tables(four, one):
+    regions = four.to_frame()
+    assert list(regions.columns) == [
+        *("region", "rule", "rows", "weight", "share"),
+        *("heterogeneity_score", "heterogeneity_score_error", "importance"),
+    ]
+    assert regions["rule"].tolist() == list(four.rules)
+    assert regions["rows"].sum() == 1500
+    splits = four.to_frame(of="splits")
+    assert splits["rule"].tolist() == ["all rows", "workingday = 0", "workingday = 1"]
+    assert splits["condition"].tolist() == ["workingday = 0", "temp ≤ 0.5", "temp ≤ 0.5"]
+    assert splits["depth"].tolist() == [0, 1, 1]
+    effect = four.to_frame(of="effect")
+    assert list(effect.columns[:3]) == ["region", "rule", "feature"]
+    mine = effect[effect["region"] == 2]
+    np.testing.assert_array_equal(mine["value"], four[2].value)
+    assert set(mine["rule"]) == {four.rules[2]}
+    assert len(four.to_frame(of="bins")) == sum(len(e.bins) for e in four)
+    assert len(one.to_frame(of="splits")) == 0
+    assert one.to_frame("polars", of="splits").columns == list(splits.columns)
+    with pytest.raises(sd.DataError, match="to_frame"):
+        four.to_frame(of="curves")
+
+
+def test_given_regions_have_no_split_to_tabulate(X):
+    r = made_regions(rentals, X, "hr", [BY_DAY], kind="given")
+    assert r.splits == ()
+    assert len(r.to_frame(of="splits")) == 0
+    assert "split on" not in str(r)
+    assert r.assign(X).tolist() == X["workingday"].tolist()
+
+
+@pytest.mark.parametrize("name", ["four", "eight", "one"])
+def test_saved_regions_are_the_same(name, request, tmp_path, X):
+    r = request.getfixturevalue(name)
+    r.save(tmp_path / "r.npz")
+    back = sd.load(tmp_path / "r.npz")
+    assert isinstance(back, Regions)
+    assert str(back) == str(r)
+    assert back.nodes == r.nodes
+    for a, b in zip(back, r, strict=True):
+        np.testing.assert_array_equal(a.value, b.value)
+    np.testing.assert_array_equal(back.assign(X), r.assign(X))
+
+
+def test_regions_of_several_features(four, one, X, tmp_path):
+    many = RegionsByFeature({"season": one, "hr": four})
+    assert list(many) == ["season", "hr"]
+    assert many["hr"] is four
+    assert many[0] is four
+    ranks = many.ranking()
+    assert [r.feature for r in ranks] == ["hr", "season"]
+    assert (ranks[0].regions, ranks[0].first_split) == (4, "workingday")
+    assert (ranks[1].regions, ranks[1].first_split) == (1, "")
+    assert "workingday" in str(many)
+    assert "hr on prediction" in str(many)
+    assert many.to_frame()["feature"].tolist() == ["hr", "season"]
+    regions = many.to_frame(of="regions")
+    assert regions["of"].tolist() == ["season", *["hr"] * 4]
+    assert set(many.to_frame(of="effect")["feature"]) == {"hr", "season"}
+    assert list(many.effects) == ["season", "hr"]
+    with pytest.raises(sd.UnsupportedError, match="joint=True"):
+        many.assign(X)
+    joint = RegionsByFeature({"hr": four}, joint=True)
+    np.testing.assert_array_equal(joint.assign(X), four.assign(X))
+    assert "one partition for all features" in str(joint)
+    many.save(tmp_path / "m.npz")
+    assert str(sd.load(tmp_path / "m.npz")) == str(many)
+    with pytest.raises(sd.DataError, match="ranking"):
+        many.ranking(by="name")
+
+
+def test_ranking_without_scores_is_by_importance(four, one):
+    few = {k: replace(r, scores=RegionScores.unknown(len(r))) for k, r in (("a", one), ("b", four))}
+    few = {k: replace(r, whole=replace(r.whole, swap_score=None)) for k, r in few.items()}
+    ranks = RegionsByFeature(few).ranking()
+    assert [r.feature for r in ranks] == ["b", "a"]
+    assert math.isnan(ranks[0].explained)
+    assert "nan" not in str(RegionsByFeature(few)).lower()
+
+
+def test_regions_of_several_models_recur(X, four, one, tmp_path):
+    cut = [
+        made_regions(rentals, X, "hr", [sides(TEMP, at)], scores=False) for at in (0.45, 0.5, 0.55)
+    ]
+    mm = MultiModelRegions((*cut, four, one))
+    lines = [(r.feature, r.models, r.condition) for r in mm.recurrence]
+    assert lines == [
+        ("temp", 3, "temp at 0.45 to 0.55"),
+        ("workingday", 1, "workingday = 0"),
+        ("(no split)", 1, ""),
+    ]
+    assert len(mm) == 5
+    assert mm[3] is four
+    assert mm[:1] == (cut[0],)
+    assert "model 3: 4 regions" in str(mm)
+    assert mm.to_frame()["models"].tolist() == [3, 1, 1]
+    assert set(mm.to_frame(of="regions")["model"]) == set(range(5))
+    mm.save(tmp_path / "mm.npz")
+    assert str(sd.load(tmp_path / "mm.npz")) == str(mm)
+
+
+def test_recurring_levels_are_listed(X):
+    found = [
+        made_regions(rentals, X, "hr", [level_sides(SEASON, levels)], scores=False)
+        for levels in (["winter"], ["winter", "spring"])
+    ]
+    (line,) = MultiModelRegions(tuple(found)).recurrence
+    assert line.condition == "season = winter; season in {winter, spring}"
+
+
+def test_hostile_names_stay_on_one_line(four):
+    feature = replace(four.whole.about.feature, name=HOSTILE)
+    whole = replace(four.whole, about=replace(four.whole.about, feature=feature, quantity=HOSTILE))
+    split = Split(HOSTILE, (), math.nan, math.nan, math.nan, math.nan, math.nan, True, 0)
+    nodes = (replace(four.nodes[0], split=split), *four.nodes[1:])
+    hostile = replace(four, whole=whole, nodes=nodes, left_out={HOSTILE: "constant"})
+    assert len(str(hostile).splitlines()) == len(str(four).splitlines())
+    assert "split on <script>" in str(hostile)

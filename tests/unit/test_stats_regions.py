@@ -1,0 +1,620 @@
+"""The search for regions on arrays: gains, thresholds and checks against naive loops; planted and null data."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+
+from skedasis.stats.conditioning import code_levels, code_numbers
+from skedasis.stats.regions import (
+    DEEP,
+    NO_CUT,
+    NO_LOSS,
+    NOT_HELD,
+    TOO_FEW,
+    TOO_SMALL,
+    CellEffects,
+    CurveEffects,
+    RegionSearch,
+    cell_path,
+    modulation,
+    slope_effects,
+)
+
+# --- naive counterparts
+
+
+def naive_gain(node, left, weights):
+    """Return the gain of a division by recomputed sums of squares, or by the distance of the two curves."""
+    w = np.ones(len(left)) if weights is None else weights
+    at = np.arange(len(left)) if node.place is None else node.place
+    e, entry_w, side = node.residual, w[at], left[at]
+    curves = e.ndim == 2
+    cell = np.zeros(len(e), int) if curves else node.cell
+    size = e.shape[1] if curves else len(node.n)
+    if node.form is None:
+        squares = 0.0
+        for k in range(size):
+            here = cell == k
+            for some, sign in ((here, 1), (here & side, -1), (here & ~side, -1)):
+                if some.any():
+                    mean = np.average(e[some], weights=entry_w[some])
+                    squares += sign * float(entry_w[some] @ (e[some] - mean) ** 2)
+        return node.scale * squares
+    difference = np.zeros(size)
+    for k in range(size):
+        here = np.ones(len(e), bool) if curves else cell == k
+        one, other = here & side, here & ~side
+        if one.any() and other.any():
+            values = e[:, k] if curves else e
+            difference[k] = np.average(values[one], weights=entry_w[one]) - np.average(
+                values[other], weights=entry_w[other]
+            )
+    share = w[left].sum() / w.sum()
+    return share * (1 - share) * w.sum() * float(difference @ node.form @ difference)
+
+
+def every_cut(column, rows):
+    """Yield the largest left value, whether missing values go left, and the left side of every cut of a column."""
+    x = column.values[rows]
+    present = np.unique(x[~np.isnan(x)])
+    lost = np.isnan(x)
+    for missing_left in (False, True) if lost.any() else (False,):
+        for value in present[: len(present) - (0 if lost.any() and not missing_left else 1)]:
+            yield value, missing_left, (x <= value) | (lost & missing_left)
+
+
+def brute_force(effects, column, rows, weights, least):
+    """Return the largest gain of all cuts of a column, and its left side."""
+    own = None if weights is None else weights[rows]
+    node = effects.node(rows, own)
+    w = np.ones(len(rows)) if own is None else own
+    best = (0.0, None)
+    for _, _, left in every_cut(column, rows):
+        if min(w[left].sum(), w[~left].sum()) >= least * 0.999:
+            gain = naive_gain(node, left, own)
+            if gain > best[0]:
+                best = gain, left
+    return best
+
+
+KINDS = ("within", "within curves", "two entries", "two entries curves", "slopes", "ice")
+
+
+def local_effects(kind, n, seed=0, modulated=None, noise=1.0):
+    """Return local effects of a kind; they depend on `modulated`, and some rows have none."""
+    rng = np.random.default_rng(seed)
+    shift = np.zeros(n) if modulated is None else modulated
+    lost = rng.random(n) < 0.05
+    if kind == "ice":
+        curve = shift[:, None] * np.linspace(-1, 1, 6) + noise * rng.normal(size=(n, 6))
+        share = np.array([1, 2, 3, 1, 1, 2]) / 10
+        place = np.where(lost, -1, np.cumsum(~lost) - 1)
+        curve = curve[~lost]
+        return CurveEffects(curve - (curve @ share)[:, None], share, place)
+    if kind == "slopes":
+        x = rng.normal(size=n)
+        x[lost] = np.nan
+        slopes = 3 * x + shift + noise * rng.normal(size=n)
+        return slope_effects(x, slopes, 1.7, n_cells=4)
+    curves = kind.endswith("curves")
+    if kind.startswith("two"):
+        code = rng.integers(0, 4, n)
+        value = shift[:, None] + noise * rng.normal(size=(n, 2))
+        value[code == 0, 0] = value[code == 3, 1] = np.nan
+        value[lost] = np.nan
+        cell = np.stack([2 * code - 1, 2 * code], axis=1).clip(0, 5)
+        path = np.repeat(np.tri(4, 3, -1), 2, axis=1) / 2 if curves else None
+        return CellEffects(value, cell, 6, 1.3, path, np.where(lost, -1, code) if curves else None)
+    cell = rng.integers(0, 5, n)
+    value = shift + cell + noise * rng.normal(size=n)
+    value[lost] = np.nan
+    path = cell_path(np.arange(1.0, 6.0)) if curves else None
+    return CellEffects(value, cell, 5, 0.8, path, np.where(lost, -1, cell) if curves else None)
+
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+weighted = pytest.mark.parametrize("weights", [False, True], ids=["unweighted", "weighted"])
+
+
+def search_of(effects, columns, n, *, weights=None, **options):
+    half = np.random.default_rng(99).random(n) < 0.5
+    return RegionSearch([effects], columns, half, weights, **{"min_rows": 20.0, **options})
+
+
+# --- residuals
+
+
+@weighted
+def test_residuals_of_slopes_are_those_of_lines_in_fine_cells(weights):
+    rng = np.random.default_rng(1)
+    n = 3000
+    x, slopes = rng.normal(size=n), rng.normal(size=n)
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    effects = slope_effects(x, slopes, 1.0, w, n_cells=4)
+    rows = np.arange(n)
+    node = effects.node(rows, w)
+    assert effects.per_cell > 1
+    np.testing.assert_array_equal(effects.cell, effects.fine // effects.per_cell)
+    expected = np.empty(n)
+    for k in range(4 * effects.per_cell):
+        here = effects.fine == k
+        assert here.sum() >= 8
+        root = None if w is None else np.sqrt(w[here])
+        line = np.polyfit(x[here], slopes[here], 1, w=root)
+        expected[here] = slopes[here] - np.polyval(line, x[here])
+    np.testing.assert_allclose(node.residual, expected, atol=1e-12)
+    assert node.squares == pytest.approx(
+        float((1 if w is None else w) @ expected**2 if weights else expected @ expected)
+    )
+
+
+def test_curvature_leaves_almost_no_residual():
+    x = np.random.default_rng(0).normal(size=20_000)
+    effects = slope_effects(x, 3 * np.cos(3 * x), 1.0)
+    node = effects.node(np.arange(20_000), None)
+    assert node.squares / 20_000 < 1e-2 * 4.5
+
+
+@weighted
+def test_residuals_of_curves_and_of_cells_have_weighted_mean_zero(weights):
+    n = 400
+    w = np.random.default_rng(5).integers(1, 5, n).astype(float) if weights else None
+    for kind in KINDS:
+        node = local_effects(kind, n, 3).node(np.arange(n), w)
+        at = np.arange(n) if node.place is None else node.place
+        own = np.ones(len(at)) if w is None else w[at]
+        if kind == "ice":
+            np.testing.assert_allclose(own @ node.residual, 0, atol=1e-10)
+        else:
+            np.testing.assert_allclose(np.bincount(node.cell, own * node.residual), 0, atol=1e-10)
+
+
+# --- gains and thresholds
+
+
+@every_kind
+@weighted
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+def test_gains_of_cuts_are_those_of_a_naive_loop(kind, weights, missing):
+    n, rng = 240, np.random.default_rng(7)
+    z = rng.integers(0, 9, n).astype(float)
+    if missing:
+        z[rng.random(n) < 0.2] = np.nan
+    column = code_numbers(z)
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    effects = local_effects(kind, n, 11, np.where(np.isnan(z), 2, z > 5))
+    rows = np.arange(n)
+    node = effects.node(rows, w)
+    tables = node.tables(column.codes.astype(np.int64), column.width)
+    whole = tables[0].sum(axis=1), tables[1].sum(axis=1)
+    total = n if w is None else w.sum()
+    seen = 0
+    for value, missing_left, left in every_cut(column, rows):
+        picked = [*range(int(np.searchsorted(column.upper, value)) + 1)]
+        picked += [column.size] * missing_left
+        sums = tables[0][:, picked].sum(axis=1)[:, None], tables[1][:, picked].sum(axis=1)[:, None]
+        size = np.array([float(left.sum() if w is None else w[left].sum())])
+        found = node.gains(sums, whole, size, float(total))
+        assert found.shape == (1,)
+        assert found[0] == pytest.approx(naive_gain(node, left, w), rel=1e-9, abs=1e-9)
+        seen += 1
+    assert seen == (17 if missing else 8)
+
+
+@every_kind
+@weighted
+@pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])
+@pytest.mark.parametrize("few", [False, True], ids=["many values", "few values"])
+def test_the_best_cut_is_that_of_brute_force(kind, weights, missing, few):
+    n, rng = 700, np.random.default_rng(17)
+    z = rng.integers(0, 20, n).astype(float) if few else rng.normal(size=n)
+    if missing:
+        z[rng.random(n) < 0.15] = np.nan
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    side = np.where(np.isnan(z), 0.0, z > (11 if few else 0.4))
+    effects = local_effects(kind, n, 19, 2 * side, noise=0.5)
+    search = search_of(effects, [code_numbers(z, w)], n, weights=w)
+    rows = np.flatnonzero(search.half)
+    cut = search.best_cut([search.part(rows)])
+    gain, left = brute_force(effects, search.columns[0], rows, w, 10)
+    held = cut.holds(search.columns[0], rows)
+    found = naive_gain(
+        effects.node(rows, None if w is None else w[rows]), held, None if w is None else w[rows]
+    )
+    assert found == pytest.approx(gain, rel=1e-9)
+    np.testing.assert_array_equal(held, left)
+
+
+def test_all_values_may_go_left_and_missing_ones_right():
+    n, rng = 600, np.random.default_rng(2)
+    z = rng.normal(size=n)
+    z[rng.random(n) < 0.4] = np.nan
+    effects = CellEffects(np.isnan(z) + 0.1 * rng.normal(size=n), np.zeros(n, int), 1)
+    search = search_of(effects, [code_numbers(z)], n)
+    cut = search.best_cut([search.part(np.arange(n))])
+    assert cut.threshold == math.inf
+    np.testing.assert_array_equal(cut.holds(search.columns[0], np.arange(n)), ~np.isnan(z))
+
+
+@every_kind
+def test_levels_are_divided_as_by_the_best_of_all_subsets(kind):
+    n, rng = 900, np.random.default_rng(23)
+    codes = rng.integers(0, 6, n)
+    codes[rng.random(n) < 0.1] = -1
+    effects = local_effects(kind, n, 29, 2.0 * np.isin(codes, [1, 4]), noise=0.3)
+    column, _ = code_levels(codes, 6, ordered=False)
+    search = search_of(effects, [column], n)
+    rows = np.arange(n)
+    cut = search.best_cut([search.part(rows)])
+    node = effects.node(rows, None)
+    gains = {
+        chosen: naive_gain(node, np.isin(column.codes, chosen), None)
+        for size in (1, 2, 3)
+        for chosen in itertools.combinations(range(7), size)
+    }
+    best = max(gains, key=gains.__getitem__)
+    assert best == (1, 4)
+    assert set(np.flatnonzero(cut.left)) in ({1, 4}, {0, 2, 3, 5, 6})
+
+
+def test_least_rows_of_a_side_are_kept():
+    n = 400
+    z = np.arange(n, dtype=float)
+    effects = CellEffects((z < 12).astype(float), np.zeros(n, int), 1)
+    search = RegionSearch([effects], [code_numbers(z)], np.arange(n) % 2 == 0, min_rows=80.0)
+    for rows in (np.arange(n), np.flatnonzero(search.half)):
+        held = search.best_cut([search.part(rows)]).holds(search.columns[0], rows)
+        assert (
+            40 <= held.sum() <= 41
+        )  # half of the least rows of a region, since the rows are halved
+
+
+# --- the check
+
+
+@every_kind
+@weighted
+def test_the_gain_on_other_rows_is_the_naive_cross_product(kind, weights):
+    """The sum over groups and cells of n · (mean of A - that of all groups) · mean of B, or its quadratic form."""
+    n, rng = 500, np.random.default_rng(31)
+    group = rng.integers(0, 3, n)
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    effects = local_effects(kind, n, 37, group.astype(float))
+    search = search_of(effects, [], n, weights=w)
+    rows = np.arange(n)
+    a, b = search.part(rows[search.half]), search.part(rows[~search.half])
+    t, p_value = search.test(a, b, group[a.rows], group[b.rows], 3)
+    assert t.shape == (len(b.rows),)
+    of_a, of_b = a.nodes[0], b.nodes[0]
+    n_b, mean_b = of_b.group_means(group[b.rows], 3)
+    _, mean_a = of_a.group_means(group[a.rows], 3)
+    mean_a = np.where(n_b > 1.5, mean_a, 0) / of_a.kept_share
+    if of_b.form is None:
+        centre = (n_b * mean_a).sum(axis=0) / n_b.sum(axis=0)
+        expected = of_b.scale * float((n_b * (mean_a - centre) * mean_b).sum())
+    else:
+        size = np.bincount(group[b.rows], b.weights, 3)
+        centre = size @ mean_a / size.sum()
+        usable = np.where(n_b > 1.5, mean_b, 0)
+        expected = float(np.einsum("q,qk,kl,ql->", size, mean_a - centre, of_b.form, usable))
+    assert t.sum() == pytest.approx(expected, rel=1e-9)
+    assert 0 <= p_value < 1e-3
+
+
+def test_the_p_value_is_students_with_satterthwaites_degrees_of_freedom():
+    n, rng = 300, np.random.default_rng(0)
+    group = rng.integers(0, 2, n)
+    effects = CellEffects(rng.standard_t(3, n) + 0.2 * group, np.zeros(n, int), 1)
+    search = search_of(effects, [], n)
+    rows = np.arange(n)
+    a, b = search.part(rows[search.half]), search.part(rows[~search.half])
+    t, p_value = search.test(a, b, group[a.rows], group[b.rows], 2)
+    squares = (t / np.sqrt(1 - 1 / len(t))) ** 2
+    df = squares.sum() ** 2 / (squares**2).sum()
+    assert p_value == pytest.approx(stats.t.sf(t.sum() / np.sqrt(squares.sum()), df))
+
+
+def test_stability_is_the_agreement_with_the_best_cut_of_the_other_half():
+    n, rng = 2000, np.random.default_rng(3)
+    z = rng.uniform(-1, 1, n)
+    effects = CellEffects((z > 0) + 1.5 * rng.normal(size=n), np.zeros(n, int), 1)
+    search = search_of(effects, [code_numbers(z)], n, max_depth=1)
+    root = search.run()
+    other = search.best_cut([search.part(np.flatnonzero(~search.half))])
+    one, two = (c.holds(search.columns[0], np.arange(n)) for c in (root.split.cuts[0], other))
+    assert root.split.stability == pytest.approx(cohen_kappa_score(one, two))
+    assert 0.5 < root.split.stability < 1
+
+
+# --- planted structure
+
+
+def found(X, d, s=0, *, nominal=(), half_seed=0, **options):
+    """Return the tree of the slopes d of feature s."""
+    n = len(d)
+    columns = [
+        code_levels(X[:, j].astype(int), int(X[:, j].max()) + 1, ordered=False)[0]
+        if j in nominal
+        else code_numbers(X[:, j])
+        for j in range(X.shape[1])
+        if j != s
+    ]
+    half = np.random.default_rng(half_seed).random(n) < 0.5
+    effects = slope_effects(X[:, s], d, float(np.var(X[:, s])))
+    options = {"worth": 0.01, "min_rows": max(20, 0.01 * n), **options}
+    return RegionSearch([effects], columns, half, **options).run()
+
+
+def explained(root):
+    """Return the share of the loss that the leaves explain."""
+    left = sum(leaf.weight * leaf.loss for leaf in root.leaves())
+    return 1 - left / (root.weight * root.loss)
+
+
+def million(n):
+    return pytest.param(n, marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("n", [1000, 10_000, 100_000, million(1_000_000)])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_switch_is_one_split_at_its_place(n, seed):
+    X = np.random.default_rng(seed).uniform(-1, 1, (n, 5))
+    root = found(X, (X[:, 1] > 0) * 1.0)
+    assert len(root.leaves()) == 2
+    (cut,) = root.split.cuts
+    assert cut.column == 0
+    assert abs(cut.threshold) <= 3 / n
+    assert explained(root) >= 0.999
+    if n >= 10_000:
+        assert root.split.gain / root.loss >= 0.97
+
+
+def test_a_switch_of_a_correlated_feature_is_found_at_its_place():
+    n, cov = 100_000, np.full((5, 5), 0.9) + 0.1 * np.eye(5)
+    Z = np.random.default_rng(0).multivariate_normal(np.zeros(5), cov, n)
+    root = found(Z, (Z[:, 1] > 0.5) * 1.0)
+    assert [c.column for c in root.split.cuts] == [0]
+    assert root.split.cuts[0].threshold == pytest.approx(0.5, abs=0.005)
+    assert len(root.leaves()) == 2
+
+
+def test_a_skewed_feature_is_cut_at_its_median():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (10_000, 5))
+    X[:, 1] = np.exp(1.5 * rng.normal(size=10_000))
+    root = found(X, (X[:, 1] > 1) * 1.0)
+    assert root.split.cuts[0].threshold == pytest.approx(1, abs=0.02)
+    assert explained(root) >= 0.99
+
+
+def test_exclusive_or_needs_looking_ahead():
+    good = 0
+    for seed in range(10):
+        X = np.random.default_rng(seed).uniform(-1, 1, (10_000, 6))
+        d = np.sign(X[:, 1]) * np.sign(X[:, 2])
+        root = found(X, d)
+        good += len(root.leaves()) == 4 and explained(root) >= 0.95
+        assert len(found(X, d, look_ahead=False).leaves()) == 1
+    assert good >= 8
+
+
+def test_exactly_the_levels_that_matter_are_on_one_side():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (5000, 5))
+    X[:, 2] = rng.integers(0, 12, 5000)
+    d = np.isin(X[:, 2], [1, 4, 5, 8, 10]) + 0.3 * rng.normal(size=5000)
+    root = found(X, d, nominal=(2,))
+    (cut,) = root.split.cuts
+    assert cut.column == 1
+    sides = [set(np.flatnonzero(cut.left)), set(np.flatnonzero(~cut.left))]
+    assert {1, 4, 5, 8, 10} in sides
+    assert len(root.leaves()) == 2
+
+
+def test_a_three_way_interaction_has_all_its_regions():
+    X = np.random.default_rng(0).uniform(-1, 1, (10_000, 5))
+    root = found(X, np.sign(X[:, 1]) * (X[:, 2] > 0.3))
+    rows = sorted(len(leaf.rows) for leaf in root.leaves())
+    expected = [X[:, 2] <= 0.3, (X[:, 2] > 0.3) & (X[:, 1] > 0), (X[:, 2] > 0.3) & (X[:, 1] <= 0)]
+    assert explained(root) >= 0.99
+    groups = {
+        tuple(np.unique(np.stack(expected)[:, leaf.rows].argmax(axis=0))) for leaf in root.leaves()
+    }
+    assert groups >= {(1,), (2,)}
+    assert sum(rows) == 10_000
+
+
+# --- reasons
+
+
+def test_leaves_say_why_they_are_not_divided():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (1000, 3))
+    assert found(X, rng.normal(size=1000)).note == NOT_HELD
+    assert found(X, np.full(1000, 0.1)).note == NO_LOSS
+    assert found(X[:30], rng.normal(size=30)).note == TOO_FEW
+    assert found(X, (X[:, 1] > 0) * 1.0, allowed=[]).note == NO_CUT
+    assert {
+        leaf.note for leaf in found(X, (X[:, 1] > 0) + 0.1 * X[:, 2], max_depth=1).leaves()
+    } == {DEEP}
+    weak = found(X, 0.2 * np.sign(X[:, 1]) + rng.normal(size=1000), worth=0.5)
+    assert weak.note == TOO_SMALL
+
+
+def test_constant_columns_and_other_columns_are_no_candidates():
+    X = np.random.default_rng(0).uniform(-1, 1, (1000, 4))
+    X[:, 3] = 2.0
+    assert found(X, (X[:, 1] > 0) * 1.0, allowed=[1, 2]).note == NOT_HELD
+
+
+# --- laws
+
+
+@every_kind
+def test_integer_weights_are_repeated_rows(kind):
+    n, rng = 1200, np.random.default_rng(41)
+    z, other = rng.normal(size=n), rng.normal(size=n)
+    w = rng.integers(1, 4, n)
+    effects = local_effects(kind, n, 43, 3.0 * (z > 0.2), noise=0.3)
+    half = rng.random(n) < 0.5
+    again = np.repeat(np.arange(n), w)
+    if isinstance(effects, CurveEffects):
+        repeated = CurveEffects(effects.curve, effects.point_weights, effects.place[again])
+    else:
+        parts = {
+            name: None if (value := getattr(effects, name)) is None else value[again]
+            for name in ("value", "cell", "point", "x", "fine")
+        }
+        repeated = CellEffects(
+            parts["value"],
+            parts["cell"],
+            effects.n_cells,
+            effects.scale,
+            effects.path,
+            parts["point"],
+            parts["x"],
+            parts["fine"],
+            effects.per_cell,
+        )
+    weights = w.astype(float)
+    one = RegionSearch(
+        [effects], [code_numbers(v, weights) for v in (z, other)], half, weights
+    ).run()
+    two = RegionSearch([repeated], [code_numbers(v[again]) for v in (z, other)], half[again]).run()
+    assert one.split is not None
+    assert one.split.cuts[0].column == two.split.cuts[0].column == 0
+    assert one.split.cuts[0].threshold == two.split.cuts[0].threshold
+    assert one.split.gain == pytest.approx(two.split.gain, rel=1e-9)
+    assert one.loss == pytest.approx(two.loss, rel=1e-9)
+    for a, b in zip(one.leaves(), two.leaves(), strict=True):
+        assert a.weight == pytest.approx(b.weight)
+        assert set(a.rows) == set(again[b.rows])
+
+
+@every_kind
+def test_scale_and_order_of_rows_leave_splits_unchanged(kind):
+    n = 1000
+    z = np.random.default_rng(0).normal(size=(2, n))
+    effects = local_effects(kind, n, 5, 3.0 * (z[0] > 0.2), noise=0.3)
+    half = np.random.default_rng(1).random(n) < 0.5
+    root = RegionSearch([effects], [code_numbers(v) for v in z], half).run()
+    order = np.random.default_rng(2).permutation(n)
+    if isinstance(effects, CurveEffects):
+        moved = CurveEffects(-3 * effects.curve, effects.point_weights, effects.place[order])
+    else:
+
+        def taken(v):
+            return None if v is None else v[order]
+
+        moved = CellEffects(
+            -3 * taken(effects.value),
+            taken(effects.cell),
+            effects.n_cells,
+            effects.scale,
+            effects.path,
+            taken(effects.point),
+            taken(effects.x),
+            taken(effects.fine),
+            effects.per_cell,
+        )
+    other = RegionSearch([moved], [code_numbers(v[order]) for v in z], half[order]).run()
+    assert other.split.cuts[0].threshold == root.split.cuts[0].threshold
+    assert other.loss == pytest.approx(9 * root.loss)
+    assert [set(order[leaf.rows]) for leaf in other.leaves()] == [
+        set(leaf.rows) for leaf in root.leaves()
+    ]
+
+
+def test_two_features_of_interest_share_a_tree():
+    n, rng = 3000, np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (n, 4))
+    one = slope_effects(X[:, 0], (X[:, 2] > 0) * 2.0, 1.0)
+    two = slope_effects(X[:, 1], (X[:, 3] > 0) * 1.0, 1.0)
+    half = rng.random(n) < 0.5
+    root = RegionSearch([one, two], [code_numbers(X[:, j]) for j in range(4)], half).run()
+    assert root.split.cuts[0].column == 2
+    assert [child.split.cuts[0].column for child in root.children] == [3, 3]
+    assert root.loss == pytest.approx(1.25, rel=0.1)
+
+
+# --- no false regions, and power
+
+
+def null_draw(kind, n, seed):
+    rng = np.random.default_rng(1000 + seed)
+    if kind == "correlated":
+        cov = np.full((6, 6), 0.8) + 0.2 * np.eye(6)
+        X = rng.multivariate_normal(np.zeros(6), cov, n)
+        return X, np.cos(2 * X[:, 0]) + 0.5 * rng.normal(size=n)
+    X = rng.uniform(-1, 1, (n, 6))
+    noise = rng.standard_t(2, n) if kind == "t2" else rng.normal(size=n)
+    return X, noise * (np.where(X[:, 1] > 0.5, 3, 0.5) if kind == "variance" else 1.0)
+
+
+@pytest.mark.parametrize("kind", ["normal", "t2", "variance", "correlated"])
+def test_there_are_no_false_regions(kind):
+    draws = 100
+    false = sum(bool(found(*null_draw(kind, 500, s), worth=0).children) for s in range(draws))
+    assert false <= stats.binom.ppf(0.999, draws, 0.05)
+
+
+@pytest.mark.parametrize("kind", ["normal", "t2", "variance"])
+def test_the_gain_on_other_rows_is_unbiased(kind):
+    """Of the best cut of one half: the other half's estimate of its gain has mean 0 where there is nothing to find."""
+    values = []
+    for seed in range(300):
+        X, d = null_draw(kind, 300, seed)
+        half = np.random.default_rng(seed).random(300) < 0.5
+        effects = slope_effects(X[:, 0], d, 1.0)
+        columns = [code_numbers(X[:, j]) for j in range(1, 6)]
+        search = RegionSearch([effects], columns, half, min_rows=20)
+        a, b = search.part(np.flatnonzero(half)), search.part(np.flatnonzero(~half))
+        cut = search.best_cut([a])
+        sides = [search.groups([cut], part.rows) for part in (a, b)]
+        if np.bincount(sides[1], minlength=2).min() < 5:
+            continue
+        t, _ = search.test(a, b, *sides, 2)
+        values.append(t.sum() / math.sqrt(float(t @ t)))
+    assert abs(np.mean(values)) <= 3 * np.std(values) / math.sqrt(len(values))
+    assert 0.9 < np.std(values) < 1.15
+
+
+@pytest.mark.parametrize(("n", "least"), [(2000, 0.75), (10_000, 1.0)])
+def test_a_share_of_four_per_cent_is_found(n, least):
+    draws, held = 20, 0
+    for seed in range(draws):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (n, 6))
+        d = 0.2 * np.sign(X[:, 1]) + np.sqrt(0.96) * rng.normal(size=n)
+        root = found(X, d, max_depth=1, worth=0)
+        held += bool(root.children) and root.split.cuts[0].column == 0
+    assert held >= (draws if least == 1 else stats.binom.ppf(0.01, draws, least))
+
+
+# --- who modulates whom
+
+
+def test_the_share_of_each_feature_is_unbiased():
+    n = 4000
+    shares = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.uniform(-1, 1, (n, 4))
+        d = np.sign(X[:, 1]) + np.sqrt(3) * rng.normal(size=n)
+        effects = slope_effects(X[:, 0], d, 1.0)
+        columns = [code_numbers(X[:, j]) for j in range(1, 4)]
+        columns.append(code_numbers(np.zeros(n)))
+        shares.append(modulation(RegionSearch([effects], columns, rng.random(n) < 0.5)))
+    shares = np.array(shares)
+    assert np.isnan(shares[:, 3]).all()
+    error = shares.std(axis=0) / np.sqrt(20)
+    # What is lost in cells of a half without a row of the group: exp(-2000 / 32 / 16), and the same for the other half.
+    bias = np.array([0.25 * 2 * np.exp(-2000 / 32 / 16), 0, 0])
+    off = np.abs(shares.mean(axis=0)[:3] - [0.25, 0, 0])
+    np.testing.assert_array_less(off, 3.5 * error[:3] + bias)
