@@ -12,6 +12,7 @@ from benchmarks.bench import Bench, largest_difference
 from benchmarks.categories import categories, levels
 from benchmarks.figures import figures
 from benchmarks.importance import importance
+from benchmarks.interactions import interactions
 from benchmarks.intervals import intervals
 from benchmarks.lines import Alone, Line, Space, Speed
 from benchmarks.memory import peak
@@ -250,7 +251,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
-    "scores": scores, "figures": figures,
+    "scores": scores, "interactions": interactions, "figures": figures,
 }  # fmt: skip
 
 

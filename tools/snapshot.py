@@ -32,7 +32,6 @@ import numpy as np
 
 import skedasis as sd
 from skedasis.report.content import ModelSection, ReportContent
-from skedasis.report.interactions import ExplainedVariance
 from skedasis.report.quality import Quality
 from skedasis.results.checks.check import Check
 from skedasis.results.checks.elevated_regions import ElevatedRegion
@@ -256,20 +255,34 @@ TOLD: Table = {
     "dependence": lambda t: [e.value for e in t.pdp.values()],
     "means": lambda t: [e.value for e in t.mplot.values()],
     "pairs": lambda t: [" ".join(s.features) for s in t.interactions.strengths],
-    "strengths": lambda t: [s.strength for s in t.interactions.strengths],
+    "strengths": lambda t: [[s.strength, s.share] for s in t.interactions.strengths],
     "shown": lambda t: [s.shown for s in t.interactions.strengths],
     "surfaces": lambda t: [s.value for s in t.pairs],
     "trust": lambda t: [f"{f.feature} {f.code}" for flags in t.checks.values() for f in flags],
-    "ledger": lambda t: t.explained_variance,
+    "ledger": lambda t: t.ledger,
+    "regions": lambda t: dict(t.regions),
     "quality": lambda t: t.quality,
     "unsure": lambda t: t.uncertainty and [e.importance for e in t.uncertainty.rhale.values()],
     "diagnosis": lambda t: t.uncertainty and t.uncertainty.diagnosis,
 }
 LEDGER: Table = {
-    "total": lambda v: [v.variance, v.additive, v.with_pairs],
-    "alone": lambda v: list(v.main_shares.values()),
-    "pairs": lambda v: list(v.pair_shares.values()),
-    "shares": lambda v: list(v.shares.values()),
+    "parts": lambda v: [p.name for p in v.parts],
+    "shares": lambda v: [p.share for p in v.parts],
+    "errors": lambda v: [p.std_error for p in v.parts],
+    "drawn": lambda v: [v.as_drawn, v.variance],
+}
+REGIONS: Table = {
+    "rules": lambda r: list(r.rules),
+    "rows": lambda r: [n.count for n in r.nodes],
+    "splits": lambda r: [[s.share, s.share_error, s.p_value, s.stability] for s in r.splits],
+    "scores": lambda r: [r.scores.whole, r.scores.within, *r.scores.regions],
+    "values": lambda r: [e.value for e in r.effects],
+}
+INTERACTIONS: Table = {
+    "pairs": lambda i: [f"{p.feature_0} {p.feature_1}" for p in i.pairs],
+    "h2": lambda i: [[p.h2, p.h2_unnormalized, p.std_error] for p in i.pairs],
+    "others": lambda i: [[p.ale_strength, p.modulates_01, p.modulates_10] for p in i.pairs],
+    "overall": lambda i: [o.h2_unnormalized for o in i.by_feature],
 }
 QUALITY: Table = {
     "kind": lambda q: q.kind,
@@ -381,7 +394,9 @@ for kind, table in {
     ModelsRank: MODELS_RANK,
     ModelsImportanceRank: MODELS_IMPORTANCE_RANK,
     ModelSection: TOLD,
-    ExplainedVariance: LEDGER,
+    sd.Ledger: LEDGER,
+    sd.Regions: REGIONS,
+    sd.Interactions: INTERACTIONS,
     Quality: QUALITY,
 }.items():
     parts.register(kind, lambda what, key, table=table: read(key, what, table))

@@ -740,6 +740,19 @@ def saved() -> Pairs:
             yield f"{name}/changed", sorted(k for k in before | after if before[k] != after.get(k))
 
 
+@case("regions")
+def regions() -> Pairs:
+    """Compute regions, interactions and ledgers."""
+    q = sd.prediction(riders)
+    yield "trees", dict(sd.regions(forest(), numbers(), progress=False))
+    yield "kinds", dict(sd.regions(q, bikes(), progress=False))
+    yield "curves", sd.regions(q, bikes(), bikes().columns[0], method=sd.PDP(), progress=False)
+    yield "named", sd.explain(q, bikes(), bikes().columns[0], by=bikes().columns[-1])
+    yield "pairs", sd.interactions(forest(), numbers(), progress=False)
+    yield "called", sd.interactions(q, bikes(), max_rows=20, progress=False)
+    yield "ledger", sd.ledger(forest(), numbers(), progress=False)
+
+
 @case("report")
 def report() -> Pairs:
     """Gather the values that a report tells."""

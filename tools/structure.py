@@ -40,7 +40,7 @@ class Budget(NamedTuple):
 BUDGETS = {
     "_renamed": Budget(any=6),
     "_types": Budget(any=7),
-    "analysis": Budget(any=49, getattr=3),
+    "analysis": Budget(any=59, getattr=3),
     "cli": Budget(any=41, getattr=24, lazy=19, none=1),
     "data": Budget(any=11, getattr=1, lazy=3, none=1),
     "datasets": Budget(any=1),
@@ -52,7 +52,7 @@ BUDGETS = {
     "methods": Budget(any=7, getattr=4, lazy=1, none=4),
     "models": Budget(any=82, getattr=48, lazy=2),
     "plots": Budget(getattr=2),
-    "quantities": Budget(any=69, getattr=18, lazy=12),
+    "quantities": Budget(any=69, getattr=17, lazy=12),
     "report": Budget(any=36, getattr=6, lazy=4),
     "results": Budget(any=126, getattr=16, lazy=1, none=3),
     "skedasis": Budget(any=1, getattr=1),

@@ -6,6 +6,8 @@ first used, and for `__all__`.
 
 from skedasis import datasets as datasets
 from skedasis.analysis.diagnose import diagnose as diagnose
+from skedasis.analysis.interactions import interactions as interactions
+from skedasis.analysis.ledger import ledger as ledger
 from skedasis.analysis.null_distribution import null_distribution as null_distribution
 from skedasis.binning import AutoUniform as AutoUniform
 from skedasis.binning import Edges as Edges
@@ -55,7 +57,9 @@ from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects
 from skedasis.results.importance import Importance as Importance
+from skedasis.results.interactions import Interactions as Interactions
 from skedasis.results.io import load as load
+from skedasis.results.ledger import Ledger as Ledger
 from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
 from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
 from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance

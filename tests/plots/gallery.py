@@ -17,6 +17,7 @@ from skedasis.plots.figures.compare import compare_figure, overlay_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
@@ -25,12 +26,12 @@ from skedasis.plots.figures.overview import (
     calibration_figure,
     importance_points,
     overview_figure,
-    variance_figure,
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import FigureSpec
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.ledger import Ledger, LedgerPart
 
 LONG = "number_of_visits_to_the_outpatient_department_in_the_year_2019"
 CHINESE, HEBREW, ARABIC = "数量与质量的关系", "שם ארוך של תכונה", "العمر بالسنوات"
@@ -153,6 +154,24 @@ def importance() -> Importance:
 
 
 @cache
+def ledger() -> Ledger:
+    """Return a ledger with long names, thin parts, a negative part, and curves that explain less than nothing."""
+    shares = {
+        "main effects": 0.6,
+        f"regions of {LONG}": 0.15,
+        f"regions of {CHINESE}": 0.06,
+        f"{HEBREW} × {ARABIC}": 0.05,
+        "a × b": -0.01,
+        "not explained": 0.15,
+    }
+    kinds = ("main", "regions", "regions", "pairs", "pairs", "unexplained")
+    parts = tuple(
+        LedgerPart(name, kind, (), 0.9, share, 0.01)
+        for kind, (name, share) in zip(kinds, shares.items(), strict=True)
+    )
+    return Ledger(parts, -0.9, 0.05, "ALE", 2.0, 5000, 5000)
+
+
 def diagnosis() -> Diagnosis:
     names = tuple(map(str, table().columns))
     at = np.random.default_rng(3).gamma(1.0, 0.3, size=(len(names), 2))
@@ -233,13 +252,10 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "tiles": lambda: surface_figure(surface("city", "grade", "pdp")),
     "cells": lambda: surface_figure(surface("risk", ARABIC), SurfacePlotOptions(step=True)),
     "diagnosis": lambda: diagnosis_figure(diagnosis()),
+    "ledger": lambda: ledger_figure(ledger()),
     "effects": lambda: effects_figure(effects()),
     "effects of models": lambda: models_effects_figure(models_effects()),
     "overview": lambda: overview_figure(importance_points(effects())),
-    "variance": lambda: variance_figure(
-        {LONG: 0.35, CHINESE: 0.2, HEBREW: 0.15, "interactions": 0.26, "rest": 0.04},
-        title="Variance decomposition",
-    ),
     "calibration": lambda: calibration_figure(_bins(), event=LONG),
 }
 """Name → figure function with its arguments."""

@@ -12,6 +12,8 @@ from skedasis.plots import keywords, plot
 from skedasis.plots.figures.compare import compare_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.importance import importance_figure
+from skedasis.plots.figures.interactions import heatmap_figure, network_figure
+from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
@@ -47,6 +49,9 @@ def _plain(kind: str) -> str:
     [
         (keywords.SurfaceViewKeywords, SurfacePlotOptions, set()),
         (keywords.DiagnosisKeywords, diagnosis_figure, {"diagnosis"}),
+        (keywords.LedgerViewKeywords, ledger_figure, {"ledger"}),
+        (keywords.InteractionsViewKeywords, heatmap_figure, {"found"}),
+        (keywords.InteractionsViewKeywords, network_figure, {"found"}),
         (keywords.BarKeywords, importance_figure, {"importance"}),
         (keywords.ModelsViewKeywords, models_figure, {"found"}),
         (keywords.ModelImportanceViewKeywords, models_importance_figure, {"found"}),
@@ -96,6 +101,8 @@ def test_options_of_every_figure():
         (keywords.SurfaceKeywords, plot.plot_surface),
         (keywords.ImportanceKeywords, plot.plot_importance),
         (keywords.DiagnosisKeywords, plot.plot_diagnosis),
+        (keywords.LedgerKeywords, plot.plot_ledger),
+        (keywords.InteractionsKeywords, plot.plot_interactions),
         (keywords.ModelsKeywords, plot.plot_models),
         (keywords.AllModelsKeywords, plot.plot_all_models),
         (keywords.ModelImportanceKeywords, plot.plot_models_importance),

@@ -15,7 +15,6 @@ from skedasis.plots.figures.overview import (
     calibration_figure,
     importance_points,
     overview_figure,
-    variance_figure,
 )
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Line, Points, Rectangles, Segments, marks_of
@@ -186,60 +185,6 @@ class TestOverview:
         assert wide[0] < narrow[0] < narrow[1] < wide[1]
         with refused(sd.DataError, "plot(confidence_level)", "95"):
             importance_points(effects, 95)
-
-
-class TestVariance:
-    def test_widths_are_shares(self):
-        shares = {"additive effects": 0.62, "pairs shown": 0.21, "rest": 0.17}
-        spec = variance_figure(shares)
-        bars = list(marks_of(spec.main, Rectangles))
-        assert [bar.left[0] for bar in bars] == pytest.approx([0.0, 62.0, 83.0])
-        assert [bar.right[0] for bar in bars] == pytest.approx([62.0, 83.0, 100.0])
-        assert len({bar.style for bar in bars}) == 3
-        assert tips(spec) == ["additive effects\n62 %", "pairs shown\n21 %", "rest\n17 %"]
-        assert labels(spec) == ["additive effects 62 %", "pairs shown 21 %", "rest 17 %"]
-        assert spec.main.x.label == "part of the output's variance [%]"
-        assert spec.main.x.limits == pytest.approx((0.0, 100.0))
-
-    def test_a_negative_part_is_stated_in_words(self):
-        spec = variance_figure({"effects": 0.85, "pairs": 0.31, "rest": -0.16})
-        assert labels(spec) == ["effects 85 %", "pairs 31 %"]
-        (note,) = spec.notes
-        assert note.startswith(
-            "rest is \N{MINUS SIGN}16 %: the parts before it add up to more than"
-        )
-        assert "rest \N{MINUS SIGN}16 %" in spec.alt
-        assert spec.main.x.limits[1] == pytest.approx(116.0)
-        assert mark(spec.main, Segments, "zero").x0.tolist() == [100.0]
-
-    def test_numbers_are_inside_their_parts(self):
-        spec = variance_figure({"a": 0.97, "b": 0.03})
-        placed = arrange(spec, 320.0)
-        written = {line for t in placed.texts() if t.style == "value" for line in t.lines}
-        assert written == {"97 %"}
-        assert {"0", "50", "100"} <= set(arrange(spec, 220.0).panels[0].across.texts)
-
-    @pytest.mark.parametrize(
-        "shares",
-        [
-            {},
-            {"a": 0.0},
-            {"a": math.nan, "b": 1.0},
-            {"a": math.inf},
-            {"a": 0.001, "b": 0.999},
-            {"a": 3.0, "b": 2.0},
-            {"a": -1.0},
-            dict.fromkeys(NAMES, 1 / 8),
-            {f"part {k}": 0.01 for k in range(100)},
-        ],
-    )
-    def test_extremes(self, shares):
-        spec = variance_figure(shares, title="Variance" * 60, whole="variance " * 60)
-        assert_readable(spec)
-        known = [v for v in shares.values() if math.isfinite(v) and v > 0]
-        assert len(tips(spec)) == len(known)
-        unknown = [k for k, v in shares.items() if not math.isfinite(v)]
-        assert any(n == f"unknown: {', '.join(unknown)}" for n in spec.notes) == bool(unknown)
 
 
 def reliability(p, o, count, half=0.05):

@@ -234,7 +234,9 @@ def test_an_address_leads_to_a_feature(report, visit):
 def test_ten_features_are_drawn_at_load_and_others_when_they_come_near(page):
     drawn = "() => [...document.querySelectorAll('.feature')].filter(f => f.querySelector('svg.skd')).length"
     assert page.evaluate(drawn) == 10
-    assert page.locator(".later template").count() == 3 * 3
+    # Three figures of each feature, and one of its regions.
+    later = page.locator(".later .regions").count()
+    assert page.locator(".later template").count() == 3 * 3 + later
     heights = "() => document.documentElement.scrollHeight"
     for k in range(11, FEATURES + 1):
         page.locator(f"#feature-{k}-name").scroll_into_view_if_needed()
@@ -261,7 +263,9 @@ def test_all_figures_are_printed(report, visit, tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF")
     assert seen.page.locator("template").count() == 0
     assert seen.page.locator("details.reading[open]").count() == 0  # as it was
-    assert seen.page.locator(".feature svg.skd").count() == 3 * FEATURES
+    regions = seen.page.locator(".feature .regions").count()
+    assert regions > 0
+    assert seen.page.locator(".feature svg.skd").count() == 3 * FEATURES + regions
     seen.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     seen.page.emulate_media(media="print")
     assert seen.page.locator("details.reading dl").is_visible()

@@ -1,10 +1,11 @@
-"""What a report computes: explained variance, pairs, overview, checks, and the sentences at its beginning."""
+"""What a report computes: the ledger, regions, pairs, overview, checks, and the sentences at its beginning."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
 import skedasis as sd
@@ -48,50 +49,62 @@ def told_of(model, X, y=None, **options):
     return gather(model, X, y, progress=False, **options).sections[0]
 
 
-# ----------------------------------------------------------------------------- explained variance
+# ----------------------------------------------------------------------------------------- ledger
 
 
 def test_an_additive_function_is_explained_by_its_effects(X):
     section = told_of(lambda X: np.sin(2 * X[:, 0]) + X[:, 1] ** 2 + 3 * X[:, 2], X)
-    assert section.explained_variance.additive == pytest.approx(1.0, abs=1e-4)
-    assert section.explained_variance.with_pairs is None
+    assert [p.kind for p in section.ledger.parts] == ["main", "unexplained"]
+    assert section.ledger["main effects"].share == pytest.approx(1.0, abs=0.002)
+    assert section.ledger.as_drawn == pytest.approx(1.0, abs=1e-3)
     assert section.pairs == ()
-    assert next(iter(section.explained_variance.main_shares)) == "x2"
-    assert section.explained_variance.main_shares["x3"] == 0
-    assert sum(section.explained_variance.shares.values()) == pytest.approx(1.0)
 
 
-def test_the_ledger_is_the_variance_that_remains(X):
+def test_the_ledger_is_that_of_the_same_rows(X):
     def f(X):
         return X[:, 0] + X[:, 1] * X[:, 2]
 
-    section, q = told_of(f, X), f(X)
-    effects = sum(section.rhale[f"x{j}"](X[:, j]) for j in range(4))
-    assert section.explained_variance.additive == pytest.approx(
-        1 - np.var(q - effects) / np.var(q), abs=1e-12
+    section = told_of(f, X, regions=False, random_state=4)
+    alone = sd.ledger(f, X, regions={}, effects=section.rhale, random_state=4)
+    assert section.ledger.parts == alone.parts
+    assert section.ledger.as_drawn == alone.as_drawn
+    assert section.ledger.variance == alone.variance
+    assert section.regions == {}
+    assert told_of(f, X, pairs=0).ledger.provenance["settings"]["pairs"] == 0
+
+
+def test_rules_of_the_ledger_are_chosen_on_its_fitting_rows():
+    """The same as from the effects of these rows alone, because x0 has one slope in each row."""
+    X = np.random.default_rng(0).uniform(-1, 1, (1600, 4))
+
+    def f(X):
+        return X[:, 0] * np.where(X[:, 1] > 0.2, 2, -1) + X[:, 3] ** 2
+
+    section = told_of(f, X)
+    assert [p.name for p in section.ledger.parts[:2]] == ["main effects", "regions of x0"]
+    alone = sd.ledger(f, X, effects=section.rhale)
+    assert section.ledger["regions of x0"].share == pytest.approx(
+        alone["regions of x0"].share, abs=0.02
     )
-    (surface,) = section.pairs
-    both = effects + surface(X[:, 1], X[:, 2])
-    assert section.explained_variance.with_pairs == pytest.approx(
-        1 - np.var(q - both) / np.var(q), abs=1e-12
-    )
-    for j in range(4):
-        alone = np.var(section.rhale[f"x{j}"](X[:, j])) / np.var(q)
-        assert section.explained_variance.main_shares[f"x{j}"] == pytest.approx(alone, abs=1e-12)
+    assert section.regions["x0"].rules == sd.regions(f, X)["x0"].rules
+    # A switch at a random place in the held-out rows cannot be found by rules of other rows.
+    q = np.where(np.random.default_rng(5).random(1600) < 0.5, 1.0, -1.0)
+    noise = told_of(lambda Z: Z[:, 0] + 0 * Z[:, 1], X, features=["x0", "x1"])
+    assert [p.kind for p in noise.ledger.parts] == ["main", "unexplained"]
+    assert q.std() > 0
 
 
 def test_a_pure_interaction_is_explained_by_its_pair(X):
-    section = told_of(lambda X: X[:, 0] * X[:, 1], X)
-    assert section.explained_variance.additive == pytest.approx(0.0, abs=0.03)
-    assert section.explained_variance.with_pairs > 0.98
-    assert section.explained_variance.shares["interactions shown"] > 0.95
-    assert section.explained_variance.pair_shares["x0", "x1"] > 0.95
-    assert "With the interaction shown, it explains" in " ".join(
-        section.explained_variance.sentences
-    )
+    section = told_of(lambda X: X[:, 0] * X[:, 1], X, regions=False)
+    assert section.ledger["main effects"].share == pytest.approx(0.0, abs=0.05)
+    assert section.ledger["x0 × x1"].share > 0.9
+    assert sum(p.share for p in section.ledger.parts) == pytest.approx(1.0)
+    assert "x0 × x1 adds" in " ".join(report_text.summary(section))
+    with_regions = told_of(lambda X: X[:, 0] * X[:, 1], X)
+    assert "; regions of " in " ".join(report_text.summary(with_regions))
 
 
-def test_a_negative_ledger_says_why():
+def test_curves_that_do_not_add_up_say_why():
     # Two nearly equal features: both curves are steep, and their effects cancel.
     x = np.random.default_rng(0).uniform(-1, 1, 400)
     X = np.column_stack([x, x + 1e-3 * np.random.default_rng(1).normal(size=400)])
@@ -100,9 +113,8 @@ def test_a_negative_ledger_says_why():
         slope=lambda X: np.tile([3.0, 3.0], (len(X), 1)),
     )
     section = told_of(q, X, pairs=0)
-    assert section.explained_variance.additive < 0
-    assert "depend on one another" in section.explained_variance.sentences[0]
-    assert section.explained_variance.shares["not explained"] > 1
+    assert section.ledger.as_drawn < 0
+    assert "depend on one another" in report_text.ledger_caption(section)
 
 
 def test_the_ledger_counts_levels_missing_values_and_weights(frame):
@@ -114,28 +126,95 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
 
     weight = np.random.default_rng(0).integers(0, 4, len(frame))
     section = told_of(f, frame, sample_weight=weight)
-    assert section.explained_variance.additive == pytest.approx(1.0, abs=1e-3)
+    assert section.ledger["main effects"].share == pytest.approx(1.0, abs=0.01)
+    assert section.ledger.as_drawn == pytest.approx(1.0, abs=0.01)
 
-    def spread(values):  # rows of zero weight may be outside the edges
-        return float(np.cov(np.nan_to_num(values), fweights=weight, ddof=0))
 
-    total = spread(f(frame))
-    assert section.explained_variance.variance == pytest.approx(total)
-    for name in ("a", "city", "grade"):
-        shown = section.rhale[name](frame[name].to_numpy(object))
-        alone = spread(shown) / total
-        assert section.explained_variance.main_shares[name] == pytest.approx(alone)
-    holes = frame["holes"].to_numpy()
-    point = section.rhale["holes"].missing_point.value
-    shown = np.where(np.isnan(holes), point, section.rhale["holes"](holes))
-    alone = spread(shown) / total
-    assert section.explained_variance.main_shares["holes"] == pytest.approx(alone)
+def test_labels_have_a_share_where_they_can_be_compared(X, coin):
+    noise = np.random.default_rng(8).normal(size=len(X))
+    section = told_of(lambda X: X[:, 0], X, X[:, 0] + noise)
+    assert section.ledger["main effects"].label_r2 == pytest.approx(0.25, abs=0.2)
+    assert "variance of the labels" in report_text.ledger_caption(section)
+    assert not told_of(lambda X: X[:, 0], X, np.ones(len(X))).ledger.has_labels
+    odd = np.where(np.arange(len(X)) == 3, None, coin[1].astype(object))
+    assert not told_of(coin[0], X, odd, uncertainty=False).ledger.has_labels
 
 
 def test_what_is_constant_has_no_ledger(X):
     section = told_of(lambda X: np.full(len(X), 1e9), X)
-    assert section.explained_variance is None
-    assert "same for all rows" in section.reasons["explained_variance"]
+    assert section.ledger is None
+    assert "same value" in section.reasons["ledger"]
+
+
+# ---------------------------------------------------------------------------------------- regions
+
+
+def test_regions_are_those_of_the_library(X):
+    def f(X):
+        return X[:, 0] * np.where(X[:, 1] > 0, 2, -1) + X[:, 3]
+
+    section = told_of(f, X)
+    direct = sd.regions(f, X)
+    assert {n: r.rules for n, r in section.regions.items()} == {
+        n: r.rules for n, r in direct.items()
+    }
+    for mine, theirs in zip(section.regions["x0"], direct["x0"], strict=True):
+        assert np.array_equal(mine.value, theirs.value)
+    assert section.regions["x0"].scores.within == direct["x0"].scores.within
+    texts = report_text.region_texts(section.regions["x0"])
+    assert texts.lead.startswith("2 regions explain")
+    assert [rule for rule, _ in texts.lines] == list(section.regions["x0"].rules)
+    assert report_text.one_region_sentence(section, "x0") == ""
+    assert section.code["regions", "x0"] == "sd.regions(model, X, 'x0').plot()"
+
+
+def test_a_feature_without_rules_has_one_sentence():
+    # Which rows have which slope depends on no feature.
+    X = np.random.default_rng(0).normal(size=(600, 3))
+
+    def f(X):
+        return X[:, 0] * np.sin(1e4 * X[:, 1]) + X[:, 2]
+
+    section = told_of(f, X)
+    assert len(section.regions["x0"]) == 1
+    assert "No rule" in report_text.one_region_sentence(section, "x0")
+    assert report_text.one_region_sentence(section, "x2") == ""
+    assert report_text.one_region_sentence(told_of(f, X, regions=False), "x0") == ""
+
+
+def test_regions_that_the_caller_names(frame):
+    def f(X):
+        return X["a"] * (X["city"] == "x") + X["holes"].fillna(0)
+
+    section = told_of(f, frame, by="city")
+    assert section.regions["a"].rules == ("city = x", "city = y", "city = z")
+    assert section.code["regions", "a"] == "sd.explain(model, X, 'a', by='city').plot()"
+    mask = frame["city"].to_numpy() == "x"
+    section = told_of(f, frame, by={"inner": mask})
+    assert section.regions["a"].rules == ("inner", "other rows")
+    assert "by=by" in section.code["regions", "a"]
+    assert ", by:" in section.code["import",]
+    with refused(sd.DataError, "nothing"):
+        told_of(f, frame, by="nothing")
+    with refused(sd.DataError, "regions"):
+        told_of(f, frame, regions="no")
+
+
+def test_regions_cost_the_rows_of_their_scores_only(X):
+    calls = []
+
+    def f(X):
+        calls.append(len(X))
+        return X[:, 0] * np.where(X[:, 1] > 0, 2, -1) + X[:, 3]
+
+    without = told_of(f, X, uncertainty=False, regions=False, pairs=0)
+    first = sum(calls)
+    calls.clear()
+    section = told_of(f, X, uncertainty=False, pairs=0)
+    scored = section.passes[0].provenance["region_score_rows"]
+    assert 0 < scored <= len(X) * sum(len(r) > 1 for r in section.regions.values())
+    assert sum(calls) == first + scored
+    assert without.passes[0].provenance["model_rows"] == section.passes[0].provenance["model_rows"]
 
 
 # ------------------------------------------------------------------------------------------ pairs
@@ -147,11 +226,12 @@ def test_it_finds_the_pair_that_acts_together():
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, pairs=2
     )
     assert [s.features for s in section.pairs] == [("x2", "x5"), ("x0", "x1")]
-    strengths = [s.strength for s in section.interactions.strengths]
-    assert strengths == sorted(strengths, reverse=True)
-    assert [s.shown for s in section.interactions.strengths].count(True) == 2
-    assert len(strengths) == 6  # of x0, x1, x2 and x5; the others have no heterogeneity
-    assert "heterogeneity score is above zero" in section.interactions.note
+    found = section.interactions.strengths
+    assert [s.shown for s in found] == [True, True, *[False] * (len(found) - 2)]
+    assert found[0].share > 0.9
+    # Of x0, x1, x2 and x5; the others have no heterogeneity.
+    assert section.interactions.note.startswith("6 pairs of x0, x1, x2 and x5 compared by how much")
+    assert section.passes[-1].provenance["method"] == "ALE, 2 pairs"
     direct = sd.explain(
         lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, ("x2", "x5")
     )
@@ -170,12 +250,12 @@ def test_cells_without_rows_do_not_rank_pairs():
 
     section = told_of(f, X, pairs=2)
     assert section.pairs[0].features == ("x2", "x3")
-    found = {s.features: s.strength for s in section.interactions.strengths}
+    found = {s.features: s.strength for s in section.interactions.strengths if s.shown}
     corners = sd.explain(f, X, (0, 1))
     assert corners.cells.empty.mean() > 0.5
     real = sd.explain(f, X, (2, 3))
     assert np.abs(corners.value).max() > 2 * np.abs(real.value).max()
-    assert found["x0", "x1"] < 0.2 * found["x2", "x3"]
+    assert found.get(("x0", "x1"), 0.0) < 0.2 * found["x2", "x3"]
     assert found["x2", "x3"] == real.interaction_strength()
     assert "x2 and x3 interact most strongly" in " ".join(report_text.summary(section))
 
@@ -183,7 +263,7 @@ def test_cells_without_rows_do_not_rank_pairs():
 def test_pairs_of_levels_and_numbers(frame):
     section = told_of(lambda X: X["a"] * (X["city"] == "x") + X["holes"].fillna(0), frame)
     assert section.interactions.strengths[0].features == ("a", "city")
-    assert section.explained_variance.with_pairs > section.explained_variance.additive + 0.1
+    assert section.ledger["main effects"].share < 0.95
 
 
 def test_no_pairs_are_looked_at_where_none_are_wanted(X):
@@ -199,20 +279,35 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
 
-    monkeypatch.setattr(interactions, "MODEL_ROWS", 3 * 4 * len(X))
+    both = told_of(f, X)
+    assert [s.features for s in both.pairs] == [("x2", "x3"), ("x0", "x1")]
+    monkeypatch.setattr(interactions, "MODEL_ROWS", 4 * len(X))
     section = told_of(f, X)
-    assert len(section.interactions.strengths) == 3
-    assert "each pair costs 2,400 model rows" in section.interactions.note
-    assert section.passes[-1].provenance["model_rows"] == 3 * 4 * len(X)
+    assert len(section.pairs) == 1
+    assert "no more because each costs 2,400 model rows" in section.interactions.note
+    assert section.passes[-1].provenance["model_rows"] == 4 * len(X)
     monkeypatch.setattr(interactions, "MODEL_ROWS", 0)
-    assert len(told_of(f, X).interactions.strengths) == 1
+    assert len(told_of(f, X).pairs) == 1
+
+
+def test_trees_are_compared_by_h2_and_cost_no_model_rows():
+    X = np.random.default_rng(0).uniform(-1, 1, (800, 5))
+    y = 2 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4]
+    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
+    section = told_of(model, X)
+    exact = sd.interactions(model, X, ale=False).ranking()
+    found = {s.features: s.h2_unnormalized for s in section.interactions.strengths}
+    assert {(p.feature_0, p.feature_1): p.h2_unnormalized for p in exact} == pytest.approx(found)
+    assert [s.features for s in section.pairs[:2]] == [("x0", "x1"), ("x2", "x3")]
+    assert "H² at all rows" in section.interactions.note
+    assert sum(p.provenance["model_rows"] for p in section.passes) == len(X)  # predictions
 
 
 def test_groups_are_not_paired_with_their_own_columns(X):
     codes = np.column_stack([X[:, 0], (X[:, 1] > 0) * 1.0, (X[:, 1] <= 0) * 1.0, X[:, 2]])
     section = told_of(lambda X: X[:, 0] * X[:, 1] + X[:, 3], codes, groups={"side": [1, 2]})
     assert [set(s.features) for s in section.pairs] == [{"x0", "side"}]
-    assert section.explained_variance.with_pairs > 0.99
+    assert section.ledger.parts[-1].share < 0.05
 
 
 # --------------------------------------------------------------------- overview, checks, M-plots
@@ -260,7 +355,6 @@ def test_without_scores_there_is_no_word_of_them(X):
     assert all(np.isnan(e.heterogeneity_score) for e in bare.rhale.values())
     assert sum(p.provenance.get("score_rows", 0) for p in bare.passes) == 0
     assert bare.interactions.strengths[0].features == scored.interactions.strengths[0].features
-    assert "importance" in bare.interactions.note
     assert "heterogeneity_rows=0" in bare.code["main", "x0"]
     assert "heterogeneity_rows" not in scored.code["main", "x0"]
     assert not any("rows" in s for s in report_text.summary(bare) if "effect" in s)
@@ -303,7 +397,7 @@ def test_each_sentence_has_its_cause(X, coin):
     said = " ".join(report_text.summary(section))
     assert "the model explains more than 99\u202f% of the variance of the labels" in said
     assert "x0 and x1 interact most strongly" in said
-    assert "The sum of the" in said
+    assert "One curve per feature explains" in said or "fits the prediction worse" in said
     plain = " ".join(report_text.summary(told_of(lambda X: X[:, 0], X)))
     assert "variance of the labels" not in plain
     assert "interact" not in plain
@@ -339,7 +433,7 @@ def test_passes_say_what_they_are_of(X, coin):
     assert methods[-3] == "RHALE of entropy(LogisticRegression)"
     assert methods[-1] == "diagnose"
     pairs = [m for m in methods if m.startswith("ALE, ")]
-    assert pairs == ["ALE, 6 pairs"]
+    assert pairs in ([], [f"ALE, {len(section.pairs)} pairs"])
 
 
 def test_costs_count_the_predictions_once(X):
@@ -392,18 +486,16 @@ def test_a_frame_of_polars_and_labels_in_a_list():
     section = told_of(f, frame, f(frame).tolist())
     assert section.quality["R²"] == 1
     assert section.pairs[0].features == ("a", "b")
-    assert section.explained_variance.with_pairs > 0.99
+    assert section.ledger.parts[-1].share < 0.01
 
 
 def test_two_rows_and_a_single_feature():
     X = np.array([[0.0], [1.0]])
     section = told_of(lambda X: 2 * X[:, 0], X, [0.0, 2.0])
     assert section.quality["R²"] == 1
-    assert section.explained_variance.additive == pytest.approx(1.0)
-    assert section.explained_variance.sentences == (
-        "The effect of 1 feature explains 100\u202f% of the variance of the prediction.",
-    )
+    assert section.ledger is None
+    assert "at least 20" in section.reasons["ledger"]
     assert "Fewer than two features" in section.interactions.note
     one = told_of(lambda X: 2 * X[:, 0], X[:1], [0.0])
     assert one.quality is None
-    assert one.explained_variance is None
+    assert one.ledger is None

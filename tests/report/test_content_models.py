@@ -70,8 +70,10 @@ def test_outputs_of_a_function(X):
         return np.column_stack([X[:, 0], X[:, 1] * X[:, 2]])
 
     first, second = gather(sd.prediction(both, output="all"), X, X[:, 0], progress=False).sections
-    assert first.explained_variance.additive == pytest.approx(1.0, abs=1e-9)
-    assert second.explained_variance.additive < 0.1
+    assert first.ledger["main effects"].share == pytest.approx(1.0, abs=1e-4)
+    assert second.ledger["main effects"].share < 0.1
+    assert "regions of x1" in {p.name for p in second.ledger.parts} or len(second.regions["x1"]) > 1
+    assert all(len(r) == 1 for r in first.regions.values())
     assert first.pairs == ()
     assert second.pairs[0].features == ("x1", "x2")
     assert "several outputs" in first.reasons["quality"]
@@ -229,8 +231,12 @@ def test_rows_change_no_number(X):
         for name, effect in getattr(with_rows, kind).items():
             assert np.array_equal(effect.value, getattr(without, kind)[name].value)
     assert with_rows.importance_points == without.importance_points
-    assert with_rows.interactions.strengths == without.interactions.strengths
-    assert with_rows.explained_variance.with_pairs == without.explained_variance.with_pairs
+    assert repr(with_rows.interactions.strengths) == repr(without.interactions.strengths)
+    assert with_rows.ledger.parts == without.ledger.parts
+    for name, regions in with_rows.regions.items():
+        bare = without.regions[name]
+        assert bare.rules == regions.rules
+        assert all(e.rows is None for e in (*bare.effects, bare.whole))
     assert "ice=0" in without.code["pdp", "x0"]
 
 

@@ -85,8 +85,9 @@ def test_the_first_ten_features_are_drawn_and_the_others_wait(page, content):
     assert len(parts) == D
     for k, part in enumerate(parts):
         assert ("<template>" in part) == (k >= FIRST)
-        assert part.split("</section>")[0].count('class="skd') == 3
-        assert part.count('class="hold"') == (3 if k >= FIRST else 0)
+        drawn = 3 + (len(content.sections[0].regions[content.features[k]]) > 1)
+        assert part.split("</section>")[0].count('class="skd') == drawn
+        assert part.count('class="hold"') == (drawn if k >= FIRST else 0)
         words = html.unescape(part)
         assert content.features[k] in words
         assert "Code for the figures of" in words
@@ -134,7 +135,7 @@ def test_pairs_are_there_with_their_strengths(page, content):
     together = content.sections[0].interactions
     assert together.strengths[0].features == ("x0", "x1")
     assert page.html.count('<div class="surface">') == len(together.surfaces)
-    table = page.html.split("Interaction strength of each computed pair")[1].split("</table>")[0]
+    table = page.html.split("Interaction of pairs, in units of")[1].split("</table>")[0]
     assert table.count("<tr>") == 1 + len(together.strengths)
 
 
@@ -304,11 +305,29 @@ def test_figures_have_names_that_their_descriptions_do_not_repeat(page, content)
         assert name not in text
 
 
-def test_what_the_rest_is_stands_once(tmp_path, X):
-    section = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
-    page = Page(write(section, tmp_path / "r.html", progress=False).path)
-    ledger = section.sections[0].explained_variance
-    assert ledger.has_rest
-    assert page.words.count("The rest, ") == 1
-    assert "The rest, " not in " ".join(report_text.summary(section.sections[0]))
-    assert " ".join(ledger.sentences[-1].split()) in " ".join(page.words.split())
+def test_the_ledger_is_captioned(tmp_path, X):
+    content = gather(lambda X: X[:, 0] * X[:, 1], X, pairs=0, uncertainty=False, progress=False)
+    page = Page(write(content, tmp_path / "r.html", progress=False).path)
+    section = content.sections[0]
+    assert "held-out rows" in page.words
+    assert " ".join(report_text.ledger_caption(section).split()) in " ".join(page.words.split())
+    for part in section.ledger.parts:
+        assert part.name in page.words or part.share < 0
+
+
+def test_regions_are_on_the_page_with_their_rules(tmp_path):
+    X = np.random.default_rng(0).uniform(-1, 1, (500, 3))
+    content = gather(
+        lambda X: X[:, 0] * np.where(X[:, 1] > 0, 2, -1), X, uncertainty=False, progress=False
+    )
+    page = Page(write(content, tmp_path / "r.html", progress=False).path)
+    regions = content.sections[0].regions["x0"]
+    assert page.html.count('<div class="regions">') == sum(
+        len(r) > 1 for r in content.sections[0].regions.values()
+    )
+    assert ">For whom</h4>" in page.html
+    words = " ".join(page.words.split())
+    for rule, text in report_text.region_texts(regions).lines:
+        assert rule in words
+        assert " ".join(text.split()) in words
+    assert "sd.regions(model, X, 'x0').plot()" in page.words

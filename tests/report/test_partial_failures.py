@@ -32,9 +32,7 @@ def test_two_nominal_features_do_not_cost_the_other_pairs_theirs(homes, tmp_path
         sd.explain(price, homes, ("district", "heating"))
     done = sd.report(price, homes, path=tmp_path / "r.html", progress=False)
     words = Page(done.path).words
-    assert (
-        "1 pair of nominal features left out because these have no order; 2 pairs computed" in words
-    )
+    assert "3 pairs of area, district and heating compared" in words
     strongest = sd.explain(price, homes, ("area", "district")).interaction_strength()
     assert f"{strongest:.3g}" in words
 

@@ -477,7 +477,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
         "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "
-        "--heterogeneity-rows 50"
+        "--heterogeneity-rows 50 --no-regions --by oil"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
@@ -486,6 +486,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert list(seen["y"]) == list(frame["sold"])
     assert list(seen["sample_weight"]) == list(frame["visits"])
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (False, 2, False)
+    assert (seen["regions"], seen["by"]) == (False, 3)
     assert (seen["n_jobs"], seen["random_state"], seen["title"]) == (2, 5, "T")
     assert seen["heterogeneity_rows"] == 50
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
@@ -495,6 +496,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert type(seen["model"]).__name__ == "LogisticRegression"
     assert run("skedasis report my:clf houses.csv --class yes").exit_code == 0
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (True, 4, True)
+    assert (seen["regions"], seen["by"]) == (True, None)
     assert seen["heterogeneity_rows"] == 10_000
     assert isinstance(seen["model"], Quantity)
     assert (seen["progress"], seen["y"], seen["features"]) == (None, None, None)

@@ -154,7 +154,7 @@ class Estimator(Protocol):
         ...
 
 
-Learner = Callable[[TableLike, ArrayLike], Any]
+Learner = Callable[[Container, ArrayLike], Any]
 """A function of data and labels that returns a fitted model or a quantity."""
 
 
@@ -309,7 +309,7 @@ class _Draws:
             self.settings.setdefault(name, null_key(effect))
 
 
-def _fitted(learn: Learner, X: TableLike, y: ArrayLike) -> Any:
+def _fitted(learn: Learner, X: Container, y: ArrayLike) -> Any:
     model = learn(X, y)
     if model is None:
         fix = "Return the fitted model from fit(X, y)"
@@ -319,7 +319,7 @@ def _fitted(learn: Learner, X: TableLike, y: ArrayLike) -> Any:
 
 def _effects(
     model: Any,
-    X: TableLike,
+    X: Container,
     features: list[Hashable],
     method: EffectMethod,
     options: ExplainOptions,
@@ -385,7 +385,7 @@ def _learner(fit: Any, weights: ArrayLike | None) -> Learner:
             raise DataError("null_distribution(sample_weight)", got, expected, fix)
         extra["sample_weight"] = np.asarray(weights, dtype=float)
 
-    def learn(X: TableLike, y: ArrayLike) -> Any:
+    def learn(X: Container, y: ArrayLike) -> Any:
         model = _fresh(estimator)
         model.fit(X, y, **extra)
         return model

@@ -576,6 +576,23 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
             rich_help_panel=PAGE_PANEL,
         ),
     ] = True
+    regions: Annotated[
+        bool,
+        typer.Option(
+            "--regions/--no-regions",
+            help="Search for regions of the data in which effects differ.",
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = True
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the values of this column as regions, instead of a search.",
+            metavar="COLUMN",
+            autocompletion=completion.columns,
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
     n_jobs: options.Threads = 1
 
@@ -620,6 +637,8 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         pairs=opts.pairs,
         rows=opts.rows,
         uncertainty=opts.uncertainty,
+        regions=opts.regions,
+        by=None if opts.by is None else columns.find(opts.by, "--by"),
         heterogeneity_rows=opts.heterogeneity_rows,
     )
     terminal.lines([] if terminal.quiet else [f"page     {done.path}"])

@@ -36,6 +36,7 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance, ImportanceRank
+from skedasis.results.interactions import Interactions
 from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 
@@ -308,7 +309,7 @@ def jsonable(value: object) -> JsonValue:
 
 def _kind(found: Result) -> str:
     """Return the name of a result's public class, in lower case: all kinds of effects are an "effect"."""
-    kinds = (Effect, Surface, Importance, Diagnosis, Regions, RegionsByFeature)
+    kinds = (Effect, Surface, Importance, Diagnosis, Regions, RegionsByFeature, Interactions)
     public = next(k for k in kinds if isinstance(found, k))
     return public.__name__.lower()
 
@@ -336,6 +337,8 @@ def json_result(found: Result, **labels: object) -> Document:
     if isinstance(found, Regions):
         document["heterogeneity_explained"] = found.heterogeneity_explained
         document["heterogeneity_explained_error"] = found.heterogeneity_explained_error
+    if isinstance(found, Interactions):
+        document["h2"] = found.h2 if math.isfinite(found.h2) else None
     if isinstance(found, Surface) and not found.includes_main_effects:
         strength = found.interaction_strength()
         document["interaction_strength"] = strength if math.isfinite(strength) else None
@@ -343,7 +346,9 @@ def json_result(found: Result, **labels: object) -> Document:
 
 
 # ----------------------------------------------------------------- results to terminal and files
-Result: TypeAlias = Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature
+Result: TypeAlias = (
+    Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions
+)
 
 
 Out = Annotated[
@@ -376,7 +381,7 @@ def show(result: Result, terminal: Terminal) -> None:
         narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
         terminal.show(diagnosis(result), *narrower)
         terminal.lines(sentences(result))
-    elif isinstance(result, Regions | RegionsByFeature):
+    elif isinstance(result, Regions | RegionsByFeature | Interactions):
         terminal.lines(str(result).splitlines())
     else:
         terminal.show(surface(result) if isinstance(result, Surface) else numbers(result))
@@ -517,8 +522,10 @@ def write(result: Result, out: Path) -> None:
 
 def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
     """Return all tables of a result by name, the most important one first."""
-    if isinstance(result, Diagnosis):
-        return {"diagnosis": _columns(result.table())}
+    if isinstance(result, Diagnosis | Interactions):
+        alone = isinstance(result, Diagnosis)
+        tables = {"diagnosis": result.table()} if alone else result.tables()
+        return {what: _columns(table) for what, table in tables.items()}
     if isinstance(result, Importance):
         return {what: _columns(result.table(what)) for what in ("importance", "values")}
     if isinstance(result, Regions):

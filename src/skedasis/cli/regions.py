@@ -24,7 +24,7 @@ from skedasis.cli.options import (
     TrustOptions,
 )
 from skedasis.cli.output import Document, Out, Terminal
-from skedasis.engine.options import SCORE_ROWS
+from skedasis.engine.options import ALPHA, MAX_DEPTH, SCORE_ROWS, WORTH
 from skedasis.errors import DataError
 from skedasis.results.regions import Regions, RegionsByFeature
 
@@ -60,9 +60,6 @@ SEARCH_PANEL = "Search"
 CRITERIA = ("auto", "within", "curves")
 
 
-DEPTH, ALPHA, WORTH = 2, 0.05, 0.01
-
-
 @dataclass(frozen=True, kw_only=True)
 class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, OutputOptions):
     """The options of `skedasis regions`."""
@@ -93,7 +90,7 @@ class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Ou
             min=1,
             rich_help_panel=SEARCH_PANEL,
         ),
-    ] = DEPTH
+    ] = MAX_DEPTH
     alpha: Annotated[
         float,
         typer.Option(
@@ -123,7 +120,7 @@ class RegionsOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Ou
         str,
         typer.Option(
             help="What splits reduce: within, the deviations of local effects from their average; curves, the "
-            "differences between curves; auto, by the model.",
+            "differences between curves; auto, by the kind of local effects.",
             metavar="NAME",
             rich_help_panel=SEARCH_PANEL,
         ),
@@ -217,7 +214,7 @@ def _check(opts: RegionsOptions, named: list[str]) -> bool:
         fix = "Name several features, or leave --joint out"
         raise DataError("--joint", "1 feature", "several features", fix)
     search = {
-        "--max-depth": opts.max_depth != DEPTH,
+        "--max-depth": opts.max_depth != MAX_DEPTH,
         "--alpha": opts.alpha != ALPHA,
         "--worth": opts.worth != WORTH,
         "--split-on": opts.split_on is not None,

@@ -136,6 +136,12 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
 SCORE_ROWS = 10_000
 """Default number of rows of the heterogeneity scores. The standard error is then about 1 % of the score."""
 
+H_ROWS = 500
+"""Default of `max_rows` of `interactions`."""
+
+MAX_DEPTH, ALPHA, WORTH = 2, 0.05, 0.01
+"""Defaults of the search of `regions`."""
+
 
 def as_bytes(size: object, what: str) -> int:
     """Return the bytes of a size such as "256MB".

@@ -151,7 +151,7 @@ def prepare_job(
         checked,
         copies,
         rows,
-        row_sample(dataset, kept, options.seed),
+        sample_rows(dataset, kept, options.seed),
         options,
         trees=evaluated.said,
     )
@@ -298,7 +298,7 @@ def _derivative_info(
     return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)
 
 
-def row_sample(dataset: Dataset, kept: int, seed: int) -> Bools | None:
+def sample_rows(dataset: Dataset, kept: int, seed: int) -> Bools | None:
     """Return a mask of the rows that are kept, None for all. Draws are keyed by row identifier."""
     n = len(dataset)
     if kept >= n:

@@ -45,9 +45,16 @@ from skedasis.engine.conditioning import (
 )
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores, identifiers
-from skedasis.engine.options import ExplainOptions, MultiModelKeywords, takes_options
-from skedasis.engine.plan import Job, Key, row_sample
-from skedasis.engine.rounds import Computed, compute, prepare
+from skedasis.engine.options import (
+    ALPHA,
+    MAX_DEPTH,
+    WORTH,
+    ExplainOptions,
+    MultiModelKeywords,
+    takes_options,
+)
+from skedasis.engine.plan import Job, Key, sample_rows
+from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureTask, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import BatchStats
@@ -62,6 +69,7 @@ from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
 from skedasis.results.provenance import as_provenance
 from skedasis.results.regions import (
     Condition,
@@ -76,6 +84,7 @@ from skedasis.results.regions import (
     rule_text,
 )
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
+from skedasis.stats.ledger import RegionLabels
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import (
     NO_LOSS,
@@ -110,9 +119,9 @@ class RegionOptions:
     """The checked options of the search; the parameters are those of `regions`."""
 
     split_on: FeatureList = None
-    max_depth: int = 2
-    alpha: float = 0.05
-    worth: float = 0.01
+    max_depth: int = MAX_DEPTH
+    alpha: float = ALPHA
+    worth: float = WORTH
     criterion: Literal["auto", "within", "curves"] = "auto"
     look_ahead: bool = True
     joint: bool = False
@@ -152,9 +161,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -170,9 +179,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -188,9 +197,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -206,9 +215,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -224,9 +233,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -242,9 +251,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -260,9 +269,9 @@ def regions(
     *,
     method: EffectMethod = None,
     split_on: FeatureList = None,
-    max_depth: int = 2,
-    alpha: float = 0.05,
-    worth: float = 0.01,
+    max_depth: int = MAX_DEPTH,
+    alpha: float = ALPHA,
+    worth: float = WORTH,
     criterion: Literal["auto", "within", "curves"] = "auto",
     look_ahead: bool = True,
     joint: bool = False,
@@ -295,7 +304,8 @@ def regions(
         Level of the test of each split, on rows that did not choose it. It is shared by the features that are
         explained, and halved for each further level of the tree.
     worth : float
-        Least share of the heterogeneity that a split explains.
+        Least share of the whole's loss that a split explains: of the squared deviations of local effects or curves, or,
+        for curves of step functions, of the squared heterogeneity score.
     criterion : {"auto", "within", "curves"}
         What splits explain: the deviations of local effects from their mean within cells, or the differences between
         curves. "auto": "within" for slopes; "curves" for step functions, levels, PDP and ICE.
@@ -440,9 +450,107 @@ def _regions(
     # Means over all rows need few curves, regions need them all.
     with_curves = replace(requested, ice="all") if isinstance(requested, PDP) else requested
     prepared = prepare(quantity, X, features, with_curves, options, rows)
+    base = requested if isinstance(requested, PDP) else None
+    return _regions_of(prepared, search, by, base)
+
+
+def regions_at_rows(
+    quantity: Quantity, dataset: Dataset, options: ExplainOptions
+) -> dict[OutputLabel, RegionsByFeature]:
+    """Return the regions of all features at the rows of a dataset, by output."""
+    prepared = prepare_rows(quantity, dataset, None, None, options)
+    found = _regions_of(prepared, RegionOptions(), None, None)
+    by_output = {None: found} if not isinstance(found, dict) else found
+    return {label: r for label, r in by_output.items() if isinstance(r, RegionsByFeature)}
+
+
+@dataclass(frozen=True, eq=False)
+class RegionPass:
+    """One pass over the rows, and the regions that follow from it.
+
+    Parameters
+    ----------
+    done : Computed
+    effects : dict of label to Effects
+    regions : dict of label to RegionsByFeature
+        Empty if none were asked for.
+    """
+
+    done: Computed
+    effects: Mapping[OutputLabel, Effects]
+    regions: Mapping[OutputLabel, RegionsByFeature]
+    _builder: _Builder
+
+    def labels(self, rows: Bools) -> dict[OutputLabel, dict[int, RegionLabels]]:
+        """Return the regions of all rows, by rules that some of the rows choose and test; no model row.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, shape (n,)
+
+        Returns
+        -------
+        dict of label to dict of int to RegionLabels
+            By the position of the feature; without features that have one region, and groups of columns.
+        """
+        found: dict[OutputLabel, dict[int, RegionLabels]] = {label: {} for label in self.effects}
+        builder = replace(self._builder, only=rows)
+        for label, by_feature in self.regions.items():
+            wholes = {name: r.whole for name, r in by_feature.items()}
+            rules = builder.rules_of(label, wholes)
+            for name, found_rules in rules.items():
+                feature = wholes[name].about.feature
+                if found_rules.regions > 1 and not feature.members:
+                    labels = RegionLabels(found_rules.region, found_rules.regions)
+                    found[label][feature.position] = labels
+        return found
+
+
+def region_pass(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: Sequence[str],
+    options: ExplainOptions,
+    by: By | None = None,
+    *,
+    search: bool = True,
+) -> RegionPass:
+    """Explain features by the method that `explain` chooses, and find their regions or take those of the caller.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    dataset : Dataset
+        The rows, prepared for the quantity.
+    features, options
+        As in `explain`.
+    by : optional
+        The regions that the caller names, as in `explain`.
+    search : bool
+        Whether to search for regions if none are named.
+    """
+    prepared = prepare_rows(quantity, dataset, list(features), None, options)
+    source = _Source.of(prepared.job, RegionOptions(), by)
+    builder = _Builder.of(compute(prepared), RegionOptions(), None, source)
+    labels = list(prepared.job.outputs)
+    if not search and by is None:
+        record = as_provenance(builder.record())
+        effects = {label: Effects(builder.wholes(label), record) for label in labels}
+        return RegionPass(builder.done, effects, {}, builder)
+    by_output = {label: builder.of_output(label) for label in labels}
+    record = as_provenance({**builder.record(), **builder.sampled})
+    found = {
+        label: RegionsByFeature(r, joint=False, provenance=record) for label, r in by_output.items()
+    }
+    return RegionPass(builder.done, {k: r.effects for k, r in found.items()}, found, builder)
+
+
+def _regions_of(
+    prepared: Prepared, search: RegionOptions, by: By | None, base: PDP | None
+) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+    """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     source = _Source.of(prepared.job, search, by)
-    base = requested if isinstance(requested, PDP) else None
     builder = _Builder.of(compute(prepared), search, base, source)
     results = {label: builder.of_output(label) for label in prepared.job.outputs}
     record = {**builder.record(), **builder.sampled}
@@ -535,40 +643,44 @@ class _Builder:
     weights: Floats | None
     given: _Given | None
     cost: CallStats
+    only: Bools | None = None
+    """The rows that choose and test rules; None for all."""
 
     @classmethod
     def of(
         cls, done: Computed, search: RegionOptions, base: PDP | None, source: _Source
     ) -> _Builder:
-        dataset, options = done.job.dataset, done.job.options
-        hashes = row_hashes(identifiers(dataset), options.seed, "regions: halves")
-        weights = dataset.weights
-        if weights is not None and options.weight_kind == "sampling":
-            weights = weights / weights.mean()
-        half = hashes >> np.uint64(63) == 0
+        half, weights = halves(done.job), search_weights(done.job)
         return cls(
             done, search, base, source.conditioning, half, weights, source.given, CallStats()
         )
 
     def of_output(self, label: OutputLabel) -> dict[str, Regions]:
         """Return the regions of each feature for one output."""
+        wholes = self.wholes(label)
+        rules = self.rules_of(label, wholes)
+        return {
+            t.key: self._regions_of(label, t, wholes[t.key], self._kept(label, t), rules[t.key])
+            for t in self._tasks
+        }
+
+    def rules_of(self, label: OutputLabel, wholes: Mapping[str, Effect]) -> dict[str, _Rules]:
+        """Return the rules of each feature for one output."""
+        kept = {t.key: self._kept(label, t) for t in self._tasks}
+        if self.given is not None:
+            return {
+                t.key: self._of_given(label, t, wholes[t.key], kept[t.key], self.given)
+                for t in self._tasks
+            }
+        if self.search.joint:
+            return dict.fromkeys(kept, self._joint(label, wholes, kept))
+        return {t.key: self._searched(label, t, wholes[t.key], kept[t.key]) for t in self._tasks}
+
+    def wholes(self, label: OutputLabel) -> dict[str, Effect]:
+        """Return the effects in all rows for one output."""
         job = self.done.job
         gathered = {k: v for k, v in self.done.gathered.items() if k[0] == label}
-        part = replace(job, outputs={label: job.outputs[label]})
-        found: dict[str, Regions] = {}
-        wholes = self._wholes(part, gathered)
-        kept = {t.key: self._kept(label, t) for t in self._tasks}
-        shared = (
-            self._joint(label, wholes, kept) if self.search.joint and self.given is None else None
-        )
-        for task in self._tasks:
-            whole = wholes[task.key]
-            if self.given is not None:
-                rules = self._of_given(label, task, whole, kept[task.key], self.given)
-            else:
-                rules = shared or self._searched(label, task, whole, kept[task.key])
-            found[task.key] = self._regions_of(label, task, whole, kept[task.key], rules)
-        return found
+        return self._wholes(replace(job, outputs={label: job.outputs[label]}), gathered)
 
     @property
     def _tasks(self) -> list[FeatureTask]:
@@ -601,7 +713,7 @@ class _Builder:
             np.arange(len(part.dataset)) if part.sample is None else np.flatnonzero(part.sample)
         )
         limit = self.base.n_rows_to_keep(len(part.dataset))
-        drawn = row_sample(part.dataset, limit, part.options.seed)
+        drawn = sample_rows(part.dataset, limit, part.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
         found: dict[str, Effect] = {}
         for task in tasks:
@@ -645,8 +757,9 @@ class _Builder:
 
     def _root_rows(self) -> Ints:
         sample = self.done.job.sample
-        n = len(self.done.job.dataset)
-        return np.arange(n) if sample is None else np.flatnonzero(sample)
+        if self.only is not None:
+            return np.flatnonzero(self.only if sample is None else self.only & sample)
+        return np.arange(len(self.half)) if sample is None else np.flatnonzero(sample)
 
     def _region_search(
         self,
@@ -979,6 +1092,20 @@ class _Builder:
         if self.base is not None:
             found["settings"] = self.base.describe()
         return {**found, "region_score_rows": self.cost.rows}
+
+
+def halves(job: Job) -> Bools:
+    """Return which rows choose a split, (n,); the others test it."""
+    hashes = row_hashes(identifiers(job.dataset), job.options.seed, "regions: halves")
+    return hashes >> np.uint64(63) == 0
+
+
+def search_weights(job: Job) -> Floats | None:
+    """Return the weights of the rows in the search, (n,); sampling weights have the mean 1. None for 1."""
+    weights = job.dataset.weights
+    if weights is not None and job.options.weight_kind == "sampling":
+        return weights / weights.mean()
+    return weights
 
 
 _EMPTY = RegionNode("", "", (), -1, (), 0, 0, 0.0, None, -1, 0.0)

@@ -106,6 +106,19 @@ def prepare(
     )
     if rows is not None:
         dataset = dataset.subset(rows)
+    return prepare_rows(quantity, dataset, features, method, options, started)
+
+
+def prepare_rows(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    started: float | None = None,
+) -> Prepared:
+    """Select the features and plan the work of `explain` at the rows of a dataset."""
+    started = time.perf_counter() if started is None else started
     resolved, selection = resolve_method_and_selection(method, quantity, dataset, features, options)
     return Prepared(prepare_job(quantity, resolved, selection, options), started)
 

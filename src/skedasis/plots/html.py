@@ -38,6 +38,8 @@ from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_texts import lead
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.interactions import heatmap_figure, network_figure
+from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import (
     effects_figure,
@@ -51,7 +53,7 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import surface_figure
-from skedasis.plots.keywords import By, ImportanceFigure, RegionsKind
+from skedasis.plots.keywords import By, ImportanceFigure, InteractionsFigure, RegionsKind
 from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
@@ -64,6 +66,8 @@ from skedasis.results.effect import About, BinnedEffect, Effect, LevelStepsEffec
 from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
+from skedasis.results.interactions import Interactions
+from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import (
     IntervalTarget,
     MultiModelEffect,
@@ -456,6 +460,20 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 
 
 @numbers_of.register
+def _(found: Ledger) -> list[Markup]:
+    columns = {name: c for name, c in found.table().items() if name not in ("kind", "features")}
+    return [table("Parts of the variance", columns)]
+
+
+@numbers_of.register
+def _(found: Interactions) -> list[Markup]:
+    return [
+        table("Pairs", found.table()),
+        table("Each feature with all others", found.table("overall")),
+    ]
+
+
+@numbers_of.register
 def _(found: MultiModelImportance) -> list[Markup]:
     return numbers_of(found.ranking())
 
@@ -715,6 +733,24 @@ def diagnosis_page(
     drawn = draw(diagnosis_figure(diagnosis, confidence_level), ident="where")
     said = f"Effect of permuting each of {counted(len(diagnosis), 'feature')} on the likelihood and on the entropy."
     return _one(title or "Diagnosis", said, drawn, numbers_of(diagnosis))
+
+
+def ledger_page(found: Ledger, *, confidence_level: float, title: str | None = None) -> Explorable:
+    """Return the page of a ledger; see `Ledger.explore`."""
+    drawn = draw(ledger_figure(found, confidence_level), ident="parts")
+    said = f"Parts of the variance of {found.quantity} at {counted(found.rows_held_out, 'held-out row')}."
+    return _one(title or "What explains the variance", said, drawn, numbers_of(found))
+
+
+def interactions_page(
+    found: Interactions, *, kind: InteractionsFigure = "heatmap", title: str | None = None
+) -> Explorable:
+    """Return the page of interactions; see `Interactions.explore`."""
+    check_option("explore(kind)", kind, ("heatmap", "network"))
+    figure = heatmap_figure if kind == "heatmap" else network_figure
+    drawn = draw(figure(found), ident="interactions")
+    said = f"How strongly {counted(len(found), 'pair')} of features interact."
+    return _one(title or "Interactions", said, drawn, numbers_of(found))
 
 
 def _one(
@@ -1001,6 +1037,16 @@ def _(found: MultiModelImportance) -> list[Markup]:
 def _(diagnosis: Diagnosis) -> list[Markup]:
     drawn = still(diagnosis_figure(diagnosis))
     return [drawn, folded("Verdicts and numbers", *numbers_of(diagnosis))]
+
+
+@parts_of.register
+def _(found: Ledger) -> list[Markup]:
+    return [still(ledger_figure(found)), folded("Numbers", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: Interactions) -> list[Markup]:
+    return [still(heatmap_figure(found)), folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register

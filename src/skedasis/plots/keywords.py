@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.plots.draw_matplotlib import StyleSheet
+    from skedasis.results.interactions import Measure
     from skedasis.results.multi_model import IntervalTarget
 
 Ice: TypeAlias = Literal["centered", "raw"] | None
@@ -38,6 +39,9 @@ RegionsKind: TypeAlias = Literal["panels", "together"]
 
 RegionsBy: TypeAlias = Literal["heterogeneity_score", "explained", "importance"]
 """Order of features by their regions."""
+
+InteractionsFigure: TypeAlias = Literal["heatmap", "network"]
+"""A heat map of pairs, or features on a circle with lines between them."""
 
 
 class FigureKeywords(TypedDict, total=False):
@@ -144,6 +148,16 @@ class DiagnosisKeywords(FigureKeywords, total=False):
     confidence_level: float | None
 
 
+class LedgerViewKeywords(TypedDict, total=False):
+    """What a figure of a ledger shows; see `Ledger.plot`."""
+
+    confidence_level: float
+
+
+class LedgerKeywords(LedgerViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Ledger.plot`."""
+
+
 class CompareViewKeywords(TypedDict, total=False):
     """What a comparison shows; see `skedasis.compare`."""
 
@@ -221,3 +235,16 @@ class RegionsByFeatureKeywords(RegionsByFeatureViewKeywords, FigureKeywords, tot
 
 class MultiModelRegionsKeywords(FigureKeywords, total=False):
     """Keywords of `MultiModelRegions.plot`."""
+
+
+class InteractionsViewKeywords(TypedDict, total=False):
+    """What a figure of interactions shows; see `Interactions.plot`."""
+
+    measure: Measure | None
+    top: int | None
+
+
+class InteractionsKeywords(InteractionsViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Interactions.plot`."""
+
+    kind: InteractionsFigure

@@ -24,6 +24,8 @@ from skedasis.plots.figures.compare import Comparable, compare_figure
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
+from skedasis.plots.figures.interactions import heatmap_figure, network_figure
+from skedasis.plots.figures.ledger import ledger_figure
 from skedasis.plots.figures.models import models_figure, models_importance_figure
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
@@ -40,6 +42,8 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
+from skedasis.results.interactions import Interactions
+from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
 from skedasis.results.regions import MultiModelRegions, Regions, RegionsByFeature
 from skedasis.results.surface import Surface
@@ -396,6 +400,28 @@ def plot_diagnosis(
     options, own = FigureOptions.of("Diagnosis.plot", given, keywords.DiagnosisKeywords, ax)
     level = cast("float | None", own.get("confidence_level"))
     return drawn(diagnosis_figure(diagnosis, level), options, "Diagnosis.plot", ax)
+
+
+def plot_ledger(
+    found: Ledger, ax: Axes | None = None, **given: Unpack[keywords.LedgerKeywords]
+) -> Figure:
+    """Plot a ledger; see `Ledger.plot`."""
+    options, own = FigureOptions.of("Ledger.plot", given, keywords.LedgerKeywords, ax)
+    view = cast("keywords.LedgerViewKeywords", own)
+    return drawn(ledger_figure(found, **view), options, "Ledger.plot", ax)
+
+
+def plot_interactions(
+    found: Interactions, ax: Axes | None = None, **given: Unpack[keywords.InteractionsKeywords]
+) -> Figure:
+    """Plot interactions; see `Interactions.plot`."""
+    method = "Interactions.plot"
+    options, own = FigureOptions.of(method, given, keywords.InteractionsKeywords, ax)
+    kind = own.pop("kind", "heatmap")
+    check_option(f"{method}(kind)", kind, ("heatmap", "network"))
+    view = cast("keywords.InteractionsViewKeywords", own)
+    figure = heatmap_figure if kind == "heatmap" else network_figure
+    return drawn(figure(found, **view), options, method, ax)
 
 
 def plot_models(

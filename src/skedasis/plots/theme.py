@@ -321,6 +321,8 @@ STYLES: dict[str, Style] = {
     "part0": Style("ink", 0.55, fill="interval"),
     "part1": Style("ink", 0.55, fill="violin", hatch="part1"),
     **{f"part{i}": Style("ink", 0.55, fill="ground", hatch=f"part{i}") for i in range(2, 6)},
+    "part-rest": Style("ink", 0.55, fill="ground"),
+    "part-mark": Style("ink", 0.75, fill="average", shape="wedge", size=3.2),
     # Scatter plots.
     "cross": Style("soft", 0.55),
     "lead": Style("soft", 0.55),
@@ -339,6 +341,12 @@ STYLES: dict[str, Style] = {
     "unused": Style("ink", 0.75, fill="ground", shape="square", size=3.0),
     "misleading": Style("ink", 0.75, fill="hue3", shape="wedge", size=3.0),
     "other-verdict": Style("ink", 0.75, fill="unknown", shape="cross", size=3.0),
+    # Networks: lines by strength, discs by importance.
+    **{f"edge{i}": Style("ink", 0.5 + 0.95 * i, opacity=0.3 + 0.15 * i) for i in range(5)},
+    **{
+        f"node{i}": Style("ink", 0.75, fill="interval", size=round(3.4 * (1 + i) ** 0.5, 1))
+        for i in range(5)
+    },
     # Surfaces.
     "contour": Style("ink", 0.7),
     "contour-negative": Style("ink", 0.7, (2.7, 1.7)),

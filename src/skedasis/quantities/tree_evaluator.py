@@ -35,7 +35,7 @@ from skedasis.quantities.evaluator import (
     SetChanges,
     sets_of,
 )
-from skedasis.quantities.outputs import Prediction, Probability
+from skedasis.quantities.outputs import Logit, Prediction, Probability
 
 if TYPE_CHECKING:
     from skedasis.trees.evaluator import TreeForest, TreeQuery, TreeRows
@@ -69,8 +69,8 @@ class TreeModelProxy(ModelProxy):
         classes = np.asarray(getattr(tree_model, "classes_", ()))
         # CatBoost's regressors have an empty list of classes.
         self.classes = classes if len(classes) else None
+        self._bound = None if owner is None else str(model.__name__)
         if owner is not None:
-            self._method = model.__name__
             return
         # Only the methods that the model has: quantities choose by `hasattr`.
         for name in RESPONSE_METHODS:
@@ -97,14 +97,16 @@ class TreeModelProxy(ModelProxy):
 
     def __call__(self, question: TreeQuery) -> Values:
         """Return the response of the bound method that this is a proxy of."""
-        return self.ask(self._method, question)
+        if self._bound is None:
+            raise TypeError("the model is an estimator, not a method of one")
+        return self.ask(self._bound, question)
 
     def plain_output(self, quantity: Evaluated) -> int | None:
         """Return the index of the output whose sum of leaves the quantity equals, or None if it is another function."""
         n_outputs = len(self.forest.ensemble.base)
         if self.forest.ensemble.link != "identity":
             return None
-        if getattr(self, "_method", None) == "predict" and self.classes is not None:
+        if self._bound == "predict" and self.classes is not None:
             return None  # predicted labels are not sums of leaves
         if type(quantity) is Prediction and not hasattr(self, "classes_"):
             output = 0 if quantity.output is None and n_outputs == 1 else quantity.output
@@ -113,6 +115,25 @@ class TreeModelProxy(ModelProxy):
         else:
             return None
         return output if output is not None and 0 <= output < n_outputs else None
+
+    def leaf_sum(self, quantity: Evaluated) -> tuple[int, float] | None:
+        """Return the output and the factor of the sum of leaves that the quantity equals up to a constant, or None.
+
+        Other than `plain_output` it also finds the scores of boosted classifiers: their log odds, and the response of
+        `decision_function`. The evaluator does not need them, because it computes them by the link function.
+        """
+        plain = self.plain_output(quantity)
+        if plain is not None:
+            return plain, 1.0
+        ensemble = self.forest.ensemble
+        if type(quantity) is Logit and ensemble.link == "sigmoid" and quantity.column in (0, 1):
+            # The sum is that of the second class.
+            return 0, ensemble.scale if quantity.column == 1 else -ensemble.scale
+        is_score = self._bound == "decision_function" and ensemble.classifier
+        if is_score and type(quantity) is Prediction:
+            output = 0 if quantity.output is None and ensemble.outputs == 1 else quantity.output
+            return None if output is None or not 0 <= output < ensemble.outputs else (output, 1.0)
+        return None
 
     def ask(self, name: str, question: TreeQuery) -> Values:
         """Return the response of the model's method of this name."""

@@ -90,7 +90,8 @@ class Call:
         quantity = quantity or self.model
         # Results of pairs and lists are dictionaries by output, too.
         keywords = self.keywords(**other)
-        return f"sd.explain({quantity}, X, {features}, method={method}{keywords}){output}"
+        chosen = f", method={method}" if method else ""
+        return f"sd.explain({quantity}, X, {features}{chosen}{keywords}){output}"
 
 
 def figure_codes(
@@ -98,6 +99,8 @@ def figure_codes(
     effects: Effects,
     pairs: Sequence[tuple[str, str]],
     uncertainty: UncertaintySection | None,
+    regions: Sequence[str] = (),
+    by: object = None,
     *,
     rows: bool,
 ) -> dict[tuple[str, ...], str]:
@@ -111,6 +114,10 @@ def figure_codes(
     pairs : sequence of (str, str)
         Pairs whose surfaces are drawn.
     uncertainty : UncertaintySection, optional
+    regions : sequence of str
+        Features with regions that are drawn.
+    by : optional
+        The regions that the caller named.
     rows : bool
         Whether curves of single rows are drawn.
 
@@ -119,10 +126,11 @@ def figure_codes(
     dict
         Code by ``("main", feature)``: RHALE, or ALE of a nominal feature; ``("ale", feature)``; ``("pdp", feature)``;
         ``("mplot", feature)``; ``("compare", feature)``: three methods in one figure; ``("checks", feature)``;
+        ``("regions", feature)``;
         ``("all",)``; ``("places",)``; ``("pair", first, second)``; ``("diagnosis",)``; ``("entropy", feature)`` and
         ``("entropy pdp", feature)``. ``("import",)`` is the code that precedes all others.
     """
-    found: dict[tuple[str, ...], str] = {("import",): _preamble(call, uncertainty)}
+    found: dict[tuple[str, ...], str] = {("import",): _preamble(call, uncertainty, by)}
     for name, effect in effects.items():
         for (about, *_), text in _feature_code(call, name, effect.about.feature.kind, rows=rows):
             found[about, name] = text
@@ -135,14 +143,27 @@ def figure_codes(
         found["pair", *pair] = (
             f"{call.explain(repr(pair), method_code(interactions.METHOD))}.plot()"
         )
+    for name in regions:
+        found["regions", name] = f"{_regions_code(call, name, by)}.plot()"
     if uncertainty is not None:
         found |= _uncertainty_code(call, uncertainty)
     return found
 
 
-def _preamble(call: Call, uncertainty: UncertaintySection | None) -> str:
+def _regions_code(call: Call, name: str, by: object) -> str:
+    """Return the call that finds the regions of a feature, or takes those that the caller named."""
+    where = repr(name)
+    if by is None:
+        return f"sd.regions({call.model}, X, {where}{call.keywords()}){call.output}"
+    given = repr(by) if isinstance(by, (str, int, tuple)) else "by"
+    return f"sd.explain({call.model}, X, {where}, by={given}{call.keywords()}){call.output}"
+
+
+def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) -> str:
     """Return the code that precedes all others: imports, and a comment on the names used."""
     names = ["X", *(n for n in call.options.changed() if n in BY_NAME)]
+    if by is not None and not isinstance(by, (str, int, tuple)):
+        names.append("by")
     if uncertainty is not None and uncertainty.diagnosis is not None and "y" not in names:
         names.append("y")
     imports = ["import skedasis as sd"]
@@ -154,6 +175,8 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None) -> str:
 
 def _feature_code(call: Call, name: str, kind: str, *, rows: bool) -> list[tuple[tuple[str], str]]:
     main, ale, mplot = method_code(main_method(kind)), method_code(ALE()), method_code(MPlot())
+    if kind == "nominal":  # the default gives their ALE
+        main = ale = ""
     pdp = method_code(pdp_method(kind, rows=rows))
     where = repr(name)
     three = ", ".join(call.explain(where, m) for m in (ale, pdp, mplot))

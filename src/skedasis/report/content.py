@@ -3,7 +3,8 @@
 `gather` turns models and data into a `ReportContent`: one `ModelSection` per model, or per output of a model with
 several. A section is made in two steps. First `ModelRunner` explains all features by RHALE, ALE, M-plots and PDP, and
 evaluates the quantity once at the rows. Everything else follows from these results without further calls of the
-model: intervals, reliability checks, quality, explained variance. Only interactions and the entropy need more passes.
+model: intervals, reliability checks, quality, regions, the ledger. Only the surfaces of pairs and the entropy need more
+passes.
 
 `skedasis.report.report` and `skedasis.demo` call `gather`; `skedasis.report.html` turns its result into a page.
 """
@@ -19,13 +20,16 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
 from skedasis._types import TableLike
+from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, Groups, OutOfRange
+from skedasis.engine.explain import By
 from skedasis.engine.options import ExplainOptions, ReportKeywords
+from skedasis.engine.regions import RegionPass
 from skedasis.engine.select import FeatureSelection
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.ale import ALE, RHALE
+from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
@@ -34,12 +38,7 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
 from skedasis.report.format import listed
-from skedasis.report.interactions import (
-    ExplainedVariance,
-    Interactions,
-    explained_variance,
-    strongest_pairs,
-)
+from skedasis.report.interactions import StrongestPairs, strongest_pairs
 from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictions, with_scores
 from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
@@ -48,6 +47,8 @@ from skedasis.results.checks.check import Checks
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, PartialDependence, ValueStepsEffect
 from skedasis.results.effects import Effects
+from skedasis.results.ledger import Ledger
+from skedasis.results.regions import Regions, RegionsByFeature
 from skedasis.results.surface import Surface
 
 # ---------------------------------------------------------------------------------------- values
@@ -83,14 +84,16 @@ class ModelSection:
         Importance and heterogeneity score of each feature with intervals, the most important first.
     quality : Quality, optional
         How well the model predicts the labels.
-    explained_variance : ExplainedVariance, optional
-        How much of the quantity's variance the sum of the effects explains.
-    interactions : Interactions
+    regions : dict of str to Regions
+        For whom the effects differ: the regions of each feature. Empty if none were asked for.
+    ledger : Ledger, optional
+        What main effects, regions and pairs explain of the quantity's variance at held-out rows.
+    interactions : StrongestPairs
         The pairs that interact most strongly.
     uncertainty : UncertaintySection, optional
         What the predictive uncertainty depends on. Only the first of several outputs has it.
     reasons : dict of str to str
-        Why "quality", "explained_variance" or "uncertainty" is None.
+        Why "quality", "ledger" or "uncertainty" is None.
     code : dict
         The code that reproduces each figure.
     """
@@ -109,8 +112,9 @@ class ModelSection:
     checks: Mapping[str, Checks] = field(default_factory=dict)
     importance_points: tuple[ImportancePoint, ...] = ()
     quality: Quality | None = None
-    explained_variance: ExplainedVariance | None = None
-    interactions: Interactions = field(default_factory=Interactions)
+    regions: Mapping[str, Regions] = field(default_factory=dict)
+    ledger: Ledger | None = None
+    interactions: StrongestPairs = field(default_factory=StrongestPairs)
     uncertainty: UncertaintySection | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     code: Code = field(default_factory=dict)
@@ -213,17 +217,18 @@ class ReportOptions:
     features : tuple of Feature
     pairs : int
         Largest number of surfaces per output.
-    rows, uncertainty : bool
+    rows, uncertainty, regions : bool
         As in `gather`.
-    size : int
-        Number of rows.
+    by : optional
+        As in `gather`.
     """
 
     features: tuple[Feature, ...]
     pairs: int
     rows: bool
     uncertainty: bool
-    size: int
+    regions: bool
+    by: By | None
 
     def names(self, *, nominal: bool | None = None) -> list[str]:
         """Return the names of all features, of the nominal ones, or of the others."""
@@ -243,10 +248,12 @@ class Shared:
     space : FeatureSpace
         The rows as points, for the reliability checks.
     predictions : Predictions
-    interactions : dict of label to Interactions
+    regions : dict of label to RegionsByFeature
+    ledgers : dict of label to Ledger
+    interactions : dict of label to StrongestPairs
     uncertainty : UncertaintySection, optional
-    why_not : str
-        Why `uncertainty` is None.
+    reasons : dict of str to str
+        Why `uncertainty` is None, or `ledgers` is empty.
     """
 
     runner: ModelRunner
@@ -254,18 +261,21 @@ class Shared:
     dataset: Dataset
     space: FeatureSpace
     predictions: Predictions
-    interactions: Mapping[Label, Interactions]
+    regions: Mapping[Label, RegionsByFeature]
+    ledgers: Mapping[Label, Ledger]
+    interactions: Mapping[Label, StrongestPairs]
     uncertainty: UncertaintySection | None
-    why_not: str
+    reasons: Mapping[str, str]
 
 
 def build_sections(
     runner: ModelRunner, options: ReportOptions, name: str, note: str, call: Call
 ) -> list[ModelSection]:
     """Return the sections of one model, one per output."""
-    found = _passes(runner, options)
+    main = runner.in_regions(options.names(), options.by, search=options.regions)
+    found = _passes(runner, options, main)
     labels = list(found["main"])
-    shared = _shared(runner, options, found["main"])
+    shared = _shared(runner, options, main)
     sections: list[ModelSection] = []
     for label in labels:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
@@ -285,22 +295,22 @@ def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
     return replace(one, passes=(), uncertainty=None, reasons=reasons)
 
 
-def _passes(runner: ModelRunner, options: ReportOptions) -> dict[str, ByOutput]:
-    """Explain all features, each kind by the methods that support it.
+def _passes(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> dict[str, ByOutput]:
+    """Explain all features by the other methods, each kind by those that support it.
 
     The heterogeneity score does not depend on the method, so it is computed once per feature.
     """
     every, nominal = options.names(), options.names(nominal=True)
     others = options.names(nominal=False)
-    rhale, levels = runner.effects(RHALE(), others), runner.effects(ALE(), nominal)
+    first = dict(main.effects)
+    levels = {k: Effects({n: e[n] for n in nominal}, e.provenance) for k, e in first.items()}
     ale = runner.effects(ALE(), others, **UNSCORED)
     start = runner.effects(pdp_method("continuous", rows=options.rows), others, **UNSCORED)
     mean = runner.effects(pdp_method("nominal", rows=options.rows), nominal, **UNSCORED)
-    main = _joined(rhale, levels, every)
     return {
-        "main": main,
-        "ale": _joined(_scored(ale, main), levels, every),
-        "pdp": _scored(_joined(start, mean, every), main),
+        "main": first,
+        "ale": _joined(_scored(ale, first), levels, every),
+        "pdp": _scored(_joined(start, mean, every), first),
         "mplot": runner.effects(MPlot(), every, **UNSCORED),
     }
 
@@ -319,21 +329,44 @@ def _joined(first: ByOutput, second: ByOutput, names: Sequence[str]) -> ByOutput
     return joined
 
 
-def _shared(runner: ModelRunner, options: ReportOptions, effects: ByOutput) -> Shared:
-    """Compute what all outputs share: predictions, interactions, uncertainty, and the rows as points."""
+def _shared(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> Shared:
+    """Compute what all outputs share: predictions, interactions, ledgers, uncertainty, and the rows as points."""
     predictions = runner.predict()
     trees_evaluated = _trees_evaluated(runner)
-    pairs = strongest_pairs(
-        runner, effects, options.pairs, options.size, trees_evaluated=trees_evaluated
-    )
-    uncertainty, why = None, "The report was written with uncertainty=False."
+    pairs = strongest_pairs(runner, main, options.pairs, trees_evaluated=trees_evaluated)
+    reasons: dict[str, str] = {}
+    try:
+        ledgers = ledgers_of_values(
+            predictions.quantities,
+            predictions.values,
+            main.done.job.dataset,
+            runner.options,
+            main.labels,
+            main.effects,
+            PAIRS if options.pairs else 0,
+        )
+    except DataError as error:
+        ledgers, reasons["ledger"] = {}, str(error).splitlines()[0]
+    uncertainty = None
+    reasons["uncertainty"] = "The report was written with uncertainty=False."
     if options.uncertainty:
         curves = CURVES if options.rows else 0
-        uncertainty, why = explain_uncertainty(
+        uncertainty, reasons["uncertainty"] = explain_uncertainty(
             runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
         )
     space = FeatureSpace.of(runner.X, runner.options.seed)
-    return Shared(runner, options, runner.dataset(), space, predictions, pairs, uncertainty, why)
+    return Shared(
+        runner,
+        options,
+        runner.dataset(),
+        space,
+        predictions,
+        main.regions,
+        ledgers,
+        pairs,
+        uncertainty,
+        reasons,
+    )
 
 
 def _trees_evaluated(runner: ModelRunner) -> bool:
@@ -350,12 +383,8 @@ def _build_section(
     quantity, values = shared.predictions.quantities[label], shared.predictions.values[label]
     interactions = shared.interactions[label]
     good, no_quality = quality(quantity, values, shared.predictions.raw, dataset.y, dataset.weights)
-    variance, no_variance = explained_variance(values, dataset, main, interactions.surfaces)
-    reasons = {
-        "quality": no_quality,
-        "explained_variance": no_variance,
-        "uncertainty": shared.why_not,
-    }
+    reasons = {"quality": no_quality, **shared.reasons}
+    regions = shared.regions.get(label)
     pairs = [s.features for s in interactions.surfaces]
     first = next(iter(main.values())).about
     return ModelSection(
@@ -372,11 +401,20 @@ def _build_section(
         checks=_checks(main, effects["pdp"], shared),
         importance_points=importance_points(main, seed=runner.options.seed),
         quality=good,
-        explained_variance=variance,
+        regions={} if regions is None else regions.regions,
+        ledger=shared.ledgers.get(label),
         interactions=interactions,
         uncertainty=shared.uncertainty,
         reasons={about: why for about, why in reasons.items() if why},
-        code=figure_codes(call, main, pairs, shared.uncertainty, rows=shared.options.rows),
+        code=figure_codes(
+            call,
+            main,
+            pairs,
+            shared.uncertainty,
+            [] if regions is None else [n for n, r in regions.items() if len(r) > 1],
+            shared.options.by,
+            rows=shared.options.rows,
+        ),
     )
 
 
@@ -400,6 +438,7 @@ def _without_rows(section: ModelSection) -> ModelSection:
         )
     return replace(
         section,
+        regions={name: _regions_without_rows(r) for name, r in section.regions.items()},
         rhale=without_rows(section.rhale),
         ale=without_rows(section.ale),
         pdp=without_rows(section.pdp),
@@ -408,6 +447,11 @@ def _without_rows(section: ModelSection) -> ModelSection:
         uncertainty=uncertainty,
         passes=tuple(Pass({**p.provenance}) for p in section.passes),
     )
+
+
+def _regions_without_rows(regions: Regions) -> Regions:
+    effects = tuple(without_rows(e) for e in regions.effects)
+    return replace(regions, effects=effects, whole=without_rows(regions.whole))
 
 
 # ----------------------------------------------------------------------- the content of a report
@@ -421,6 +465,8 @@ def gather(
     pairs: int = 4,
     rows: bool = True,
     uncertainty: bool = True,
+    regions: bool = True,
+    by: By | None = None,
     **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
     """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report.
@@ -436,13 +482,17 @@ def gather(
     notes : mapping of str to str, optional
         A sentence about each model, by its name.
     pairs : int
-        Largest number of interaction surfaces per model: the strongest by second-order ALE among pairs of the five
-        features with the largest heterogeneity scores. 0 computes none.
+        Largest number of interaction surfaces per model, of the pairs that interact most strongly; see
+        `skedasis.report.interactions.strongest_pairs`. 0 computes none, and no pairs of the ledger.
     rows : bool
         If False, no result keeps rows or individual curves.
     uncertainty : bool
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
         labels are given.
+    regions : bool
+        Whether to search for regions in which effects differ.
+    by : str, tuple, array or mapping, optional
+        Regions that the caller names, as in `skedasis.explain`; none are then searched for.
     **keywords
         As in `skedasis.explain`.
 
@@ -458,17 +508,18 @@ def gather(
     Notes
     -----
     Features that share a method share one pass. Cost in model rows, for N rows and d features: RHALE 2 N d (N slope
-    rows if the quantity has derivatives), heterogeneity scores of n rows n (d + 2), ALE 2 N d, PDP 50 N d, M-plots N,
-    predictions N, at most ten pairs 4 N each (fewer if they would cost more than 2,000,000), the entropy at most
-    2,000 (53 d + 3), and the diagnosis 2,000 (1 + 5 d). For tree ensembles only the predictions call the model.
+    rows if the quantity has derivatives), heterogeneity scores of n rows n (d + 2), and at most n for the scores within
+    the regions of each feature that has some, ALE 2 N d, PDP 50 N d, M-plots N, predictions N, pairs that are drawn 4 N
+    each (at most 2,000,000 for all), the entropy at most 2,000 (53 d + 3), and the diagnosis 2,000 (1 + 5 d). For tree
+    ensembles only the predictions call the model. The ledger and the comparison of pairs cost none.
     """
-    _check(pairs, rows, uncertainty)
+    _check(pairs, rows, uncertainty, regions)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
     dataset = as_dataset(X, y, options.sample_weight, options.schema)
     chosen, left_out, remarks = _select_features(dataset, features, options.groups)
     report_options = ReportOptions(
-        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), len(dataset)
+        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), bool(regions), by
     )
     sections = tuple(
         one
@@ -486,11 +537,12 @@ def gather(
     return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
 
 
-def _check(pairs: object, rows: object, uncertainty: object) -> None:
+def _check(pairs: object, rows: object, uncertainty: object, regions: object) -> None:
     check_int("report(pairs)", pairs, 0, "Use pairs=4")
     # A string such as "no" is truthy: rows that must not be on the page would be.
     check_flag("report(rows)", rows, "Use rows=False")
     check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
+    check_flag("report(regions)", regions, "Use regions=False")
 
 
 def _user_call(

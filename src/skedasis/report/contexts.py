@@ -29,12 +29,21 @@ class CheckTexts(TypedDict):
     notes: list[str]
 
 
+class RegionsOfFeature(TypedDict):
+    """The regions of a feature: what they explain, their rules, and the effects in them."""
+
+    lead: str
+    lines: list[tuple[str, str]]
+    figure: PageFigure
+
+
 class FeatureOfModel(TypedDict):
     """One feature's effect in one model."""
 
     model: str
     sentences: dict[str, str]
     figures: list[PageFigure]
+    regions: RegionsOfFeature | None
     cautions: list[str]
     flags: CheckTexts
     parts: str

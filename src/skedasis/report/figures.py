@@ -19,9 +19,17 @@ from markupsafe import Markup
 
 from skedasis.plots.draw_svg import draw, draw_tiles
 from skedasis.plots.elements import Drawing
-from skedasis.plots.figures import compare, diagnosis, multiples, overview, surface
+from skedasis.plots.figures import (
+    compare,
+    diagnosis,
+    ledger,
+    multiples,
+    overview,
+    regions,
+    surface,
+)
 from skedasis.plots.figures.effect import effect_figure
-from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.html import SMALL_LEVELS, page_effect
 from skedasis.plots.marks import Line
 from skedasis.report import text as report_text
@@ -32,6 +40,7 @@ from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
+from skedasis.results.regions import Regions
 from skedasis.results.surface import Surface
 
 if TYPE_CHECKING:
@@ -149,14 +158,22 @@ def importance_figure(
     return page_figure(draw(spec, ident=ident), "")
 
 
-def variance_figure(section: ModelSection, ident: str) -> PageFigure | None:
-    """Draw the fractions of the quantity's variance that the effects explain."""
-    if section.explained_variance is None:
+def ledger_figure(section: ModelSection, ident: str) -> PageFigure | None:
+    """Draw the fractions of the quantity's variance that main effects, regions and pairs explain."""
+    if section.ledger is None:
         return None
-    caption = "Fractions of the variance of the prediction that the effects on this page explain."
-    rest = section.explained_variance.sentences[-1] if section.explained_variance.has_rest else ""
-    drawing = draw(overview.variance_figure(section.explained_variance.shares), ident=ident)
-    return page_figure(drawing, f"{caption} {rest}".rstrip())
+    spec = ledger.ledger_figure(section.ledger, report_text.LEVEL)
+    return page_figure(draw(spec, ident=ident), report_text.ledger_caption(section))
+
+
+WIDE = 900.0
+"""Width in pixels of a figure of several panels."""
+
+
+def regions_figure(found: Regions, ident: str) -> PageFigure:
+    """Draw the effects in regions beside the one in all rows."""
+    spec = regions.regions_figure(found, RegionsPlotOptions(confidence_level=report_text.LEVEL))
+    return page_figure(draw(spec, ident=ident, width=WIDE), "")
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:

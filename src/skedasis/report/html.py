@@ -41,6 +41,7 @@ from skedasis.report.contexts import (
     PairsOfModel,
     RankingContext,
     RankingLine,
+    RegionsOfFeature,
     Section,
     SurfaceContext,
     UncertaintyOfModel,
@@ -142,6 +143,7 @@ def cost_table(content: ReportContent) -> Cost:
         sum(int(p.get(name, 0)) for p in made)
         for name in ("model_rows", "check_rows", "slope_rows", "score_rows")
     )
+    scores += sum(int(p.get("region_score_rows", 0)) for p in made)
     seconds = sum(float(p.get("seconds", 0.0)) for p in made)
     exact = all(p.get("exact", True) for p in made)
     return Cost(rows, checks, slopes, scores, seconds, exact)
@@ -152,7 +154,7 @@ FIRST = 10
 """Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
 
 
-CODE_KINDS = ("main", "compare", "pdp", "checks")
+CODE_KINDS = ("main", "compare", "pdp", "regions", "checks")
 """Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
 
 
@@ -211,6 +213,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> FeatureOf
     sentences = {
         "Effect": report_text.effect_sentence(rhale, unit),
         "Between rows": report_text.heterogeneity_sentence(rhale),
+        "For whom": report_text.one_region_sentence(section, feature),
         "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
         "Missing": report_text.missing_sentence(rhale),
         "Order": report_text.level_order_sentence(rhale),
@@ -219,6 +222,7 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> FeatureOf
         "model": section.name,
         "sentences": {label: text for label, text in sentences.items() if text},
         "figures": report_figures.feature_figures(section, feature, ident),
+        "regions": _regions(section, feature, ident),
         "cautions": report_text.cautions(
             rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
         ),
@@ -227,6 +231,16 @@ def _model_feature(section: ModelSection, feature: str, ident: str) -> FeatureOf
         "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature)),
         "code": _feature_code(section, feature),
     }
+
+
+def _regions(section: ModelSection, feature: str, ident: str) -> RegionsOfFeature | None:
+    """Return the regions of a feature; None if it has one."""
+    found = section.regions.get(feature)
+    if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
+        return None
+    texts = report_text.region_texts(found)
+    figure = report_figures.regions_figure(found, f"{ident}-regions")
+    return {"lead": texts.lead, "lines": texts.lines, "figure": figure}
 
 
 def _per(effect: Effect, unit: str, feature: str) -> str:
@@ -292,11 +306,9 @@ def interactions_section(content: ReportContent) -> Section[PairsOfModel] | None
 
 def _model_interactions(section: ModelSection, ident: str) -> PairsOfModel:
     interactions = section.interactions
-    top = max(s.strength for s in interactions.strengths)
-    sentences = [] if top > 0 else ["None of the computed pairs interacts."]
     return {
         "name": section.name,
-        "sentences": [*sentences, interactions.note] if interactions.note else sentences,
+        "sentences": [interactions.note] if interactions.note else [],
         "surfaces": [
             _surface(section, surface, f"{ident}-{k}") for k, surface in enumerate(section.pairs, 1)
         ],
@@ -314,17 +326,36 @@ def _surface(section: ModelSection, surface: Surface, ident: str) -> SurfaceCont
     }
 
 
+LISTED = 20
+"""Largest number of pairs in the table."""
+
+
 def _strengths(section: ModelSection) -> NumberTable:
-    heads = (
-        *(("First feature", True), ("Second feature", True)),
-        *(("Interaction strength", False), ("Shown", True)),
-    )
-    rows = [
-        (*s.features, number(s.strength), "yes" if s.shown else "")
-        for s in section.interactions.strengths
+    """Return the pairs that interact, with each measure that is known for one of them."""
+    pairs = section.interactions.strengths[:LISTED]
+    heads = [("First feature", True), ("Second feature", True), ("Interaction strength", False)]
+    columns = [
+        [p.features[0] for p in pairs],
+        [p.features[1] for p in pairs],
+        [_known(p.strength, number(p.strength)) for p in pairs],
     ]
-    caption = f"Interaction strength of each computed pair, in units of {section.axis}"
-    return NumberTable(caption, heads, rows)
+    if any(math.isfinite(p.h2_unnormalized) for p in pairs):
+        heads.append(("Joint partial dependence", False))
+        columns.append([_known(p.h2_unnormalized, number(p.h2_unnormalized)) for p in pairs])
+    if any(math.isfinite(p.share) for p in pairs):
+        heads.append(("Explains of the heterogeneity", True))
+        columns.append(
+            [_known(p.share, f"{percent(min(p.share, 1.0))} of {p.modulated}") for p in pairs]
+        )
+    heads.append(("Shown", True))
+    columns.append(["yes" if p.shown else "" for p in pairs])
+    first = "" if len(pairs) == len(section.interactions.strengths) else f"The {LISTED} strongest. "
+    caption = f"{first}Interaction of pairs, in units of {section.axis}"
+    return NumberTable(caption, tuple(heads), list(zip(*columns, strict=True)))
+
+
+def _known(value: float, text: str) -> str:
+    return text if math.isfinite(value) else ""
 
 
 def _pairs_code(section: ModelSection, keys: list[tuple[str, ...]]) -> str:
@@ -459,7 +490,7 @@ def model_context(
         "tiles": _tiles(section),
         "quality": _quality_notes(section),
         "figures": _present(
-            report_figures.variance_figure(section, f"{ident}-ledger"),
+            report_figures.ledger_figure(section, f"{ident}-ledger"),
             report_figures.calibration_figure(section, f"{ident}-calibration"),
         ),
         "where": _present(report_figures.importance_figure(section, anchors, f"{ident}-places")),

@@ -1,44 +1,47 @@
-"""Strongest interactions of a report, and the variance that the effects explain.
+"""Strongest interactions of a report: all pairs are compared, the strongest are drawn.
 
-`strongest_pairs` selects candidate pairs by heterogeneity score, computes their second-order ALE, and ranks them by
-interaction strength. `explained_variance` evaluates all effects at the rows and compares their sum with the quantity:
-``R² = 1 - Var(q - sum of effects) / Var(q)``, first with the main effects, then with the interactions shown. Called by
-`skedasis.report.content`.
+`strongest_pairs` compares the pairs without a model row: by H² of tree ensembles whose leaves are summed, else by how
+much of the heterogeneity of one effect the other feature explains. The second-order ALE of the strongest is computed
+and drawn. Called by `skedasis.report.content`.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from skedasis._types import Floats, Ints, Values
-from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature
+from skedasis.analysis.interactions import interactions_of
+from skedasis.engine.regions import RegionPass
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
-from skedasis.plots.scales import ROUNDING_NOISE, counted, number
-from skedasis.report.format import listed, percent
+from skedasis.plots.scales import ROUNDING_NOISE, counted
+from skedasis.report.format import listed
 from skedasis.report.passes import Label, ModelRunner
-from skedasis.results.axis import LevelAxis, LevelPairAxis
+from skedasis.results.axis import LevelAxis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.interactions import Interactions, PairInteraction
 from skedasis.results.surface import Surface
 
-# ------------------------------------------------------------------------------- strongest pairs
-CANDIDATES = 5
-"""Largest number of features whose pairs are computed."""
+COMPARED = 30
+"""Largest number of features whose pairs are compared: those with the largest heterogeneity scores."""
+
+
+H2_WORK = 5_000_000
+"""Limit on pairs times rows for H², about a second; beyond it, pairs are compared by modulation."""
 
 
 MODEL_ROWS = 2_000_000
-"""Limit on the total cost of all pairs, which cost 4 N model rows each; one pair is computed in any case."""
+"""Limit on the total cost of all surfaces, which cost 4 N model rows each; one is computed in any case."""
 
 
 LEVELS = 50
 """Largest number of levels of a categorical feature in a pair: a surface with more levels is unreadable."""
+
+
+LEAST_SHARE, NOISE_ROWS = 0.01, 40.0
+"""Least share of the heterogeneity of an effect, and its least product with the rows: others may be noise."""
 
 
 METHOD = ALE()
@@ -46,7 +49,7 @@ METHOD = ALE()
 
 @dataclass(frozen=True)
 class PairStrength:
-    """Interaction strength of a candidate pair.
+    """How strongly a pair interacts, by each measure; NaN for what was not computed.
 
     Parameters
     ----------
@@ -54,17 +57,24 @@ class PairStrength:
     strength : float
         `Surface.interaction_strength`: the standard deviation of the second-order effect over the rows, in units of the
         quantity. Cells without rows do not count.
+    h2_unnormalized : float
+        Root mean square of the interaction in the joint partial dependence, in units of the quantity.
+    modulated, share : str, float
+        The feature whose effect the other one changes more, and the share of its heterogeneity that this explains.
     shown : bool
         Whether its surface is drawn.
     """
 
     features: tuple[str, str]
     strength: float
+    h2_unnormalized: float
+    modulated: str
+    share: float
     shown: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Interactions:
+class StrongestPairs:
     """The interactions of one output.
 
     Parameters
@@ -72,9 +82,9 @@ class Interactions:
     surfaces : tuple of Surface
         Second-order ALE of the strongest pairs.
     strengths : tuple of PairStrength
-        All candidates, strongest first.
+        The pairs that interact, those with a surface first, then the strongest first.
     note : str
-        How the candidates were chosen, or why there are none.
+        How the pairs were compared, or why there are none.
     """
 
     surfaces: tuple[Surface, ...] = ()
@@ -83,50 +93,124 @@ class Interactions:
 
 
 def strongest_pairs(
-    runner: ModelRunner,
-    effects: Mapping[Label, Effects],
-    shown: int,
-    rows: int,
-    *,
-    trees_evaluated: bool,
-) -> dict[Label, Interactions]:
+    runner: ModelRunner, found: RegionPass, shown: int, *, trees_evaluated: bool
+) -> dict[Label, StrongestPairs]:
     """Return the strongest pairs of each output.
 
     Parameters
     ----------
     runner : ModelRunner
-    effects : dict of label to Effects
-        RHALE of single features.
+    found : RegionPass
+        The pass over all features.
     shown : int
-        Largest number of surfaces per output; 0 computes none.
-    rows : int
+        Largest number of surfaces per output; 0 compares none.
     trees_evaluated : bool
-        Whether effects are computed from the tree structure, so that candidates cost no model rows.
+        Whether effects are computed from the tree structure, so that surfaces cost no model rows.
 
     Notes
     -----
-    Candidates are all pairs of the `CANDIDATES` features with the largest heterogeneity scores, or of fewer features if
-    4 N model rows per pair would exceed `MODEL_ROWS`. A feature with score zero has no interactions. Without scores,
-    the most important features are used.
+    All pairs of the `COMPARED` features with the largest heterogeneity scores are compared. A feature with score zero
+    has no interactions. Without scores, the most important features are used. Costs 4 N model rows for each surface.
     """
+    effects = found.effects
     if shown < 1:
-        return dict.fromkeys(effects, Interactions(note="The report was written with pairs=0."))
+        none = StrongestPairs(note="The report was written with pairs=0.")
+        return dict.fromkeys(effects, none)
     single = next(iter(effects.values()))
     order = candidates(list(effects.values()))
-    most = CANDIDATES if trees_evaluated else _affordable(rows)
-    chosen = [name for name in single if name in order[:most]]
-    if len(chosen) < 2:
-        why = "Fewer than two features have a heterogeneity score above zero, so no features interact."
-        return dict.fromkeys(effects, Interactions(note=why))
-    pairs = [p for p in itertools.combinations(chosen, 2) if _disjoint_columns(single, p)]
-    drawn = [p for p in pairs if not _both_nominal(single, p)]
-    try:
-        found = runner.surfaces(METHOD, drawn) if drawn else {}
-    except (DataError, UnsupportedError) as error:
-        return dict.fromkeys(effects, Interactions(note=str(error).splitlines()[0]))
+    chosen = [name for name in single if name in order[:COMPARED]]
     by = "heterogeneity score" if _has_scores(single) else "importance"
-    note = _note(chosen, by, len(order), (most, rows, len(pairs) - len(drawn)))
-    return {label: _rank_pairs(found.get(label, {}), shown, note) for label in effects}
+    if len(chosen) < 2:
+        why = f"Fewer than two features have a {by} above zero, so no features interact."
+        return dict.fromkeys(effects, StrongestPairs(note=why))
+    rows = len(found.done.job.dataset)
+    pairs = len(chosen) * (len(chosen) - 1) // 2
+    compared = interactions_of(found.done, effects, chosen, h2=pairs * rows <= H2_WORK)
+    most = shown if trees_evaluated else max(1, min(shown, MODEL_ROWS // (4 * rows)))
+    least = max(LEAST_SHARE, NOISE_ROWS / rows)
+    ranked = {label: _ranked(it, effects[label], least) for label, it in compared.items()}
+    drawn = {
+        label: [p for p, _ in lines if not _both_nominal(single, p)][:most]
+        for label, lines in ranked.items()
+    }
+    # A surface of several outputs is computed for all of them in one pass.
+    wanted = list(dict.fromkeys(p for some in drawn.values() for p in some))
+    try:
+        surfaces = runner.surfaces(METHOD, wanted) if wanted else {}
+    except (DataError, UnsupportedError) as error:
+        return dict.fromkeys(effects, StrongestPairs(note=str(error).splitlines()[0]))
+    limit = f", no more because each costs {4 * rows:,} model rows" if most < shown else ""
+    results: dict[Label, StrongestPairs] = {}
+    for label, lines in ranked.items():
+        own = {p: s for p, s in surfaces.get(label, {}).items() if p in drawn[label]}
+        ordered = [p for p, _ in lines]
+        unordered = sum(_both_nominal(single, p) for p in ordered)
+        among = by, len(order)
+        note = _note(compared[label], chosen, among, ordered, unordered, limit)
+        results[label] = _strongest(lines, own, note)
+    return results
+
+
+def _ranked(
+    compared: Interactions, effects: Effects, least: float
+) -> list[tuple[tuple[str, str], PairInteraction]]:
+    """Return the pairs that interact, strongest first, in units of the quantity."""
+    sizes = {p: _size(line, effects, compared.measure, least) for p, line in compared.items()}
+    top = max([*sizes.values(), *(e.importance for e in effects.values())], default=0.0)
+    kept = [p for p, size in sizes.items() if size > ROUNDING_NOISE * top]
+    return [(p, compared[p]) for p in sorted(kept, key=lambda p: -sizes[p])]
+
+
+def _size(line: PairInteraction, effects: Effects, measure: str, least: float) -> float:
+    """Return the strength of a pair in units of the quantity; 0 if it is unknown.
+
+    By modulation: the part of a heterogeneity score that the other feature explains.
+    """
+    if measure != "modulates":
+        return line.strength(measure) if math.isfinite(line.strength(measure)) else 0.0
+    shares = (line.feature_0, line.modulates_01), (line.feature_1, line.modulates_10)
+    return max(
+        math.sqrt(share) * _spread(effects[name]) if share >= least else 0.0
+        for name, share in shares
+    )
+
+
+def _spread(effect: Effect) -> float:
+    score = effect.heterogeneity_score
+    return score if math.isfinite(score) else effect.importance
+
+
+def _strongest(
+    lines: Sequence[tuple[tuple[str, str], PairInteraction]],
+    surfaces: Mapping[tuple[str, str], Surface],
+    note: str,
+) -> StrongestPairs:
+    """Return the pairs with their surfaces; a surface that is zero up to rounding is not shown."""
+    strengths = {pair: s.interaction_strength() for pair, s in surfaces.items()}
+    largest = max(
+        (float(abs(s.main[k]).max()) for s in surfaces.values() if s.main for k in (0, 1)),
+        default=0.0,
+    )
+    known = [abs(v) for v in strengths.values() if math.isfinite(v)]
+    least = ROUNDING_NOISE * max([largest, *known], default=0.0)
+    kept = [p for p in surfaces if not strengths[p] <= least]
+    # Without kept rows the interaction strength is NaN; such pairs keep their order.
+    kept.sort(key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
+    by_pair = dict(lines)
+    order = [*kept, *(p for p in by_pair if p not in kept)]
+    found = tuple(
+        _pair_strength(by_pair[p], strengths.get(p, math.nan), shown=p in kept) for p in order
+    )
+    return StrongestPairs(tuple(surfaces[p] for p in kept), found, note)
+
+
+def _pair_strength(line: PairInteraction, strength: float, *, shown: bool) -> PairStrength:
+    first = not line.modulates_10 > line.modulates_01
+    modulated, share = (
+        (line.feature_0, line.modulates_01) if first else (line.feature_1, line.modulates_10)
+    )
+    pair = line.feature_0, line.feature_1
+    return PairStrength(pair, strength, line.h2_unnormalized, modulated, share, shown)
 
 
 def candidates(effects: Sequence[Effects]) -> list[str]:
@@ -160,250 +244,46 @@ def _drawable(effect: Effect) -> bool:
     return points > 1 and (points <= LEVELS or not isinstance(effect.axis, LevelAxis))
 
 
-def _affordable(rows: int) -> int:
-    """Return the largest number of features whose pairs cost at most `MODEL_ROWS`."""
-    fits = [k for k in range(2, CANDIDATES + 1) if k * (k - 1) // 2 * 4 * rows <= MODEL_ROWS]
-    return max(fits, default=2)
-
-
-def _disjoint_columns(effects: Effects, pair: tuple[str, str]) -> bool:
-    """Return whether two features share no column; a group and one of its members do share one."""
-    first, second = (set(effects[name].about.feature.columns) for name in pair)
-    return first.isdisjoint(second)
-
-
 def _both_nominal(effects: Effects, pair: tuple[str, str]) -> bool:
     """Return whether both features are nominal: such pairs are left out, because second-order ALE needs an order."""
     return all(effects[name].about.feature.kind == "nominal" for name in pair)
 
 
-def _rank_pairs(found: Mapping[tuple[str, str], Surface], shown: int, note: str) -> Interactions:
-    strengths = {pair: s.interaction_strength() for pair, s in found.items()}
-    # Without kept rows the interaction strength is NaN; such pairs keep their order.
-    order = sorted(found, key=lambda p: -strengths[p] if math.isfinite(strengths[p]) else 0.0)
-    scale = max((abs(v) for v in strengths.values() if math.isfinite(v)), default=0.0)
-    largest = max(
-        (float(abs(s.main[k]).max()) for s in found.values() if s.main for k in (0, 1)), default=0.0
-    )
-    least = ROUNDING_NOISE * max(scale, largest)
-    kept = [p for p in order if not strengths[p] <= least][:shown]
-    lines = tuple(PairStrength(p, strengths[p], p in kept) for p in order)
-    return Interactions(tuple(found[p] for p in kept), lines, note)
-
-
-def _note(chosen: Sequence[str], by: str, among: int, limits: tuple[int, int, int]) -> str:
-    """Return a note on which pairs were computed, and why no others.
+def _note(
+    compared: Interactions,
+    chosen: Sequence[str],
+    among: tuple[str, int],
+    ranked: Sequence[tuple[str, str]],
+    unordered: int,
+    limit: str,
+) -> str:
+    """Return a note on how the pairs were compared.
 
     Parameters
     ----------
+    compared : Interactions
     chosen : sequence of str
-        The features whose pairs were computed.
-    by : str
-        The criterion by which they were chosen.
-    among : int
-        Number of features from which they were chosen.
-    limits : tuple of int
-        Largest number of features, number of rows of X, and number of pairs of nominal features left out.
+        The features whose pairs were compared.
+    among : (str, int)
+        The criterion by which they were chosen, and the number of features with more than zero of it.
+    ranked : sequence of (str, str)
+        The pairs that interact.
+    unordered : int
+        Number of these whose features are both nominal.
+    limit : str
+        Why no more surfaces are drawn; may be empty.
     """
-    most, rows, unordered = limits
-    pairs = len(chosen) * (len(chosen) - 1) // 2 - unordered
-    note = f"{counted(pairs, 'pair')} computed, of {listed(chosen)}"
+    by, size = among
+    of = f"of the {len(chosen)} features with the largest {by}, of {size}"
+    if size <= len(chosen):
+        of = f"of {listed(chosen)}" if len(chosen) <= 5 else f"of {len(chosen)} features"
+    measure = "by how much of the heterogeneity of one effect the other feature explains"
+    if compared.measure == "h2_unnormalized":
+        measure = "by H² at all rows, from the tree structure"
+    note = f"{counted(len(compared), 'pair')} {of} compared {measure}{limit}."
+    if not ranked:
+        return f"No interaction was found: {note}"
     if unordered:
-        note = f"{counted(unordered, 'pair')} of nominal features left out because these have no order; {note}"
-    if among <= len(chosen):
-        return f"{note}: all features whose {by} is above zero."
-    note += f": the features with the largest {by}, of {among}"
-    if most < CANDIDATES:
-        note += f" (no more, because each pair costs {4 * rows:,} model rows)"
-    return f"{note}."
-
-
-# ---------------------------------------------------------------------------- explained variance
-_MIN_REST = 0.005
-"""Fraction of the variance; a smaller unexplained rest is not mentioned."""
-
-
-@dataclass(frozen=True, eq=False)
-class ExplainedVariance:
-    """Fractions of the variance of the quantity over the rows that sums of effects explain.
-
-    Parameters
-    ----------
-    variance : float
-        Variance of the quantity at the rows, in its unit squared.
-    additive : float
-        ``1 - Var(q - sum of the main effects) / Var(q)``. Negative if the sum fits the quantity worse than its mean.
-    with_pairs : float or None
-        The same including the interactions shown; None if none is shown.
-    main_shares : dict of str to float
-        ``Var(effect) / Var(q)`` of each feature, largest first. These sum to `additive` only if features are
-        independent and do not interact.
-    pair_shares : dict of (str, str) to float
-        ``Var(effect) / Var(q)`` of each interaction shown.
-    sentences : tuple of str
-        The result in words.
-    has_rest : bool
-        Whether the last sentence explains the unexplained rest.
-    """
-
-    variance: float
-    additive: float
-    with_pairs: float | None
-    main_shares: Mapping[str, float]
-    pair_shares: Mapping[tuple[str, str], float]
-    sentences: tuple[str, ...]
-    has_rest: bool = False
-
-    @property
-    def shares(self) -> dict[str, float]:
-        """Return the parts of the variance, which sum to 1 and may be negative: main effects, interactions, rest."""
-        parts = {"main effects": self.additive}
-        if self.with_pairs is not None:
-            parts["interactions shown"] = self.with_pairs - self.additive
-        return {**parts, "not explained": 1.0 - sum(parts.values())}
-
-
-def explained_variance(
-    values: Floats,
-    dataset: Dataset,
-    effects: Mapping[str, Effect],
-    surfaces: Sequence[Surface],
-) -> tuple[ExplainedVariance | None, str]:
-    """Return the explained variance, or None and the reason.
-
-    Parameters
-    ----------
-    values : ndarray of float, shape (n,)
-        The quantity at the rows.
-    dataset : Dataset
-        These rows.
-    effects : mapping of str to Effect
-        Main effects: RHALE, or ALE for nominal features.
-    surfaces : sequence of Surface
-        Second-order effects.
-
-    Notes
-    -----
-    Costs no model rows. A row with a missing number gets the effect of missing values if there is one, else the mean 0.
-    """
-    weight = np.ones(len(values)) if dataset.weights is None else dataset.weights
-    total = _variance(values, weight)
-    if len(values) < 2 or not total > (ROUNDING_NOISE * float(np.abs(values).max())) ** 2:
-        return None, "The prediction is the same for all rows, so it has no variance to explain."
-    parts = {n: at_rows(e, dataset) for n, e in effects.items()}
-    summed = np.sum(list(parts.values()), axis=0)
-    additive = 1 - _variance(values - summed, weight) / total
-    alone = {n: _variance(v, weight) / total for n, v in parts.items()}
-    joint = {s.features: surface_at_rows(s, dataset) for s in surfaces}
-    with_pairs = None
-    if joint:
-        summed = summed + np.sum(list(joint.values()), axis=0)
-        with_pairs = 1 - _variance(values - summed, weight) / total
-    pairs = {k: _variance(v, weight) / total for k, v in joint.items()}
-    found = ExplainedVariance(
-        total,
-        additive,
-        with_pairs,
-        dict(sorted(alone.items(), key=lambda item: -item[1])),
-        pairs,
-        tuple(_sentences(additive, with_pairs, len(parts), len(pairs))),
-        _rest(additive, with_pairs) > _MIN_REST,
-    )
-    return found, ""
-
-
-def _rest(additive: float, with_pairs: float | None) -> float:
-    return 1 - (additive if with_pairs is None else with_pairs)
-
-
-def _variance(x: Floats, weight: Floats) -> float:
-    share = weight / weight.sum()
-    return float(share @ (x - share @ x) ** 2)
-
-
-def _sentences(additive: float, with_pairs: float | None, features: int, pairs: int) -> list[str]:
-    model = "The effect of 1 feature"
-    if features > 1:
-        model = f"The sum of the {features:,} main effects"
-    text = f"{model} explains {percent_of(additive)} of the variance of the prediction."
-    if additive < 0:
-        text = (
-            f"{model} fits the prediction worse than its mean does ({percent_of(additive)} of its variance): features "
-            "depend on one another, or interact, so strongly that one curve per feature says little."
-        )
-    sentences = [text]
-    if with_pairs is not None:
-        shown = f"the {pairs} interactions shown" if pairs > 1 else "the interaction shown"
-        sentences.append(f"With {shown}, it explains {percent_of(with_pairs)}.")
-        if with_pairs < additive - ROUNDING_NOISE:
-            sentences.append(
-                "This is less, because effects of pairs do not add up if features depend on one another."
-            )
-    rest = _rest(additive, with_pairs)
-    if rest > _MIN_REST:
-        other = "interactions not shown" if pairs else "interactions"
-        sentences.append(
-            f"The rest, {percent_of(rest)}, is due to {other}, dependence between features, features left out, and "
-            "detail lost to binning."
-        )
-    return sentences
-
-
-def percent_of(share: float) -> str:
-    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple.
-
-    Examples
-    --------
-    >>> percent_of(-0.25), percent_of(0.987), percent_of(-41.0)
-    ('−25\u202f%', '99\u202f%', '−41.0 times')
-    """
-    if share < -10:
-        return f"{number(share)} times"
-    return f"−{percent(-share)}" if share < 0 else percent(share)
-
-
-# ---------------------------------------------------------------------------------- at the rows
-def at_rows(effect: Effect, dataset: Dataset) -> Floats:
-    """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
-    feature = effect.about.feature
-    if isinstance(effect.axis, LevelAxis):
-        place = _level_codes(effect.axis.levels.labels, feature, dataset)
-        value = np.where(place >= 0, effect.value[place], np.nan)
-        observed = place >= 0
-    else:
-        x = _numbers(feature, dataset)
-        value, observed = effect.at(x), np.isfinite(x)
-    point = effect.missing_point
-    missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
-    return np.where(observed, np.nan_to_num(value), missing)
-
-
-def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
-    """Return a surface at each row, shape (n,); 0 where it is not defined."""
-    x: list[Values] = []
-    for side, about in zip(surface.sides, surface.abouts, strict=True):
-        if not isinstance(side, LevelPairAxis):
-            x.append(_numbers(about.feature, dataset))
-            continue
-        labels = side.levels.labels
-        # A marker for rows of no level: None would be the level of missing values.
-        names = np.array([*labels, object()], dtype=object)
-        x.append(names[_level_codes(labels, about.feature, dataset)])
-    return np.nan_to_num(surface.at(*x))
-
-
-def _numbers(feature: Feature, dataset: Dataset) -> Floats:
-    x, own = (
-        dataset.floats(feature.position),
-        dataset.features[feature.position].time,
-    )
-    # The time axis of other rows may have another origin.
-    return x if feature.time is None or own is None else own.onto(feature.time, x)
-
-
-def _level_codes(labels: Sequence[str], feature: Feature, dataset: Dataset) -> Ints:
-    """Return the code of each row among an effect's levels, -1 for other levels."""
-    column = dataset.levels(feature, top=len(dataset))
-    known = {label: k for k, label in enumerate(labels)}
-    place = np.array([known.get(label, -1) for label in column.levels.labels] + [-1])
-    return place[column.codes]
+        nominal = counted(unordered, "pair")
+        note += f" {nominal} of nominal features not drawn, because these have no order."
+    return note

@@ -17,8 +17,9 @@ import numpy as np
 
 from skedasis._types import Floats, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
-from skedasis.engine.explain import explain
+from skedasis.engine.explain import By, explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
+from skedasis.engine.regions import RegionPass, region_pass
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
 from skedasis.models.calling import CallStats
@@ -105,6 +106,15 @@ class ModelRunner:
             return {}
         found = self._by_output(self._explain(of or self.quantity, list(names), method, options))
         self.passes.append(next(iter(found.values())))
+        return found
+
+    def in_regions(self, names: Sequence[str], by: By | None, *, search: bool) -> RegionPass:
+        """Explain some features by the method that `explain` chooses, with their regions, in one pass."""
+        with self.catch_binning_warnings():
+            found = region_pass(
+                self.quantity, self.dataset(), names, self.options, by, search=search
+            )
+        self.passes.append(next(iter(found.effects.values())))
         return found
 
     def surfaces(

@@ -15,6 +15,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._types import TableLike
+from skedasis.engine.explain import By
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.run import Progress
 from skedasis.errors import DataError
@@ -69,6 +70,8 @@ def report(
     pairs: int = 4,
     rows: bool = True,
     uncertainty: bool = True,
+    regions: bool = True,
+    by: By | None = None,
     **keywords: Unpack[ReportKeywords],
 ) -> Report:
     """Write a report about one or several models as one HTML page.
@@ -95,7 +98,7 @@ def report(
     title : str, optional
         Title of the page.
     pairs : int
-        Largest number of second-order ALE surfaces, the strongest first; 0 for none.
+        Largest number of second-order ALE surfaces, the strongest first; 0 for none, also in the ledger.
     rows : bool
         If False, the page shows nothing of single rows: no individual curves, rug marks, single local effects or row
         numbers. It still contains averages, counts, bin edges and grid points (the outermost ones are the minimum and
@@ -103,6 +106,10 @@ def report(
         warnings, and the names of levels.
     uncertainty : bool
         Whether to explain the predictive uncertainty of models that predict a distribution.
+    regions : bool
+        Whether to search, for each feature, for regions of the data in which its effect differs (`skedasis.regions`).
+    by : str, tuple, array or mapping, optional
+        Regions that you name, for all features, as in `skedasis.explain`. None are then searched for.
 
     Returns
     -------
@@ -120,11 +127,15 @@ def report(
     -----
     Each model is explained by RHALE for numeric and ordinal features, and by ALE, M-plots and PDP with c-ICE for all.
     Features without any value are left out, which the page reports; if they are named in `features`, an error is
-    raised. Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for
-    the heterogeneity scores of n rows, where n is at most `heterogeneity_rows`; 2 N d for ALE and at most 51 N d for
-    PDP; N for M-plots, quality and explained variance together; 4 N for each of at most ten candidate pairs, and at
-    most 2,000,000 for all pairs; for a model that predicts a distribution, the cost of `skedasis.diagnose` and of two
-    more passes on at most 2,000 rows. Tree ensembles are evaluated from their structure, without calling the model.
+    raised. What main effects, regions and pairs explain of the variance (`skedasis.ledger`) is measured at held-out
+    rows. Pairs are compared as by `skedasis.interactions`, and the strongest are drawn.
+
+    Cost in model rows, for N rows and d features: N for derivatives, or 2 N d for differences; n (d + 2) for the
+    heterogeneity scores of n rows, where n is at most `heterogeneity_rows`, and at most n for the scores within the
+    regions of each feature that has some; 2 N d for ALE and at most 51 N d for PDP; N for M-plots, quality and the
+    ledger together; 4 N for each surface, and at most 2,000,000 for all; for a model that predicts a distribution, the
+    cost of `skedasis.diagnose` and of two more passes on at most 2,000 rows. Tree ensembles are evaluated from their
+    structure, without calling the model.
 
     Examples
     --------
@@ -145,6 +156,8 @@ def report(
         pairs=pairs,
         rows=rows,
         uncertainty=uncertainty,
+        regions=regions,
+        by=by,
         **keywords,
     )
     return write(content, path, title=title, progress=keywords.get("progress"))

@@ -30,7 +30,10 @@ from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, listed, named, percent
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
+from skedasis.results.curve_words import curve_words
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
+from skedasis.results.ledger import LedgerPart
+from skedasis.results.regions import Regions, score_text, summary_text
 
 LEVEL = 0.95
 """Confidence level of the intervals on the page."""
@@ -277,7 +280,7 @@ def summary(section: ModelSection) -> list[str]:
         f"On average, {_quantity_phrase(section)} depends most on {listed(first)}.",
     ]
     sentences += _heterogeneity_summary(section)
-    sentences += [*additive_sentences(section), *interaction_sentences(section)]
+    sentences += [*ledger_sentences(section), *interaction_sentences(section)]
     sentences += [*warning_sentences(section), *uncertainty_sentences(section)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
@@ -541,8 +544,8 @@ def _join(sentences: Sequence[str]) -> str:
 MAX_CALIBRATION_ERROR = 0.05
 """Calibration errors above this are part of the summary."""
 
-MIN_PAIR_SHARE = 0.01
-"""Fraction of the variance; interactions that explain less are not part of the summary."""
+MIN_PART_SHARE = 0.01
+"""Fraction of the variance; parts that explain less are not mentioned."""
 
 
 def quality_sentences(section: ModelSection) -> list[str]:
@@ -554,32 +557,145 @@ def quality_sentences(section: ModelSection) -> list[str]:
     return [found.sentences[0], *found.sentences[1:2]] if off else [found.sentences[0]]
 
 
-def additive_sentences(section: ModelSection) -> list[str]:
-    """Describe how much of the variance the sum of the effects explains, without and with interactions."""
-    found = section.explained_variance
-    if found is None:
+def ledger_sentences(section: ModelSection) -> list[str]:
+    """Describe how much of the variance main effects, regions and pairs explain at held-out rows."""
+    ledger = section.ledger
+    if ledger is None:
         return []
-    return [
-        " ".join(found.sentences[:-1] if found.has_rest else found.sentences)
-    ]  # the last sentence is the caption of the figure
+    main, *parts, rest = ledger.parts
+    text = f"One curve per feature explains {percent(main.share)} of the variance of the prediction at held-out rows"
+    if main.share < 0:
+        text = (
+            "One curve per feature fits the prediction worse than its mean does, at held-out rows: features interact "
+            "so strongly that such curves say little"
+        )
+    added = [_added(parts, kind) for kind in ("regions", "pairs")]
+    sentence = "; ".join([text, *(a for a in added if a)])
+    if rest.share >= MIN_PART_SHARE:
+        sentence += f"; {percent(rest.share)} is not explained"
+    return [f"{sentence}."]
+
+
+def _added(parts: Sequence[LedgerPart], kind: str) -> str:
+    """Return what the regions or the pairs add; empty if it is little."""
+    some = [p for p in parts if p.kind == kind and p.share >= MIN_PART_SHARE]
+    if not some:
+        return ""
+    share = percent(sum(p.share for p in some))
+    if kind == "regions":
+        return f"regions of {listed([p.features[0] for p in some], 3)} add {share}"
+    names = listed([" × ".join(named(f) for f in p.features) for p in some], 3)
+    return f"the interactions {names} add {share}" if len(some) > 1 else f"{names} adds {share}"
+
+
+def ledger_caption(section: ModelSection) -> str:
+    """Return the caption of the bar of the variance: how it is measured, and the curves as drawn."""
+    ledger = section.ledger
+    if ledger is None:
+        return ""
+    caption = (
+        f"Fractions of the variance of the prediction at {counted(ledger.rows_held_out, 'row')}, explained by "
+        "functions of the features that were chosen and fitted on "
+        f"{counted(ledger.rows_fitting, 'other row')}. Lines at the ends of the parts are 95\u202f% intervals."
+    )
+    if math.isfinite(ledger.as_drawn):
+        caption += f" The curves on this page, added up, explain {percent_of(ledger.as_drawn)}"
+        caption += (
+            ": less than the best curves, because features depend on one another."
+            if ledger.as_drawn < ledger.parts[0].r2 - CLOSE
+            else "."
+        )
+    if ledger.has_labels:
+        main, *parts, last = ledger.parts
+        every = f", all parts {percent_of(parts[-1].label_r2)}," if parts else ""
+        caption += (
+            f" Of the variance of the labels, main effects explain {percent_of(main.label_r2)}{every} and the model "
+            f"{percent_of(last.label_r2)}."
+        )
+    return caption
+
+
+CLOSE = 0.02
+"""Fraction of the variance; smaller differences between curves as drawn and the best curves are not mentioned."""
+
+
+def percent_of(share: float) -> str:
+    r"""Return a fraction as a percentage, also if it is negative; below −1000 % as a multiple.
+
+    Examples
+    --------
+    >>> percent_of(-0.25), percent_of(0.987), percent_of(-41.0)
+    ('−25\u202f%', '99\u202f%', '−41.0 times')
+    """
+    if share < -10:
+        return f"{number(share)} times"
+    return f"−{percent(-share)}" if share < 0 else percent(share)
 
 
 def interaction_sentences(section: ModelSection) -> list[str]:
-    """Name the pair that interacts most strongly, if it explains enough of the variance."""
-    shares = {} if section.explained_variance is None else section.explained_variance.pair_shares
-    known = [
-        s for s in section.interactions.strengths if shares.get(s.features, 0.0) >= MIN_PAIR_SHARE
-    ]
-    if not known:
+    """Name the pair that interacts most strongly, if it is a noticeable part of the variance."""
+    if not section.interactions.strengths or section.ledger is None:
         return []
-    (a, b), strength = known[0].features, known[0].strength
+    first = section.interactions.strengths[0]
+    (a, b), strength = first.features, first.strength
+    if not strength**2 >= MIN_PART_SHARE * section.ledger.variance:
+        return []
     top = max(e.importance for e in section.rhale.values())
-    text = f"Of the computed pairs, {named(a)} and {named(b)} interact most strongly"
+    text = f"{named(a)} and {named(b)} interact most strongly"
     return [
         f"{text} (interaction strength {number(strength)}; the largest importance is {number(top)})."
     ]
 
 
+# ------------------------------------------------------------------------------------- regions
+@dataclass(frozen=True)
+class RegionTexts:
+    """The regions of a feature in words.
+
+    Parameters
+    ----------
+    lead : str
+        What they explain.
+    lines : list of (str, str)
+        The rule of each region, and its rows, score and curve.
+    """
+
+    lead: str
+    lines: list[tuple[str, str]]
+
+
+def region_texts(regions: Regions) -> RegionTexts:
+    """Return several regions in words."""
+    scores, total = regions.scores, max(regions.nodes[0].weight, np.finfo(float).tiny)
+    lead = summary_text(regions)
+    if math.isfinite(scores.whole):
+        lead += f": the heterogeneity score is {score_text(scores.whole, scores.whole_error)} in all rows, and "
+        lead += f"{score_text(scores.within, scores.within_error)} within the regions"
+    lines: list[tuple[str, str]] = []
+    for leaf, effect in zip(regions.leaves, regions.effects, strict=True):
+        said = (
+            f"{counted(leaf.count, 'row')} ({percent(leaf.weight / total)}): {curve_words(effect)}"
+        )
+        lines.append((leaf.rule, said))
+    return RegionTexts(f"{lead}.", lines)
+
+
+def one_region_sentence(section: ModelSection, feature: str) -> str:
+    """Say that no rule explains the differences between rows; empty if there are regions, or nothing to explain."""
+    regions, effect = section.regions.get(feature), section.rhale[feature]
+    if regions is None or len(regions) > 1 or not math.isfinite(effect.heterogeneity_score):
+        return ""
+    largest = max(e.importance for e in section.rhale.values())
+    if not effect.heterogeneity_score > NOTICEABLE * largest:
+        return ""
+    return "No rule on the other features explains these differences."
+
+
+NOTICEABLE = 0.05
+"""Heterogeneity scores below this fraction of the largest importance need no explanation."""
+
+
+# --------------------------------------------------------------------------- parts of the summary
 def warning_sentences(section: ModelSection) -> list[str]:
     """Name the features that have warnings."""
     warned = {name: len(flags.warnings) for name, flags in section.checks.items() if flags.warnings}

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -185,9 +186,9 @@ class Diagnosis(SavedResult):
         """
         return operations.to_data_frame(self.table(), backend or self.likelihood.library)
 
-    def table(self) -> dict[str, Any]:
+    def table(self) -> dict[str, Sequence[object] | Floats]:
         """Return the columns of `to_frame`."""
-        columns: dict[str, object] = {"feature": list(self.features)}
+        columns: dict[str, Sequence[object] | Floats] = {"feature": list(self.features)}
         for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy)):
             lower, upper = measure.interval(self.confidence_level)
             columns |= {name: measure.mean, f"{name}_lower": lower, f"{name}_upper": upper}

@@ -335,7 +335,7 @@ class Importance(SavedResult):
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
-    def table(self, of: str = "importance") -> dict[str, Any]:
+    def table(self, of: str = "importance") -> dict[str, Sequence[object] | Floats | Ints]:
         """Return the columns of `to_frame`."""
         names = np.array(self.features, dtype=object)
         if of == "importance":

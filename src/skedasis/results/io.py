@@ -66,6 +66,8 @@ from skedasis.results.effect import (
 )
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance, LocalImportance
+from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
+from skedasis.results.ledger import Ledger, LedgerPart
 from skedasis.results.multi_model import (
     MultiModelEffect,
     MultiModelEffects,
@@ -266,7 +268,7 @@ _HEADER = "header"
 
 
 _RESULTS = (
-    *(Diagnosis, Effect, Effects, Importance, Surface),
+    *(Diagnosis, Effect, Effects, Importance, Interactions, Ledger, Surface),
     *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
@@ -275,7 +277,16 @@ _RESULTS = (
 
 _PARTS = (
     *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
-    *(LevelStats, LocalImportance, MissingPoint, Moments, Statistic, TimeAxis, Verdict),
+    *(
+        FeatureInteraction,
+        LedgerPart,
+        LevelStats,
+        LocalImportance,
+        MissingPoint,
+        Moments,
+        Statistic,
+    ),
+    *(PairInteraction, TimeAxis, Verdict),
     *(Condition, RegionNode, RegionScores, Split),
 )
 
@@ -305,7 +316,7 @@ def save(result: object, path: str | Path) -> None:
 
     Parameters
     ----------
-    result : Effect, Effects, Surface, Importance, Diagnosis or dict
+    result : Effect, Effects, Regions, Surface, Importance, Interactions, Diagnosis, Ledger or dict
         Any result. `explain` returns a dictionary for several outputs (by output) and for a list of pairs (by pair of
         names).
     path : str or Path
@@ -338,8 +349,9 @@ def save(result: object, path: str | Path) -> None:
         raise DataError(
             "save",
             f"an object of type {type(result).__name__}",
-            "an Effect, Effects, a Surface, an Importance, a Diagnosis, or a dictionary of these",
-            "Pass a result of sd.explain or sd.diagnose",
+            "an Effect, Effects, Regions, a Surface, an Importance, Interactions, a Diagnosis, a Ledger, "
+            "or a dictionary of these",
+            "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
@@ -361,7 +373,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    Effect, Effects, Surface, Importance, Diagnosis or dict
+    Effect, Effects, Regions, Surface, Importance, Interactions, Diagnosis, Ledger or dict
         A new object with bitwise identical numbers. Results have no `==`: compare their arrays.
 
     Raises

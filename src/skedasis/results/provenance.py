@@ -80,6 +80,8 @@ class Provenance(TypedDict, total=False):
         How trees were evaluated instead of calling the model.
     tree_rows : int
         Rows that the trees were evaluated at.
+    h2_rows : int
+        For interactions: rows that H² is computed from.
 
     local_effects : str
         What the local effects are, and where slopes come from.
@@ -158,6 +160,7 @@ class Provenance(TypedDict, total=False):
     vif: float
     trees: str
     tree_rows: int
+    h2_rows: int
     local_effects: str
     slope_check: SlopeCheckRecord
     averaged: str

@@ -468,6 +468,7 @@ class Split:
         One-sided, from rows that did not choose the split; NaN for given regions.
     share, share_error : float
         Share of the whole's loss that the split explains, from rows that did not choose it, and its standard error.
+        For curves of step functions relative to the squared heterogeneity score, and possibly above 1.
     share_in_sample : float
         The same from all rows, which also chose the split: too large on average.
     stability : float
@@ -1067,10 +1068,16 @@ def _node_score(node: RegionNode, scores: RegionScores) -> str:
 
 
 def split_text(split: Split) -> str:
-    """Return a split in words: its feature, what it explains, and how certain it is."""
+    """Return a split in words: its feature, what it explains, and how certain it is.
+
+    Curves accumulate steps: they may differ by more than the score, which compares single rows.
+    """
     said = [f"split on {_one_line(split.feature)}"]
-    if math.isfinite(split.share):
-        said[0] += f" explains {percent_text(split.share, split.share_error)}"
+    share = percent_text(split.share, split.share_error)
+    if split.share - 2 * split.share_error > 1:
+        said[0] += f": the variance between curves is {share} of the squared score"
+    elif math.isfinite(split.share):
+        said[0] += f" explains {share}"
     said += [p_value_text(split.p_value)]
     if math.isfinite(split.stability):
         said.append(f"stability {split.stability:.2g}")

@@ -1196,59 +1196,192 @@ def _kappa(first: Bools, second: Bools) -> float:
 # --- who modulates whom ---------------------------------------------------------------------------
 
 
-N_MODULATION_CODES = 16
-"""Largest number of codes of a conditioning feature when its share of the heterogeneity is measured."""
+N_GROUPS = 16
+"""Largest number of groups of a conditioning feature with an order, when its share of the heterogeneity is measured."""
+
+_LEAST_GROUPS, _GROUP_ROWS = 4, 4
+"""Least number of groups and of cells, and least mean number of rows of half the data in both, for more of them."""
 
 
-def modulation(search: RegionSearch) -> Floats:
+@dataclass(frozen=True, eq=False)
+class GroupedColumns:
+    """Conditioning features in groups, for both halves of the rows: made once for all features of interest.
+
+    Parameters
+    ----------
+    rows : tuple of two ndarray of int
+        The rows of each half.
+    weights : tuple of two ndarray of float, optional
+        Their weights; None for 1.
+    groups : list of tuple of two ndarray of int64
+        For each column the group of each row, by half.
+    sizes : list of int
+        For each column the number of groups, with that of missing values.
+    ordered : list of int
+        For each column the number of groups that are neighbours of each other: they come first.
+    """
+
+    rows: tuple[Ints, Ints]
+    weights: tuple[Floats | None, Floats | None]
+    groups: list[tuple[Ints, Ints]]
+    sizes: list[int]
+    ordered: list[int]
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[CodedColumn],
+        half: Bools,
+        weights: Floats | None = None,
+        rows: Ints | None = None,
+    ) -> GroupedColumns:
+        """Group the codes of columns.
+
+        Parameters
+        ----------
+        columns : sequence of CodedColumn
+        half : ndarray of bool, shape (n,)
+        weights : ndarray of float, shape (n,), optional
+        rows : ndarray of int, optional
+            The rows to use; by default all.
+        """
+        rows = np.arange(len(half)) if rows is None else rows
+        parts = rows[half[rows]], rows[~half[rows]]
+        of_parts = (None, None) if weights is None else (weights[parts[0]], weights[parts[1]])
+        groups: list[tuple[Ints, Ints]] = []
+        sizes: list[int] = []
+        ordered: list[int] = []
+        for column in columns:
+            group_of = _group_of_codes(column)
+            groups.append((group_of[column.codes[parts[0]]], group_of[column.codes[parts[1]]]))
+            sizes.append(int(group_of.max(initial=0)) + 1)
+            ordered.append(sizes[-1] - column.missing if column.ordered else 0)
+        return cls(parts, of_parts, groups, sizes, ordered)
+
+    def starts(self, j: int, cells: int) -> Ints:
+        """Return the first of the neighbouring groups of a column that share a sum, with so many cells."""
+        wanted = max(_LEAST_GROUPS, self.least_rows // (_GROUP_ROWS * cells))
+        size, ordered = self.sizes[j], self.ordered[j]
+        return np.concatenate([_merged_starts(ordered, wanted), np.arange(ordered, size)])
+
+    def merged_cells(self, cells: int) -> Ints | None:
+        """Return the first of the neighbouring cells that share a sum; None if none do."""
+        most = max(_LEAST_GROUPS, self.least_rows // _GROUP_ROWS**2)
+        return _merged_starts(cells, most) if cells > most else None
+
+    @property
+    def least_rows(self) -> int:
+        """Return the number of rows of the smaller half."""
+        return min(len(rows) for rows in self.rows)
+
+    @property
+    def weight(self) -> float:
+        """Return the weight of the rows."""
+        return sum(
+            float(len(r)) if w is None else float(w.sum())
+            for r, w in zip(self.rows, self.weights, strict=True)
+        )
+
+
+def _merged_starts(size: int, most: int) -> Ints:
+    """Return the first index of each of at most so many runs of neighbours."""
+    if size <= most:
+        return np.arange(size)
+    return np.unique(np.arange(size) * most // size, return_index=True)[1]
+
+
+def _group_of_codes(column: CodedColumn) -> Ints:
+    """Return the group of each code: neighbours share one; missing values and codes without an order have their own."""
+    group_of = np.arange(column.width)
+    if column.ordered and column.size > N_GROUPS:
+        group_of[: column.size] = np.arange(column.size) * N_GROUPS // column.size
+        group_of[column.size :] = N_GROUPS
+    return group_of
+
+
+def modulation(search: RegionSearch, grouped: GroupedColumns | None = None) -> Floats:
     """Return the share of the heterogeneity that each conditioning feature explains alone, by any function of it.
 
     Parameters
     ----------
     search : RegionSearch
         With the local effects of one feature. Shares are relative to its `loss`, or to the loss of all rows.
+    grouped : GroupedColumns, optional
+        The groups of the columns of `search`; by default made from all its rows.
 
     Returns
     -------
     ndarray of float, shape (columns,)
         A feature that explains nothing has a share around 0, of either sign. NaN for columns that are not allowed or
-        constant.
+        constant, and for all columns if there is no heterogeneity.
 
     Notes
     -----
-    The gain of a division into all codes (at most 16 groups of neighbouring codes), with the means of one half of the
-    rows and the residuals of the other, averaged over both directions. It is unbiased, except that what groups explain
-    in cells without rows in one half is lost. One table per half and column, no model row.
+    The gain of a division into groups (at most 16 of neighbouring codes, and one of missing values), with the means of
+    one half of the rows and the residuals of the other, averaged over both directions. It is unbiased, except that what
+    groups explain in cells without rows in one half is lost: neighbouring cells, and then neighbouring groups, share
+    their means where these would have less than 4 rows of a half. One table per half and column, no model row.
     """
-    rows = np.arange(len(search.half))
-    a, b = search.part(rows[search.half]), search.part(rows[~search.half])
-    total = a.weight + b.weight
+    if grouped is None:
+        grouped = GroupedColumns.of(search.columns, search.half, search.weights)
+    parts = [
+        Part(rows, [e.node(rows, weights) for e in search.effects], weights)
+        for rows, weights in zip(grouped.rows, grouped.weights, strict=True)
+    ]
+    total = grouped.weight
     loss = search.loss
     if loss is None:
-        loss = sum(n.squares for n in (*a.nodes, *b.nodes)) / max(total, 1e-300)
+        loss = sum(n.squares for p in parts for n in p.nodes) / max(total, 1e-300)
     shares = np.full(len(search.columns), np.nan)
+    if not loss > search.floor:
+        return shares
+    kept = [[node.kept_share for node in part.nodes] for part in parts]
+    merged = [grouped.merged_cells(len(node.n)) for node in parts[0].nodes]
+    gaining = [
+        [_with_merged_cells(node, cells) for node, cells in zip(part.nodes, merged, strict=True)]
+        for part in parts
+    ]
+    most_cells = max(
+        len(node.n) if cells is None else len(cells)
+        for node, cells in zip(parts[0].nodes, merged, strict=True)
+    )
     for j in search.candidates:
-        if not loss > search.floor:
-            shares[j] = 0.0
-            continue
-        column = search.columns[j]
-        groups = min(column.width, N_MODULATION_CODES)
-        # Codes without an order are not merged: they have a group each.
-        group_of = np.arange(column.width)
-        if column.ordered:
-            group_of = group_of * groups // column.width
-        groups = int(group_of.max()) + 1
+        size, starts = grouped.sizes[j], grouped.starts(j, most_cells)
+        tables: list[list[tuple[Floats, Floats]]] = []
+        weight: list[Floats] = []
+        for part, groups in zip(parts, grouped.groups[j], strict=True):
+            tables.append(
+                [
+                    _means_of_groups(node, groups, size, starts, cells)
+                    for node, cells in zip(part.nodes, merged, strict=True)
+                ]
+            )
+            weight.append(np.add.reduceat(_sums(groups, part.weights, size), starts))
         gain = 0.0
-        statistics = []
-        for part in (a, b):
-            codes = group_of[column.codes[part.rows]]
-            size = _sums(codes, part.weights, groups)
-            # Many groups have one row in a cell: without it the share would be too small.
-            means = [node.group_means(codes, groups, 0.5) for node in part.nodes]
-            statistics.append((part, size, means))
-        for (_, _, chosen), (part, size, tables) in (statistics, statistics[::-1]):
-            for node, (_, other), (n, mean) in zip(part.nodes, chosen, tables, strict=True):
-                usable = np.where(n > 0.5, other, 0.0)
-                gain += node.cross_gain(n, usable, mean, size) / node.kept_share
+        for own, other in ((0, 1), (1, 0)):
+            for k, node in enumerate(gaining[own]):
+                n, mean = tables[own][k]
+                chosen = np.where(n > 0.5, tables[other][k][1], 0.0)
+                gain += node.cross_gain(n, chosen, mean, weight[own]) / kept[own][k]
         shares[j] = gain / total / loss
     return shares
+
+
+def _means_of_groups(
+    node: Node, groups: Ints, size: int, starts: Ints, cells: Ints | None
+) -> tuple[Floats, Floats]:
+    """Return weights and mean residuals by group and cell, (groups, K), of merged ones; 0 without rows."""
+    n, s = (np.add.reduceat(table, starts, axis=1) for table in node.tables(groups, size))
+    if cells is not None:
+        n, s = np.add.reduceat(n, cells, axis=0), np.add.reduceat(s, cells, axis=0)
+    n = np.broadcast_to(n, s.shape).T
+    # Many groups have one row in a cell: without it the share would be too small.
+    return n, np.where(n > 0.5, s.T / np.maximum(n, 1e-300), 0.0)
+
+
+def _with_merged_cells(node: Node, cells: Ints | None) -> Node:
+    """Return a node whose quadratic form is that of the means of merged cells."""
+    if cells is None or node.form is None:
+        return node
+    form = np.add.reduceat(np.add.reduceat(node.form, cells, axis=0), cells, axis=1)
+    return replace(node, form=form)

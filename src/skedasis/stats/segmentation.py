@@ -490,21 +490,33 @@ def likelihood_partition(
     increase, because the deviance of a variance estimate then varies more. The penalty depends on the number of bins:
     it is set for one bin, then for the number found, until that no longer increases (at most four times).
     """
+    starts = _best_starts(points, noise, likelihood)
+    return Partition(starts, _linear_bins(points, noise, starts, likelihood))
+
+
+def _best_starts(points: CellMoments, noise: Noise, likelihood: PenalizedLikelihood) -> Ints:
+    """Return the first cell of each bin of the best partition, followed by the number of cells."""
     total = float(points.weight.sum())
-    # Rounding of sums of squares over all rows: smaller variances are not distinguishable from 0.
-    rounding = total * np.finfo(float).eps * float(np.ptp(points.mean)) ** 2
+    rounding = _rounding(points)
     variance = np.maximum(noise.variance_at(points), rounding)
-    linear_penalty = noise.tails * (np.log(max(total, 2.0)) + LINEAR_PENALTY)
-    cost = _costs(points, variance, noise.prior, likelihood, linear_penalty)
+    cost = _costs(points, variance, noise.prior, likelihood, _linear_penalty(points, noise))
     bins, starts = 1, np.array([0, len(points)])
     for _ in range(4):
         starts = _cheapest(cost, noise.tails * (PENALTY[0] * np.log(total / bins) + PENALTY[1]))
         if len(starts) - 1 <= bins:
             break
         bins = len(starts) - 1
-    starts = _merge_equal(points, starts, rounding)
-    linear = _linear_bins(points, variance, noise.prior, starts, linear_penalty, likelihood)
-    return Partition(starts, linear)
+    return _merge_equal(points, starts, rounding)
+
+
+def _rounding(points: CellMoments) -> float:
+    """Return the rounding of sums of squares over all rows: smaller variances are not distinguishable from 0."""
+    total = float(points.weight.sum())
+    return float(total * np.finfo(float).eps * float(np.ptp(points.mean)) ** 2)
+
+
+def _linear_penalty(points: CellMoments, noise: Noise) -> float:
+    return float(noise.tails * (np.log(max(float(points.weight.sum()), 2.0)) + LINEAR_PENALTY))
 
 
 def _merge_equal(points: CellMoments, starts: Ints, rounding: float) -> Ints:
@@ -520,19 +532,16 @@ def _merge_equal(points: CellMoments, starts: Ints, rounding: float) -> Ints:
 
 
 def _linear_bins(
-    points: CellMoments,
-    variance: Floats,
-    prior: float,
-    starts: Ints,
-    penalty: float,
-    likelihood: PenalizedLikelihood,
+    points: CellMoments, noise: Noise, starts: Ints, likelihood: PenalizedLikelihood
 ) -> Bools:
     """Return the bins in which a linear slope is cheaper, including its penalty."""
     is_linear = np.zeros(len(starts) - 1, dtype=bool)
     if not likelihood.linear or points.x is None:
         return is_linear
+    variance = np.maximum(noise.variance_at(points), _rounding(points))
+    penalty = _linear_penalty(points, noise)
     for k, (a, b) in enumerate(pairwise(starts)):
-        sums = _CumulativeSums.of(points.take(slice(a, b)), variance[a:b], prior)
+        sums = _CumulativeSums.of(points.take(slice(a, b)), variance[a:b], noise.prior)
         constant, linear = sums.deviances(np.array([0]), np.array([b - a]))
         is_linear[k] = linear[0, 0] + penalty < constant[0, 0]
     return is_linear
@@ -1007,23 +1016,28 @@ def _search_edges(
     units: CellMoments, starts: Ints, reach: int, noise: Noise, likelihood: PenalizedLikelihood
 ) -> tuple[Ints, Partition]:
     """Search again around the edges until none moves; return the first unit of each bin (then the number of units)."""
-    found = Partition(starts, np.zeros(len(starts) - 1, dtype=bool))
+    # Which bins are linear is needed of the last partition only.
+    last: tuple[CellMoments, Ints] | None = None
     for _ in range(_ROUNDS):
         if _n_candidates(len(starts) - 2) > _MAX_CANDIDATES:
             break
         candidates, complete = _candidates(starts, reach, len(units))
-        merged = merge_cells(units, candidates)
-        found = likelihood_partition(noise.clip(merged), noise, likelihood)
-        now = np.append(candidates, len(units))[found.starts]
+        clipped = noise.clip(merge_cells(units, candidates))
+        found = _best_starts(clipped, noise, likelihood)
+        last = clipped, found
+        now = np.append(candidates, len(units))[found]
         if complete and len(now) == len(starts) and (now == starts).all():
             break
         gaps = np.diff(np.append(candidates, len(units)))
-        inner = found.starts[1:-1]
-        if len(inner) == 0:
-            return now, found
-        reach = _REACH * max(int(gaps[np.concatenate([inner - 1, inner])].max()), 1)
+        inner = found[1:-1]
         starts = now
-    return starts, found
+        if len(inner) == 0:
+            break
+        reach = _REACH * max(int(gaps[np.concatenate([inner - 1, inner])].max()), 1)
+    if last is None:
+        return starts, Partition(starts, np.zeros(len(starts) - 1, dtype=bool))
+    clipped, found = last
+    return starts, Partition(found, _linear_bins(clipped, noise, found, likelihood))
 
 
 def _n_candidates(edges: int) -> int:

@@ -2,7 +2,6 @@
 
 - `overview_figure`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect
   varies more between rows than the average effect over the feature's values.
-- `variance_figure`: a stacked bar of the parts of a whole, such as of the variance of the output.
 - `calibration_figure`: a reliability diagram, observed frequency against predicted probability.
 """
 
@@ -31,7 +30,6 @@ from skedasis.plots.marks import (
     Segments,
     Text,
     Tooltip,
-    vertical_line,
 )
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
 from skedasis.results.effect import Effect
@@ -285,94 +283,6 @@ def _bootstrap(
     for name, effect in some.items():
         found |= _bootstrap({name: effect}, seed, source, level)
     return found
-
-
-# --- parts of a whole ----------------------------------------------------------------------------
-
-PARTS = 6
-"""Number of styles of parts."""
-
-
-def variance_figure(
-    shares: Mapping[str, float], *, title: str = "", whole: str = "the output's variance"
-) -> FigureSpec:
-    """Return the parts of a whole as one stacked bar, with a pattern and a number per part.
-
-    Parameters
-    ----------
-    shares : mapping of str to float
-        Fractions of the whole, in drawing order. A negative part is stated in a note instead of being drawn, and the
-        others extend beyond 100 %. NaN for an unknown fraction.
-    title : str
-        By default the whole.
-    whole : str
-        Name of the whole.
-
-    Examples
-    --------
-    >>> drawn = variance_figure({"additive effects": 0.75, "pairs shown": 0.3, "rest": -0.05})
-    >>> drawn.alt.split(". ")[0]
-    "Parts of the output's variance: additive effects 75 %; pairs shown 30 %; rest −5 %"
-    """
-    end, said = 0.0, {name: f"{shorten(name, LONG)} {_percent(v)}" for name, v in shares.items()}
-    bars: list[Rectangles] = []
-    texts: list[Text] = []
-    tips: list[Tooltip] = []
-    for k, (name, share) in enumerate(shares.items()):
-        if not (math.isfinite(share) and share >= 0):
-            continue
-        left, right = 100 * end, 100 * (end + share)
-        end += share
-        a, b, zero, one = (np.array([v]) for v in (left, right, 0.0, 1.0))
-        bars.append(Rectangles(a, b, zero, one, f"part{k % PARTS}", said[name]))
-        if share > 0:
-            text, middle = _percent(share), (left + right) / 2
-            room = (left, right, -np.inf, np.inf)
-            texts.append(Text(middle, 0.5, (text,), "value", room))
-            tips.append(Tooltip(left, right, f"{shorten(name, LONG)}\n{text}"))
-    notes = _parts_notes(shares, end, whole)
-    x = Axis(f"part of {whole}", "%", 0.0, 100 * max(end, 1.0), 0.0)
-    beyond = (vertical_line(100.0),) if end > 1.005 else ()
-    panel = Panel(
-        x,
-        Axis("", None, 0.0, 1.0, 0.0, hidden=True),
-        (*bars, *beyond),
-        23.0,
-        title,
-        texts=tuple(texts),
-        grid="",
-        tooltips=tuple(tips),
-    )
-    whole_said = f"Parts of {shorten(whole, LONG)}"
-    alt = " ".join(
-        [f"{whole_said}: {'; '.join(said.values())}.", *(f"{n[:1].upper()}{n[1:]}." for n in notes)]
-    )
-    return FigureSpec(((panel,),), title or whole_said, alt, notes=tuple(notes))
-
-
-def _parts_notes(shares: Mapping[str, float], end: float, whole: str) -> list[str]:
-    """Return notes on negative, overlapping and unknown parts."""
-    notes = [
-        f"{shorten(name, LONG)} is {_percent(share)}: the parts before it add up to more than {whole}, "
-        "because they overlap or are estimates"
-        for name, share in shares.items()
-        if share < 0
-    ]
-    if end > 1.005 and not notes:
-        notes.append(
-            f"the parts add up to {_percent(end)} of {whole}, because they overlap or are estimates"
-        )
-    unknown = [shorten(n, LONG) for n, s in shares.items() if not math.isfinite(s)]
-    return [*notes, f"unknown: {', '.join(unknown)}"] if unknown else notes
-
-
-def _percent(share: float) -> str:
-    """Return a fraction in percent; small positive fractions are not rounded to 0 %."""
-    if not math.isfinite(share):
-        return "unknown"
-    if 0 < abs(share) < 0.005:
-        return "less than 1 %" if share > 0 else "almost 0 %"
-    return f"{100 * share:.0f} %".replace("-", "\N{MINUS SIGN}")
 
 
 # --- calibration ---------------------------------------------------------------------------------

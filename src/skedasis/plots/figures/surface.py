@@ -195,7 +195,7 @@ def surface_figure(
         tooltips=_tooltips(surface, x, y, order, count),
     )
     title = " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.features)
-    bar = _colour_scale(scale, tuple(lines), diverging=diverging)
+    bar = colour_scale(scale, tuple(lines), diverging=diverging)
     return FigureSpec(((main, bar),), title, _alt_text(heat, scale, x, y, notes))
 
 
@@ -511,7 +511,7 @@ def is_rounding_only(surface: Surface) -> bool:
     return float(np.nanmax(np.abs(near), initial=0.0)) < ROUNDING * size
 
 
-def _colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Panel:
+def colour_scale(scale: Axis, levels: Sequence[float], *, diverging: bool) -> Panel:
     """Return the panel that explains the colours, with the contours."""
     # The first and the last colour stand for half as many values as the others.
     middle = (np.arange(1, HEAT_SHADES) - 0.5) / (HEAT_SHADES - 1)
@@ -706,7 +706,7 @@ def _tiles(
     for i, j in np.argwhere(np.isfinite(heat.value)):
         if wide[j] < 0.065 or high[i] < 0.04:
             continue
-        text = _value_text(float(heat.value[i, j]), scale)
+        text = value_text(float(heat.value[i, j]), scale)
         texts = (f"{text}\n{rows[i][j]}", f"{text}  {rows[i][j]}", text) if rows else (text,)
         a, b, c, d = (float(v) for v in (*x.edges[j : j + 2], *y.edges[i : i + 2]))
         at = float(x.centres[j]), float(y.centres[i])
@@ -714,7 +714,7 @@ def _tiles(
     return found
 
 
-def _value_text(value: float, scale: Axis) -> str:
+def value_text(value: float, scale: Axis) -> str:
     """Return a value as text with two or three digits of the range of the colour scale."""
     power = 10.0**scale.scale.exponent
     span = float(np.diff(scale.limits)[0]) / power

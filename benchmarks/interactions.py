@@ -1,0 +1,169 @@
+"""What interactions and regions cost: H² of trees, who modulates whom, first splits, and regions beside `explain`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import effector
+import numpy as np
+from effector.space_partitioning import Best
+
+import skedasis as sd
+from benchmarks.bench import Bench
+from benchmarks.grown import grown_of
+from benchmarks.lines import Alone, Line, Speed
+from benchmarks.timing import once
+from skedasis.stats.conditioning import code_numbers
+from skedasis.stats.regions import GroupedColumns, RegionSearch, modulation, slope_effects
+
+GROUP = "interactions"
+
+WORST = 2.0
+"""How many times as long as `explain` regions of all features may take."""
+
+
+def interactions(bench: Bench) -> Iterator[Line]:
+    """Measure H² of boosted trees, the tables of all pairs, and modulation and regions beside `explain`."""
+    quick, n, d = bench.settings.quick, bench.settings.n, bench.settings.d
+    for rows, seconds in ((1_000, None),) if quick else ((10_000, 0.3), (10 * n, 20.0)):
+        yield _of_trees(bench, rows, d, seconds)
+    yield _beside_brute_force(bench, 60 if quick else 500, d)
+    yield _tables(bench, 10_000 if quick else 10 * n, d)
+    yield _first_split(bench, 2_000 if quick else 10 * n)
+    yield from _beside_explain(bench, 2_000 if quick else n, d)
+
+
+def _of_trees(bench: Bench, rows: int, d: int, seconds: float | None) -> Alone:
+    grown = grown_of("LightGBM", rows, d, bench.settings.quick)
+
+    def found() -> Any:
+        q = grown.model
+        return sd.interactions(
+            q, grown.X, ale=False, heterogeneity_rows=0, tree="force", progress=False
+        )
+
+    once(found)  # kernels are compiled, or read
+    t, got = bench.run({"ours": found})
+    pairs = d * (d - 1) // 2
+    return Alone(
+        GROUP, f"H² of {pairs} pairs, and effects", rows, t["ours"], 0, seconds,
+        f"{grown.what}, {d} features", got["ours"].exact,
+    )  # fmt: skip
+
+
+def _beside_brute_force(bench: Bench, rows: int, d: int) -> Speed:
+    """Compare H² from the leaves with the definition: the model at all combinations of so many rows."""
+    grown = grown_of("LightGBM", 10 * rows, d, bench.settings.quick)
+    X = grown.X[:rows]
+
+    def found(tree: str) -> Any:
+        return sd.interactions(
+            grown.model,
+            X,
+            ale=False,
+            heterogeneity_rows=0,
+            max_rows=None,
+            tree=tree,
+            progress=False,
+        )
+
+    once(lambda: found("force"))
+    t, got = bench.run({"ours": lambda: found("force"), "theirs": lambda: found("off")})
+    exact, brute = (np.array([p.h2_unnormalized for p in g.pairs]) for g in got.values())
+    difference = float(np.abs(exact - brute).max() / np.abs(brute).max())
+    return Speed(
+        GROUP, f"H² of {d * (d - 1) // 2} pairs, {rows} rows", "the definition", t["ours"], t["theirs"],
+        rows=0, their_rows=got["theirs"].provenance["model_rows"], difference=difference, tolerance=1e-6,
+        reach=None if bench.settings.quick else 200.0, unit=1,
+        note="both with the effects of single features",
+    )  # fmt: skip
+
+
+def _first_split(bench: Bench, n: int) -> Speed:
+    """Compare the search for one split of one feature with effector's, local effects given."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(n, 5))
+    slopes = np.zeros_like(X)
+    slopes[:, 0] = X[:, 1] > 0
+    half = np.random.default_rng(1).random(n) < 0.5
+    limits = np.stack([X.min(axis=0), X.max(axis=0)])
+
+    def theirs() -> Any:
+        peer = effector.RHALE(
+            X, lambda X: X[:, 0] * 1.0, data_effect=slopes, nof_instances="all", axis_limits=limits,
+            schema={"feature_types": ["continuous"] * X.shape[1]},
+        )  # fmt: skip
+        peer.fit(0, binning_method="dp")
+        return peer
+
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        peer = theirs()
+
+    def split() -> Any:
+        columns = [code_numbers(X[:, j]) for j in range(1, X.shape[1])]
+        effects = slope_effects(X[:, 0], slopes[:, 0], 1 / 3)
+        return RegionSearch([effects], columns, half, max_depth=1).run()
+
+    def their_split() -> Any:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return peer.find_regions(0, finder=Best(max_depth=1))
+
+    t, got = bench.run({"ours": split, "theirs": their_split})
+    cut = got["ours"].split.cuts[0]
+    same = cut.column == 0 and "x_1" in str(got["theirs"].leaves[0].rule)
+    return Speed(
+        GROUP, "first split of one feature", "effector", t["ours"], t["theirs"],
+        difference=abs(cut.threshold) if same else 1.0, tolerance=3 / n,
+        reach=None if bench.settings.quick else 15.0, note=f"{n:,} rows, 5 features, local effects given",
+        unit=1,
+    )  # fmt: skip
+
+
+def _tables(bench: Bench, n: int, d: int) -> Alone:
+    """Return the time of the shares of all ordered pairs, with local effects and codes given."""
+    rng = np.random.default_rng(0)
+    X, half = rng.uniform(-1, 1, size=(n, d)), rng.random(n) < 0.5
+    columns = [code_numbers(X[:, j]) for j in range(d)]
+    effects = [slope_effects(X[:, j], X[:, (j + 1) % d], 1 / 3) for j in range(d)]
+
+    def shares() -> Any:
+        grouped = GroupedColumns.of(columns, half)
+        others = [[i for i in range(d) if i != j] for j in range(d)]
+        searches = [
+            RegionSearch([e], columns, half, allowed=o)
+            for e, o in zip(effects, others, strict=True)
+        ]
+        return np.array([modulation(search, grouped) for search in searches])
+
+    t, got = bench.run({"ours": shares})
+    known = all(got["ours"][j, (j + 1) % d] > 0.8 for j in range(d))
+    seconds = None if bench.settings.quick else 1.0
+    return Alone(
+        GROUP, f"tables of {d * (d - 1)} ordered pairs", n, t["ours"], 0, seconds,
+        "local effects given", known,
+    )  # fmt: skip
+
+
+def _beside_explain(bench: Bench, n: int, d: int) -> Iterator[Alone]:
+    X = np.random.default_rng(0).uniform(-1, 1, size=(n, d))
+
+    def f(X: Any) -> Any:
+        return 3 * X[:, 0] * X[:, 1] + 2 * (X[:, 2] > 0) * X[:, 3] + np.sin(3 * X[:, 4])
+
+    runs = {
+        "explain": lambda: sd.explain(f, X, progress=False),
+        "modulation": lambda: sd.interactions(f, X, h2=False, ale=False, progress=False),
+        "regions": lambda: sd.regions(f, X, progress=False),
+    }
+    t, got = bench.run(runs)
+    worst = WORST * t["explain"].wall
+    correct = {
+        "modulation": got["modulation"]["x0", "x1"].modulates_01 > 0.9,
+        "regions": len(got["regions"]["x3"]) == 2,
+    }
+    for name, right in correct.items():
+        ratio = t[name].cpu / t["explain"].cpu
+        note = f"{ratio:.2f} times the processor time of explain; wanted: {WORST} times"
+        yield Alone(GROUP, f"{name} of {d} features", n, t[name], 0, round(worst, 3), note, right)

@@ -1,0 +1,473 @@
+"""`interactions`: how strongly features interact, by H², second-order ALE, and modulation of effects.
+
+Three measures that answer different questions, from at most three passes:
+
+- H² (`skedasis.engine.h_statistic`): how much of the joint effect is not the sum of both single effects;
+- the strength of the second-order ALE: the same, without combinations of values that do not occur;
+- modulation (`skedasis.engine.modulation`): how much of the heterogeneity of one feature's effect the other explains.
+"""
+
+# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
+# pyright: reportOverlappingOverload=false
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias, Unpack, cast, overload
+
+from skedasis._arguments import check_flag, check_int_or_none, shown
+from skedasis._types import JsonValue, OutputLabel, TableLike
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature
+from skedasis.engine.assemble import finalize_all, provenance, warn_unused_arguments
+from skedasis.engine.explain import EffectMethod, FeatureLike
+from skedasis.engine.h_statistic import (
+    HComputation,
+    HStatistics,
+    exact_pairs,
+    h_statistics,
+)
+from skedasis.engine.modulation import Shares, modulation_shares
+from skedasis.engine.options import H_ROWS, ExplainKeywords, ExplainOptions, takes_options
+from skedasis.engine.rounds import Computed, compute, prepare
+from skedasis.engine.run import Gathered
+from skedasis.engine.select import FeatureSelection, as_method
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.ale import ALE
+from skedasis.methods.permutation import PFI
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
+from skedasis.results.provenance import as_provenance
+from skedasis.results.surface import Surface
+from skedasis.stats.h_statistic import HStatistic
+
+Pair: TypeAlias = tuple[FeatureLike, FeatureLike]
+Pairs: TypeAlias = (
+    "Literal['all'] | Pair | Sequence[Pair] | Sequence[tuple[str, str]] | Sequence[tuple[int, int]]"
+)
+
+_NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
+
+
+@overload
+def interactions(
+    model: MultiOutput,
+    X: TableLike,
+    pairs: Pairs = "all",
+    h2: bool = True,
+    ale: bool = True,
+    *,
+    max_rows: int | None = H_ROWS,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> dict[OutputLabel, Interactions]: ...
+
+
+@overload
+def interactions(
+    model: ModelLike,
+    X: TableLike,
+    pairs: Pairs = "all",
+    h2: bool = True,
+    ale: bool = True,
+    *,
+    max_rows: int | None = H_ROWS,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Interactions: ...
+
+
+@takes_options(ExplainKeywords)
+def interactions(
+    model: ModelLike | MultiOutput,
+    X: TableLike,
+    pairs: Pairs = "all",
+    h2: bool = True,
+    ale: bool = True,
+    *,
+    max_rows: int | None = H_ROWS,
+    method: EffectMethod = None,
+    **keywords: Unpack[ExplainKeywords],
+) -> Interactions | dict[OutputLabel, Interactions]:
+    """Return how strongly features interact: H² of pairs and of features, ALE strength, and modulation of effects.
+
+    Parameters
+    ----------
+    model : quantity, fitted estimator, network, callable, or path of a model's file
+        As in `skedasis.explain`.
+    X : array or data frame, n rows
+        Rows to explain on. Never modified.
+    pairs : "all" or list of tuple of two
+        The pairs of features, by name, label or position. `overall` always has all features.
+    h2 : bool
+        Whether to compute Friedman and Popescu's H².
+    ale : bool
+        Whether to compute the strength of the second-order ALE of each pair.
+    max_rows : int or None
+        Largest number of rows for H² where the model is called: those with the smallest hashes of `random_state` and
+        `row_id`. None uses all rows.
+    method : method or str, optional
+        The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
+        by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
+        rows), gives no modulation; `ICE` does.
+    y, sample_weight, schema, groups, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+        As in `skedasis.explain`.
+    heterogeneity_rows : int or None
+        As in `skedasis.explain`.
+
+    Returns
+    -------
+    Interactions
+        For a quantity with several outputs a dictionary by output.
+
+    Raises
+    ------
+    DataError
+        For fewer than two features, unknown names, a pair of a feature with itself, and as `skedasis.explain`.
+    ModelOutputError
+        As `skedasis.explain`.
+    UnsupportedError
+        For several models, for `PFI` as the method, and as `skedasis.explain`.
+
+    Notes
+    -----
+    With all functions centred at their mean, F_j the partial dependence on feature j, F_jk on a pair, F_−j on all
+    features but j, and f the quantity:
+
+    - `h2` of a pair: Σ w (F_jk − F_j − F_k)² / Σ w F_jk². It is large for pairs whose main effects are small.
+    - `h2_unnormalized`: the root of the numerator divided by Σ w, in units of the quantity; the frame is sorted by it.
+    - `h2` of a feature, in `overall`: Σ w (f − F_j − F_−j)² / Σ w f².
+    - `Interactions.h2`: Σ w (f − Σ_j F_j)² / Σ w f².
+
+    These are Eq. 44 to 46 of Friedman and Popescu, as R's package hstats computes them. Numerators below 1e-10 of the
+    variance of the quantity are 0. `std_error` is the standard error of `h2_unnormalized` over rows as points of
+    evaluation, by the delta method; it does not include the error of the partial dependence itself, whose averages are
+    over the same rows, nor that of the model.
+
+    Partial dependence combines values that may not occur together; `ale_strength` does not, but is defined by bins.
+    `modulates_01` is the share of the heterogeneity of the first feature's effect that any function of the second one
+    explains: with the second feature in at most 16 groups of equal weight, or by level, the sum of squares between the
+    groups' means. For slopes these are means of the residuals around the mean and line in each of at most 32 cells of
+    the first feature, relative to the variance of the residuals; for `ICE` the distances between mean curves, relative
+    to the variance of the curves; for differences and steps (`ALE`, tree ensembles) the distances between the groups'
+    accumulated curves, relative to the square of the heterogeneity score. With ``heterogeneity_rows=0`` there is no
+    score: steps are then compared within cells, as slopes are. Each square is the product of the means of two hashed
+    halves of the rows, so that a feature that explains nothing has a share around 0, of either sign. Shares of several
+    features add up to more than 1 where features are dependent, and to less where they interact. NaN for an effect
+    without heterogeneity. The regions of `regions` divide the same residuals.
+
+    Cost: that of `explain` for all features, and of its ALE for each pair (4 n model rows). H² costs m² model rows for
+    each feature and pair, and m for the rows, with m ≤ `max_rows`; fewer for features with few values. For tree
+    ensembles whose leaves are summed (predictions of regressors, log odds of boosted classifiers, probabilities of
+    forests) H² is exact, uses all rows, and costs no model row.
+
+    References
+    ----------
+    Friedman & Popescu (2008), Annals of Applied Statistics 2, Eq. 44 to 46. Mayer (2023), R package hstats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
+    >>> it = sd.interactions(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, max_rows=200)
+    >>> strongest = it.ranking()[0]
+    >>> strongest.feature_0, strongest.feature_1, round(strongest.modulates_01, 1)
+    ('x1', 'x2', 1.0)
+    >>> it["x0", "x1"].h2, it.exact
+    (0.0, False)
+    """
+    if isinstance(model, (list, tuple)):
+        raise UnsupportedError(
+            "interactions(model)",
+            f"{len(model)} models",
+            "one model",
+            "Compute the interactions of each model: [sd.interactions(m, X) for m in models]",
+        )
+    options = ExplainOptions.of("interactions", **keywords)
+    check_flag("interactions(h2)", h2)
+    check_flag("interactions(ale)", ale)
+    check_int_or_none("interactions(max_rows)", max_rows, 2, "Use 500, or None for all rows")
+    if isinstance(as_method(method), PFI):
+        raise UnsupportedError(
+            "interactions(method)", "PFI", "a method of effects", "Use sd.RHALE() or sd.ALE()"
+        )
+    quantity = as_quantity(model)
+    warn_unused_arguments(method, quantity, options.y)
+    prepared = prepare(quantity, X, None, method, options)
+    job = prepared.job
+    features, chosen = _pairs(job.dataset, pairs, options)
+    names = [f.name for f in features]
+    done = compute(prepared)
+    shares = modulation_shares(done, {names[i] for pair in chosen for i in pair})
+    effects = _effects(done, done.gathered)
+    found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options) if h2 else None
+    strengths: dict[OutputLabel, dict[tuple[str, str], Surface]] = {label: {} for label in effects}
+    if ale:
+        known = next(iter(effects.values()))
+        drawn = [(i, j) for i, j in chosen if names[i] in known and names[j] in known]
+        for variant, part in _ale_calls(features, drawn):
+            wanted = [(names[i], names[j]) for i, j in part]
+            for label, by_pair in _surfaces(quantity, X, wanted, variant, options).items():
+                strengths[label] |= by_pair
+    results: dict[OutputLabel, Interactions] = {}
+    for label, singles in effects.items():
+        statistics = None if found is None else found.by_output[label]
+        lines = _pair_lines(names, chosen, statistics, strengths[label], shares[label])
+        record = _record(singles, strengths[label], found, statistics)
+        settings: dict[str, JsonValue] = {"h2": h2, "ale": ale, "max_rows": max_rows}
+        results[label] = _result(done, names, lines, statistics, singles, record, settings)
+    return results[None] if job.single else results
+
+
+def interactions_of(
+    done: Computed,
+    effects: Mapping[OutputLabel, Effects] | None = None,
+    among: Sequence[str] | None = None,
+    *,
+    h2: bool = False,
+) -> dict[OutputLabel, Interactions]:
+    """Return the interactions of pairs from work of `explain` that is done, without ALE, by output.
+
+    Parameters
+    ----------
+    done : Computed
+        Of single features. `gathered` must not have been emptied; it is not changed.
+    effects : dict of label to Effects, optional
+        The effects of `done`; by default they are finalized here.
+    among : sequence of str, optional
+        The features whose pairs are computed; by default all.
+    h2 : bool
+        Whether to compute H² of tree ensembles whose leaves are summed. There is none of other models.
+
+    Notes
+    -----
+    No model row.
+    """
+    if effects is None:
+        effects = _effects(done, dict(done.gathered))
+    features = [f for f in done.job.selection.features if among is None or f.name in set(among)]
+    names = [f.name for f in features]
+    shares = modulation_shares(done, names)
+    pairs = [
+        (i, j)
+        for i, j in itertools.combinations(range(len(names)), 2)
+        if set(features[i].columns).isdisjoint(features[j].columns)
+    ]
+    exact = exact_pairs(done.job, features, pairs) if h2 else None
+    found: dict[OutputLabel, Interactions] = {}
+    for label, singles in effects.items():
+        statistics = None
+        if exact is not None:
+            unknown = [_NOT_COMPUTED] * len(names)
+            rows = len(done.job.dataset)
+            statistics = HStatistics(exact[label], unknown, _NOT_COMPUTED, exact=True, rows=rows)
+        lines = _pair_lines(names, pairs, statistics, {}, shares[label])
+        record = _record(singles, {}, None, None)
+        settings: dict[str, JsonValue] = {"h2": exact is not None, "ale": False, "max_rows": None}
+        found[label] = _result(done, names, lines, statistics, singles, record, settings)
+    return found
+
+
+# --- features and pairs ---------------------------------------------------------------------------
+
+
+def _pairs(
+    dataset: Dataset, pairs: Pairs, options: ExplainOptions
+) -> tuple[tuple[Feature, ...], list[tuple[int, int]]]:
+    """Return all features, and the pairs by their indices, each once.
+
+    Raises
+    ------
+    DataError
+    """
+    everything = isinstance(pairs, str)
+    fix = "Use pairs='all', or a list such as [('age', 'bmi')]"
+    expected = "'all' or a list of pairs of features"
+    if everything and pairs != "all":
+        raise DataError("interactions(pairs)", shown(pairs), expected, fix)
+    selection = FeatureSelection(dataset, None if everything else pairs, options.groups)
+    features = selection.features
+    if len(features) < 2:
+        raise DataError(
+            "interactions(X)", "one feature", "at least two features", "Pass more columns"
+        )
+    if everything:
+        return features, list(itertools.combinations(range(len(features)), 2))
+    if not selection.pairs:
+        raise DataError("interactions(pairs)", shown(pairs), expected, fix)
+    index = {f.name: i for i, f in enumerate(features)}
+    found: dict[frozenset[int], tuple[int, int]] = {}
+    for one, other in selection.asked:
+        pair = index[one.name], index[other.name]
+        found.setdefault(frozenset(pair), pair)
+    return features, list(found.values())
+
+
+def _surfaces(
+    quantity: Quantity,
+    X: TableLike,
+    wanted: list[tuple[str, str]],
+    method: ALE,
+    options: ExplainOptions,
+) -> dict[OutputLabel, dict[tuple[str, str], Surface]]:
+    """Return the surfaces of pairs, by output."""
+    done = compute(prepare(quantity, X, wanted, method, options))
+    job = done.job
+    results = finalize_all(job, done.gathered, done.scores, done.finalized)
+    record = provenance(job, done.scores, time.perf_counter() - done.started)
+    found: dict[OutputLabel, dict[tuple[str, str], Surface]] = {}
+    for label, by_key in results.items():
+        found[label] = {
+            key: surface.with_provenance(record)
+            for key, surface in by_key.items()
+            if isinstance(key, tuple) and isinstance(surface, Surface)
+        }
+    return found
+
+
+def _effects(done: Computed, gathered: Gathered) -> dict[OutputLabel, Effects]:
+    """Return the effects of single features, as `explain` does; `gathered` is emptied."""
+    job = done.job
+    results = finalize_all(job, gathered, done.scores, done.finalized)
+    record = provenance(job, done.scores, time.perf_counter() - done.started)
+    found: dict[OutputLabel, Effects] = {}
+    for label, by_key in results.items():
+        effects = {
+            key: effect.with_provenance(record)
+            for key, effect in by_key.items()
+            if isinstance(key, str) and isinstance(effect, Effect)
+        }
+        found[label] = Effects(effects, as_provenance(record))
+    return found
+
+
+def _ale_calls(
+    features: Sequence[Feature], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[ALE, list[tuple[int, int]]]]:
+    """Yield the ALE for each kind of pairs: two categorical features need an order of the levels of both."""
+    unordered = {
+        k: feature.name
+        for k, feature in enumerate(features)
+        if feature.kind == "nominal" and not feature.levels
+    }
+    both = [
+        all(features[k].categorical for k in pair) and any(k in unordered for k in pair)
+        for pair in pairs
+    ]
+    similar = ALE(order=dict.fromkeys(unordered.values(), "similarity")) if any(both) else ALE()
+    for method, kind in ((ALE(), False), (similar, True)):
+        part = [pair for pair, needed in zip(pairs, both, strict=True) if needed == kind]
+        if part:
+            yield method, part
+
+
+# --- lines and provenance -------------------------------------------------------------------------
+
+
+def _result(
+    done: Computed,
+    names: Sequence[str],
+    lines: Iterable[PairInteraction],
+    statistics: HStatistics | None,
+    effects: Effects,
+    record: dict[str, JsonValue],
+    settings: dict[str, JsonValue],
+) -> Interactions:
+    about = next(iter(effects.values())).about
+    return Interactions(
+        tuple(names),
+        tuple(lines),
+        tuple(_feature_lines(names, statistics, effects)),
+        float("nan") if statistics is None else statistics.total.h2,
+        about.quantity,
+        about.unit,
+        done.job.dataset.library,
+        as_provenance(
+            {
+                **record,
+                "settings": {"method": effects.provenance["method"], **settings},
+                "features": [*names],
+                "seconds": time.perf_counter() - done.started,
+            }
+        ),
+    )
+
+
+def _pair_lines(
+    names: Sequence[str],
+    pairs: Sequence[tuple[int, int]],
+    statistics: HStatistics | None,
+    surfaces: Mapping[tuple[str, str], Surface],
+    shares: Shares,
+) -> Iterator[PairInteraction]:
+    for k, (i, j) in enumerate(pairs):
+        one, other = names[i], names[j]
+        h = _NOT_COMPUTED if statistics is None else statistics.pairs[k]
+        surface = surfaces.get((one, other))
+        yield PairInteraction(
+            one,
+            other,
+            h.h2,
+            h.unnormalized,
+            h.std_error,
+            float("nan") if surface is None else surface.interaction_strength(),
+            shares.get((one, other), float("nan")),
+            shares.get((other, one), float("nan")),
+            statistics is None or statistics.exact,
+        )
+
+
+def _feature_lines(
+    names: Sequence[str], statistics: HStatistics | None, effects: Effects
+) -> Iterator[FeatureInteraction]:
+    for i, name in enumerate(names):
+        h = _NOT_COMPUTED if statistics is None else statistics.overall[i]
+        effect = effects.effects.get(name)
+        importance = float("nan") if effect is None else effect.importance
+        score = float("nan") if effect is None else effect.heterogeneity_score
+        yield FeatureInteraction(name, h.h2, h.unnormalized, importance, score)
+
+
+_SUMMED = (
+    *("model_rows", "model_calls", "slope_rows", "slope_calls"),
+    *("check_rows", "check_calls", "score_rows", "score_calls", "model_seconds"),
+)
+
+
+def _record(
+    effects: Effects,
+    surfaces: Mapping[tuple[str, str], Surface],
+    found: HComputation | None,
+    statistics: HStatistics | None,
+) -> dict[str, JsonValue]:
+    """Return the provenance: that of the effects, with the cost of all passes."""
+    record: dict[str, JsonValue] = {**cast("dict[str, JsonValue]", effects.provenance)}
+    passes = {
+        s.provenance["settings"].get("order") is None: s.provenance for s in surfaces.values()
+    }
+    for cost in passes.values():
+        for name in _SUMMED:
+            record[name] = _number(record, name) + _number(
+                cast("Mapping[str, JsonValue]", cost), name
+            )
+    if found is not None and statistics is not None:
+        record["model_rows"] = _number(record, "model_rows") + found.stats.rows
+        record["model_calls"] = _number(record, "model_calls") + found.stats.calls
+        record["model_seconds"] = _number(record, "model_seconds") + found.stats.seconds
+        record["check_rows"] = _number(record, "check_rows") + found.checks.rows
+        record["check_calls"] = _number(record, "check_calls") + found.checks.calls
+        record["h2_rows"] = statistics.rows
+        record["exact"] = statistics.exact
+    record["method"] = "interactions"
+    return record
+
+
+def _number(record: Mapping[str, JsonValue], name: str) -> float:
+    value = record.get(name, 0)
+    return value if isinstance(value, (int, float)) else 0

@@ -1,0 +1,780 @@
+"""`ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
+
+The quantity is evaluated once at the rows, which are halved by their hashes. `skedasis.stats.ledger` fits functions of
+the features on one half and chooses by cross-validation within it; the other half is used for the reported numbers
+only.
+"""
+
+# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
+# pyright: reportOverlappingOverload=false
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Literal, Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from skedasis._arguments import check_int, check_int_or_none, shown
+from skedasis._types import (
+    Bools,
+    Container,
+    Floats,
+    Ints,
+    JsonValue,
+    OutputLabel,
+    TableLike,
+    Values,
+)
+from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.features import Feature, find_feature
+from skedasis.engine.assemble import (
+    collect_results,
+    finalize_all,
+    provenance,
+    resolve_method_and_selection,
+)
+from skedasis.engine.heterogeneity_score import Scores, identifiers
+from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
+from skedasis.engine.plan import prepare_job
+from skedasis.engine.regions import regions_at_rows
+from skedasis.engine.run import run
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.ale import ALE
+from skedasis.models.calling import CallStats
+from skedasis.quantities.base import CALL_ROWS, Quantity
+from skedasis.quantities.evaluator import ResponseCache, probe_model
+from skedasis.quantities.outputs import (
+    Logit,
+    ModelLike,
+    MultiOutput,
+    Prediction,
+    Probability,
+    as_quantity,
+)
+from skedasis.results.at_rows import at_rows
+from skedasis.results.effects import Effects
+from skedasis.results.ledger import MAIN, NAN, UNEXPLAINED, Ledger, LedgerPart
+from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.stats.heterogeneity_score import score_rows
+from skedasis.stats.ledger import (
+    FOLDS,
+    LedgerColumn,
+    RegionLabels,
+    Share,
+    Stage,
+    choose_stages,
+    explained_share,
+)
+from skedasis.stats.random import row_hashes
+
+LEAST_ROWS = 20
+"""Fewest rows: ten to fit on, and ten to measure at."""
+
+PAIRS = 5
+"""Largest number of pairs of features."""
+
+_CONSTANT = 64.0
+"""A quantity that varies by less than this many rounding errors of its largest value is constant."""
+
+
+@runtime_checkable
+class RegionsOfFeature(Protocol):
+    """Regions of one feature: a rule that gives each row the number of its region."""
+
+    def __len__(self) -> int: ...
+
+    def assign(self, X: Container, /) -> ArrayLike:
+        """Return the number of each row's region, from 0."""
+        ...
+
+
+RegionsLike: TypeAlias = "Mapping[str, RegionsOfFeature] | Mapping[int, RegionsOfFeature]"
+Costs: TypeAlias = tuple[CallStats, CallStats]
+"""Calls of the model for the rows, and for the check of the model."""
+EffectsLike: TypeAlias = "Effects | Mapping[OutputLabel, Effects] | Literal['ale'] | None"
+
+
+@overload
+def ledger(
+    model: MultiOutput,
+    X: TableLike,
+    y: ArrayLike | None = None,
+    regions: RegionsLike | Literal["auto"] | None = None,
+    pairs: int = PAIRS,
+    *,
+    effects: EffectsLike = "ale",
+    max_rows: int | None = SCORE_ROWS,
+    **keywords: Unpack[NullKeywords],
+) -> dict[OutputLabel, Ledger]: ...
+
+
+@overload
+def ledger(
+    model: ModelLike,
+    X: TableLike,
+    y: ArrayLike | None = None,
+    regions: RegionsLike | Literal["auto"] | None = None,
+    pairs: int = PAIRS,
+    *,
+    effects: EffectsLike = "ale",
+    max_rows: int | None = SCORE_ROWS,
+    **keywords: Unpack[NullKeywords],
+) -> Ledger: ...
+
+
+@takes_options(NullKeywords)
+def ledger(
+    model: ModelLike,
+    X: TableLike,
+    y: ArrayLike | None = None,
+    regions: RegionsLike | Literal["auto"] | None = None,
+    pairs: int = PAIRS,
+    *,
+    effects: EffectsLike = "ale",
+    max_rows: int | None = SCORE_ROWS,
+    **keywords: Unpack[NullKeywords],
+) -> Ledger | dict[OutputLabel, Ledger]:
+    """Return how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
+
+    First the best additive function of the features, then the same with a function per region of a feature, then with
+    functions of two features. A part is the difference of the R² of two stages at rows that took no part in fitting or
+    choosing them. Parts and "not explained" sum to 1.
+
+    Parameters
+    ----------
+    model : quantity, fitted estimator, network, callable, or path of a model's file
+        As in `skedasis.explain`. A quantity with several outputs gives a dictionary of ledgers by output.
+    X : array or data frame, n rows
+        At least 20 rows. Never modified.
+    y : array of n labels, optional
+        For a prediction or a probability: adds the R² of each stage, and of the quantity itself, for the label. For
+        quantities that need labels, such as `nll`: their labels.
+    regions : mapping of feature to regions, "auto" or None
+        Regions of some features, by name or position in X: objects with ``assign(X)``, which gives each row the number
+        of its region, and ``len()``, their number. None and "auto" search for them on the fitting rows. An empty
+        mapping leaves them out. Regions that were found on all of X are not independent of the held-out rows; what is
+        reported is nevertheless not selected by these rows, because the functions are fitted on the others.
+    pairs : int
+        Largest number of pairs of features.
+    effects : Effects, dict of Effects by output, "ale" or None
+        The effects whose sum is reported as main effects as drawn. "ale" computes ALE at the same rows; None leaves it
+        out.
+    max_rows : int or None
+        Largest number of rows, those with the smallest hashes of `random_state` and `row_id`. None uses all rows.
+    sample_weight, schema, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+        As in `skedasis.explain`.
+
+    Returns
+    -------
+    Ledger or dict of Ledger
+
+    Raises
+    ------
+    DataError
+        For fewer than 20 rows, a quantity that is the same for all rows, regions whose labels are not valid, effects of
+        other features, labels that cannot be compared with the quantity, and as `skedasis.explain`.
+    ModelOutputError
+        As `skedasis.explain`.
+    UnsupportedError
+        For a list of models.
+
+    Notes
+    -----
+    **Cost.** One model row for each of the (at most `max_rows`) rows, and at most 128 for the check of the model. ALE
+    for the main effects as drawn costs 2 more for each row and feature, the search for regions as much as the effects
+    of `skedasis.explain` at half of the rows; neither costs any for trees that are evaluated from their structure. The
+    fits take about a second for ten features and 10,000 rows, and ten seconds for a hundred features.
+
+    **Rows.** Half of the rows, by their hashes, are the fitting rows. Everything is chosen by cross-validation within
+    them: a part is added if the squared error falls by more than two standard errors and by 0.1 % of the variance.
+    Regions are tried before pairs, and both in the order of what they explain of the residuals after each choice. The
+    held-out rows are used for the reported numbers only. A part that does nothing is therefore 0 or less on average.
+
+    **Errors.** The standard error of a part is that of the difference of two sums of squares divided by a third one,
+    over the held-out rows, given the fitted functions.
+
+    **Functions.** Piecewise linear on at most 32 quantile knots (fewer with more than 30 features; with more than 450
+    only straight lines), 14 in pairs; one number for each level. Their roughness is penalized, with penalties that
+    maximize the restricted likelihood. What a jump between two knots loses counts as not explained: about 1 % of the
+    variance of a feature with one jump.
+
+    **Main effects as drawn** are the sum of effect curves, which are computed from all these rows. If features depend
+    on one another, ALE and PDP curves are not those of the best additive function, and their sum may explain less than
+    nothing.
+
+    References
+    ----------
+    Hooker (2007), for the parts; Lou et al. (2013), for the ranking of pairs; Wood & Fasiolo (2017), for the penalties.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(4000, 3))
+    >>> print(sd.ledger(lambda X: X[:, 0] * (X[:, 1] > 0.5) + X[:, 2] ** 2, X, effects=None))
+    Variance of prediction at 2,000 held-out rows, by functions fitted on 2,000 others
+    part           share  std error  R² so far
+    main effects    89 %      0.8 %       89 %
+    regions of x0   10 %      0.8 %      100 %
+    not explained  0.1 %      0.0 %
+    """
+    started = time.perf_counter()
+    if isinstance(model, (list, tuple)):
+        fix = "Compute one ledger for each model"
+        raise UnsupportedError("ledger", f"{len(model)} models", "one model", fix)
+    pairs = check_int("ledger(pairs)", pairs, 0, "Use 5, or 0 for no pairs")
+    max_rows = check_int_or_none(
+        "ledger(max_rows)", max_rows, LEAST_ROWS, "Use 10_000, or None for all rows"
+    )
+    options = replace(ExplainOptions.of("ledger", y=y, **keywords), heterogeneity_rows=0)
+    quantity = as_quantity(model)
+    dataset = quantity.prepare(
+        as_dataset(X, y, options.sample_weight, options.schema, options.row_id)
+    )
+    _check_labels(quantity, y)
+    sample = _sample(dataset, max_rows, options)
+    values, outputs, costs = _evaluated(quantity, sample)
+    for label, output in outputs.items():
+        _check_varies(values[label], sample, output.describe())
+    rows_of_user = cast("Container", X)  # `as_dataset` has checked X
+    by_output, search = _regions_by_output(regions, quantity, sample, options, list(outputs))
+    assigned = {label: _assigned(r, rows_of_user, sample) for label, r in by_output.items()}
+    curves = _drawn(effects, quantity, sample, options, list(outputs))
+    record = _record(
+        quantity, sample, options, costs, (search, {} if curves is None else curves.record)
+    )
+    record["main_effects"] = "" if curves is None else curves.method
+    record["settings"] = {"pairs": pairs, "max_rows": max_rows}
+    sums = None if curves is None else _sums(curves.effects, sample, values)
+    known = {label: _labels(output, label, sample) for label, output in outputs.items()}
+    ledgers = _ledgers(sample, outputs, values, assigned, pairs, sums, known)
+    record["seconds"] = time.perf_counter() - started
+    drawn_by = "" if curves is None else curves.method
+    results = {
+        label: _described(r, outputs[label], drawn_by, record) for label, r in ledgers.items()
+    }
+    return results[None] if set(results) == {None} else results
+
+
+FindRegions: TypeAlias = Callable[[Bools], "Mapping[OutputLabel, Mapping[int, RegionLabels]]"]
+"""Returns the regions of all rows of a dataset, by rules that some of the rows choose."""
+
+
+def ledgers_of_values(
+    outputs: Mapping[OutputLabel, Quantity],
+    values: Mapping[OutputLabel, Floats],
+    dataset: Dataset,
+    options: ExplainOptions,
+    find_regions: FindRegions,
+    effects: Mapping[OutputLabel, Effects],
+    pairs: int = PAIRS,
+    max_rows: int | None = SCORE_ROWS,
+) -> dict[OutputLabel, Ledger]:
+    """Return the ledgers of outputs whose values are known, without a further model row; see `ledger`.
+
+    Parameters
+    ----------
+    outputs : dict of label to Quantity
+    values : dict of label to ndarray, shape (n,)
+        At all rows of the dataset.
+    dataset : Dataset
+    options : ExplainOptions
+    find_regions : callable
+        Given a mask of the fitting rows.
+    effects : dict of label to Effects
+        Those whose sum is the main effects as drawn.
+    pairs, max_rows
+        As in `ledger`.
+
+    Raises
+    ------
+    DataError
+        For fewer than 20 rows, and an output that is the same for all rows.
+    """
+    started = time.perf_counter()
+    sample = _sample(dataset, max_rows, options)
+    at = {label: v[sample.places] for label, v in values.items()}
+    for label, output in outputs.items():
+        _check_varies(at[label], sample, output.describe())
+    fitting = np.zeros(len(dataset), dtype=bool)
+    fitting[sample.places[: sample.n_fitting]] = True
+    assigned = {
+        label: {j: RegionLabels(r.labels[sample.places], r.size) for j, r in by_feature.items()}
+        for label, by_feature in find_regions(fitting).items()
+    }
+    known: dict[OutputLabel, Floats | None] = {}
+    for label, output in outputs.items():
+        comparable = isinstance(output, (Prediction, Probability)) and not isinstance(output, Logit)
+        try:
+            known[label] = _labels(output, label, sample) if comparable else None
+        except DataError:  # labels that are all the same, or of another kind
+            known[label] = None
+    ledgers = _ledgers(sample, outputs, at, assigned, pairs, _sums(effects, sample, at), known)
+    record = _record(next(iter(outputs.values())), sample, options, (CallStats(), CallStats()), ())
+    record |= {"settings": {"pairs": pairs, "max_rows": max_rows}}
+    record["seconds"] = time.perf_counter() - started
+    drawn_by = next(iter(effects.values())).provenance.get("method", "")
+    return {label: _described(r, outputs[label], drawn_by, record) for label, r in ledgers.items()}
+
+
+def _ledgers(
+    sample: _Sample,
+    outputs: Mapping[OutputLabel, Quantity],
+    values: Mapping[OutputLabel, Floats],
+    regions: Mapping[OutputLabel, Mapping[int, RegionLabels]],
+    pairs: int,
+    sums: Mapping[OutputLabel, Floats] | None,
+    known: Mapping[OutputLabel, Floats | None],
+) -> dict[OutputLabel, Ledger]:
+    """Choose the stages of each output on the fitting rows, and measure them at the others."""
+    columns = [_column(sample, feature) for feature in sample.part.features]
+    found: dict[OutputLabel, Ledger] = {}
+    for label in outputs:
+        stages = choose_stages(
+            columns,
+            np.arange(sample.n_fitting),
+            values[label][: sample.n_fitting],
+            np.arange(sample.n_fitting) % FOLDS,
+            weights=sample.fitting_weights,
+            regions=regions[label],
+            pairs=pairs,
+        )
+        drawn = None if sums is None else sums[label]
+        found[label] = _ledger(sample, values[label], stages, drawn, known[label])
+    return found
+
+
+def _described(
+    ledger: Ledger, output: Quantity, drawn_by: str, record: Mapping[str, JsonValue]
+) -> Ledger:
+    """Return the ledger with what describes its quantity and its cost."""
+    return replace(
+        ledger,
+        drawn_by=drawn_by,
+        quantity=output.name,
+        unit=output.unit,
+        provenance={**record, "quantity": output.describe()},
+    )
+
+
+# --- rows, and the quantity at them ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """The rows of a ledger in the order of their hashes, so that it does not depend on their order in X.
+
+    Parameters
+    ----------
+    part : Dataset
+        The rows in the order of X.
+    order : ndarray of int, shape (n,)
+        Indices into `part` by increasing hash. The first half are the fitting rows.
+    source : ndarray of int, shape (n,)
+        Indices of the rows in X, by increasing hash.
+    places : ndarray of int, shape (n,)
+        Indices of the rows in the dataset, by increasing hash.
+    weights : ndarray of float, shape (n,), optional
+        By increasing hash.
+    sampling : bool
+        Whether weights are sampling weights, or were drawn in proportion to them.
+    exact : bool
+        Whether these are all rows.
+    """
+
+    part: Dataset
+    order: Ints
+    source: Ints
+    places: Ints
+    weights: Floats | None
+    sampling: bool
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    @property
+    def n_fitting(self) -> int:
+        """Return the number of fitting rows."""
+        return (len(self) + 1) // 2
+
+    @property
+    def fitting_weights(self) -> Floats | None:
+        """Return the weights of the fitting rows as numbers of rows that they stand for."""
+        if self.weights is None:
+            return None
+        w = self.weights[: self.n_fitting]
+        if self.sampling:  # as many rows as are effectively independent
+            return w * (w.sum() / (w @ w))
+        return w / min(float(w.mean()), 1.0)
+
+    def held_out(self, values: Floats) -> Floats:
+        """Return the values of the held-out rows."""
+        return values[self.n_fitting :]
+
+    def share(self, values: Floats, before: Floats | None, after: Floats | None) -> Share:
+        """Return what one function explains more than another of the variance of values at the held-out rows."""
+        v, a, b = (None if x is None else self.held_out(x) for x in (values, before, after))
+        w = None if self.weights is None else self.held_out(self.weights)
+        return explained_share(v if v is not None else values, a, b, w, sampling=self.sampling)
+
+
+def _sample(dataset: Dataset, max_rows: int | None, options: ExplainOptions) -> _Sample:
+    """Return the rows of the ledger."""
+    if len(dataset) < LEAST_ROWS:
+        got = f"{len(dataset):,} rows"
+        expected = f"at least {LEAST_ROWS}: half of them to fit on, the others to measure at"
+        raise DataError("ledger(X)", got, expected, "Pass more rows")
+    chosen = score_rows(identifiers(dataset), dataset.weights, max_rows, options.seed)
+    places = np.sort(chosen.rows)
+    part = dataset if len(places) == len(dataset) else dataset.subset(places)
+    hashes = row_hashes(identifiers(part), options.seed, "ledger: fitting rows")
+    order = np.argsort(hashes, kind="stable")
+    weights = part.weights
+    if chosen.weights is not None:
+        # Rows that were drawn by their weights stand for others, too.
+        weights = np.zeros(len(part))
+        weights[np.searchsorted(places, chosen.rows)] = chosen.weights
+    sampling = options.weight_kind == "sampling" or (
+        not chosen.exact and chosen.weights is not None
+    )
+    source = places if dataset.row_id is None else dataset.row_id[places]
+    return _Sample(
+        part,
+        order,
+        source[order],
+        places[order],
+        None if weights is None else weights[order],
+        sampling and weights is not None,
+        chosen.exact,
+    )
+
+
+def _column(sample: _Sample, feature: Feature) -> LedgerColumn:
+    """Return a feature's values: numbers, or codes of levels."""
+    part, order = sample.part, sample.order
+    x = None if feature.kind == "nominal" else part.numbers(feature)
+    if x is not None:
+        return LedgerColumn(x[order])
+    codes = part.coded(feature.position).codes
+    if feature.kind == "ordinal":
+        try:
+            codes = part.levels(feature, most=len(part) + 1).codes
+        except DataError:  # some level is missing in the declared order, which is then no order
+            return LedgerColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
+        return LedgerColumn(np.where(codes < 0, np.nan, codes)[order])
+    return LedgerColumn(np.where(codes < 0, np.nan, codes)[order], levels=True)
+
+
+def _evaluated(
+    quantity: Quantity, sample: _Sample
+) -> tuple[dict[OutputLabel, Floats], Mapping[OutputLabel, Quantity], Costs]:
+    """Return each output at the rows, the outputs, and the cost."""
+    stats, part = CallStats(), sample.part
+    outputs = quantity.outputs(part, stats)
+    checked = probe_model(list(outputs.values()), part)
+    values: dict[OutputLabel, list[Floats]] = {label: [] for label in outputs}
+    for batch in part.batches(min(CALL_ROWS, quantity.batch_rows or CALL_ROWS)):
+        cache = ResponseCache() if len(outputs) > 1 else None
+        for label, output in outputs.items():
+            evaluator = output.evaluator(batch, eps=checked.eps, cache=cache)
+            evaluator.caller = checked.caller
+            values[label].append(evaluator.values())
+            stats.add(evaluator.stats)
+    joined = {label: np.concatenate(some)[sample.order] for label, some in values.items()}
+    return joined, outputs, (stats, checked.stats)
+
+
+def _check_varies(values: Floats, sample: _Sample, what: str) -> None:
+    """Raise if the quantity is constant over the fitting or the held-out rows."""
+    for half in (values[: sample.n_fitting], sample.held_out(values)):
+        noise = _CONSTANT * float(np.finfo(float).eps) * float(np.abs(half).max())
+        if not float(np.ptp(half)) > noise:
+            raise DataError(
+                f"ledger({what})",
+                f"the same value for all {len(half):,} rows of a half of the data",
+                "a quantity that varies",
+                "There is no variance to explain; use rows for which the model differs",
+            )
+
+
+# --- regions --------------------------------------------------------------------------------------
+
+LEAST_ROWS_OF_REGIONS = 40
+"""Fewest fitting rows in which regions are searched: two regions of 20."""
+
+
+def _regions_by_output(
+    regions: RegionsLike | Literal["auto"] | None,
+    quantity: Quantity,
+    sample: _Sample,
+    options: ExplainOptions,
+    labels: Sequence[OutputLabel],
+) -> tuple[dict[OutputLabel, RegionsLike], Provenance]:
+    """Return the regions of each output: those that were passed, or those that are found on the fitting rows.
+
+    Also the record of the pass that found them.
+    """
+    if not (regions is None or (isinstance(regions, str) and regions == "auto")):
+        return dict.fromkeys(labels, regions), no_provenance()
+    if len(sample.part.features) < 2 or sample.n_fitting < LEAST_ROWS_OF_REGIONS:
+        return {label: {} for label in labels}, no_provenance()
+    fitting = sample.part.subset(np.sort(sample.order[: sample.n_fitting]))
+    found = regions_at_rows(quantity, fitting, options)
+    return {label: found[label].regions for label in labels}, found[labels[0]].provenance
+
+
+def _assigned(regions: RegionsLike, X: Container, sample: _Sample) -> dict[int, RegionLabels]:
+    """Return the labels of regions at the rows, by the position of the feature."""
+    if not isinstance(regions, Mapping):
+        got = f"an object of type {type(regions).__name__}"
+        expected = "a mapping of features to regions, 'auto' or None"
+        raise DataError("ledger(regions)", got, expected, "Pass {} for no regions")
+    found: dict[int, RegionLabels] = {}
+    for feature, rule in regions.items():
+        j = find_feature(sample.part.features, feature)
+        what = f"ledger(regions[{feature!r}])"
+        if not isinstance(rule, RegionsOfFeature):
+            got = f"an object of type {type(rule).__name__}"
+            fix = "Pass the result of sd.regions, or an object with these methods"
+            raise DataError(what, got, "regions with assign(X) and len()", fix)
+        labels, size = np.asarray(rule.assign(X)), len(rule)
+        n = len(sample.part.table)
+        whole = labels.dtype.kind in "iu"
+        if labels.shape != (n,) or not whole or labels.min() < 0 or labels.max() >= size:
+            got = f"labels of shape {labels.shape} and type {labels.dtype}"
+            if whole and labels.shape == (n,):
+                got = f"labels from {labels.min()} to {labels.max()}"
+            expected = f"shape ({n},), integers from 0 to {size - 1}"
+            raise DataError(what, got, expected, "Return one number of a region for each row")
+        if size > 1:
+            found[j] = RegionLabels(labels[sample.source].astype(np.int64), size)
+    return found
+
+
+# --- main effects as drawn ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Curves:
+    """The effects whose sum is measured, by output, their method, and the record of the pass that computed them."""
+
+    effects: Mapping[OutputLabel, Effects]
+    method: str
+    record: Mapping[str, JsonValue]
+
+
+def _drawn(
+    effects: EffectsLike,
+    quantity: Quantity,
+    sample: _Sample,
+    options: ExplainOptions,
+    labels: Sequence[OutputLabel],
+) -> _Curves | None:
+    """Return the effects that were passed, or ALE at the rows."""
+    if effects is None:
+        return None
+    if isinstance(effects, str) and effects == "ale":
+        return _ale(quantity, sample, options)
+    given: dict[OutputLabel, object] = {}
+    if isinstance(effects, Effects):
+        given[None] = effects
+    elif isinstance(effects, Mapping):
+        given.update(effects)
+    expected = "Effects" if labels == [None] else f"Effects of each of the outputs {labels}"
+    fix = "Pass the result of sd.explain(model, X), 'ale' or None"
+    found: dict[OutputLabel, Effects] = {}
+    for label in labels:
+        each = given.get(label)
+        if not isinstance(each, Effects):
+            got = shown(effects) if label is None else f"no Effects of {label!r}"
+            raise DataError("ledger(effects)", got, expected, fix)
+        features = sample.part.features
+        for name, effect in each.items():
+            about = effect.about.feature
+            columns = [features[j].name for j in about.columns if j < len(features)]
+            if (not about.members and columns != [name]) or len(columns) < len(about.columns):
+                got = f"an effect of {name!r}, column {about.position}"
+                known = f"effects of columns of X: {[f.name for f in features]}"
+                raise DataError("ledger(effects)", got, known, "Explain the same X")
+        found[label] = each
+    record = found[labels[0]].provenance
+    return _Curves(found, str(record.get("method", "")), {})
+
+
+def _ale(quantity: Quantity, sample: _Sample, options: ExplainOptions) -> _Curves:
+    """Return ALE of all features at the rows."""
+    started = time.perf_counter()
+    method, selection = resolve_method_and_selection(ALE(), quantity, sample.part, None, options)
+    job = prepare_job(quantity, method, selection, options)
+    results = finalize_all(job, run(job), Scores(), {})
+    record = provenance(job, Scores(), time.perf_counter() - started)
+    found: dict[OutputLabel, Effects] = {}
+    for label, result in results.items():
+        effects = collect_results(job, result, record)
+        if isinstance(effects, Effects):
+            found[label] = effects
+    return _Curves(found, "ALE", {**record})
+
+
+def _sums(
+    effects: Mapping[OutputLabel, Effects],
+    sample: _Sample,
+    values: Mapping[OutputLabel, Floats],
+) -> dict[OutputLabel, Floats]:
+    return {label: _sum_of(effects[label], sample, v) for label, v in values.items()}
+
+
+def _sum_of(effects: Effects, sample: _Sample, values: Floats) -> Floats:
+    """Return the sum of effects at the rows, with the mean of the quantity over the fitting rows."""
+    n, w = sample.n_fitting, sample.fitting_weights
+    total = np.zeros(len(sample))
+    for effect in effects.values():
+        total += at_rows(effect, sample.part)[sample.order]
+    shift = np.average(values[:n] - total[:n], weights=w)
+    return np.asarray(total + shift)
+
+
+# --- labels ---------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class _HasClasses(Protocol):
+    classes_: Sequence[object]
+
+
+def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
+    """Raise if labels were passed for a quantity that cannot be compared with them."""
+    if y is None or quantity.labelled:
+        return
+    of = quantity.one if isinstance(quantity, MultiOutput) else quantity
+    if isinstance(of, Logit) or not isinstance(of, (Prediction, Probability)):
+        raise DataError(
+            "ledger(y)",
+            f"labels for {quantity.describe()}",
+            "labels for a prediction or a probability, which are in the unit of the labels",
+            "Omit y",
+        )
+
+
+def _labels(quantity: Quantity, label: OutputLabel, sample: _Sample) -> Floats | None:
+    """Return the labels at the rows in the unit of the quantity; None without labels.
+
+    For the probability of a class they are 1 in this class, else 0.
+    """
+    part = sample.part
+    if part.y is None or quantity.labelled:
+        return None
+    if isinstance(quantity, Probability):
+        found = _is_class(quantity, part.y)
+    elif isinstance(label, (int, np.integer)) and not isinstance(label, bool):
+        # One output of several: the labels of the others are not known.
+        return None
+    else:
+        found = part.labels
+    w = sample.weights
+    if not float(np.ptp(sample.held_out(found[sample.order]))) > 0 or (
+        w is not None and len(w) < 1
+    ):
+        got = "the same label for all held-out rows"
+        raise DataError("ledger(y)", got, "labels that differ", "Omit y, or pass more rows")
+    return found[sample.order]
+
+
+def _is_class(quantity: Probability, y: Values) -> Floats:
+    """Return 1 for labels of the explained class, else 0."""
+    classes: list[object] = [0, 1]
+    if isinstance(quantity.model, _HasClasses):
+        classes = np.asarray(quantity.model.classes_).tolist()
+    elif quantity.column is not None:
+        classes = list(range(max(quantity.column + 1, 2)))
+    named: object = classes[1 if quantity.column is None else quantity.column]
+    unknown = [v for v in dict.fromkeys(y.tolist()) if v not in classes]
+    if unknown and isinstance(quantity.model, _HasClasses):
+        got = f"the label {shown(unknown[0])}"
+        raise DataError("ledger(y)", got, f"labels among {classes}", "Pass the labels of X")
+    return np.asarray(y == named, dtype=float)
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+
+def _ledger(
+    sample: _Sample,
+    values: Floats,
+    stages: Sequence[Stage],
+    curves: Floats | None,
+    labels: Floats | None,
+) -> Ledger:
+    """Return the result, without what describes the quantity."""
+    names = [f.name for f in sample.part.features]
+    parts: list[LedgerPart] = []
+    before: Floats | None = None
+    for stage in stages:
+        features = tuple(names[j] for j in stage.features)
+        name = MAIN
+        if stage.kind != "main":
+            name = f"regions of {features[0]}" if stage.kind == "regions" else " × ".join(features)
+        share = sample.share(values, before, stage.values)
+        r2 = sample.share(values, None, stage.values).value
+        of_label = _label_share(sample, labels, stage.values)
+        part = LedgerPart(name, stage.kind, features, r2, share.value, share.std_error)
+        parts.append(replace(part, label_r2=of_label.value, label_std_error=of_label.std_error))
+        before = stage.values
+    rest, of_label = sample.share(values, before, None), _label_share(sample, labels, values)
+    last = LedgerPart(UNEXPLAINED, "unexplained", (), 1.0, rest.value, rest.std_error)
+    parts.append(replace(last, label_r2=of_label.value, label_std_error=of_label.std_error))
+    drawn = Share(NAN, NAN) if curves is None else sample.share(values, None, curves)
+    held_out = sample.held_out(values)
+    w = None if sample.weights is None else sample.held_out(sample.weights)
+    mean = np.average(held_out, weights=w)
+    return Ledger(
+        tuple(parts),
+        drawn.value,
+        drawn.std_error,
+        "",
+        float(np.average((held_out - mean) ** 2, weights=w)),
+        sample.n_fitting,
+        len(held_out),
+        library=sample.part.library,
+    )
+
+
+def _label_share(sample: _Sample, labels: Floats | None, function: Floats) -> Share:
+    if labels is None:
+        return Share(NAN, NAN)
+    return sample.share(labels, None, function)
+
+
+def _record(
+    quantity: Quantity,
+    sample: _Sample,
+    options: ExplainOptions,
+    costs: Costs,
+    passes: Sequence[Mapping[str, object]],
+) -> dict[str, JsonValue]:
+    """Return the provenance: the cost, that of the passes for regions and curves included, and the choice of rows."""
+    return {
+        "method": "ledger",
+        "features": [f.name for f in sample.part.features],
+        "unit": quantity.unit,
+        "random_state": options.seed,
+        "rows": len(sample),
+        "source_rows": len(sample.part.table),
+        "exact": sample.exact,
+        "model_rows": costs[0].rows + _total(passes, "model_rows", "slope_rows"),
+        "model_calls": costs[0].calls + _total(passes, "model_calls", "slope_calls"),
+        "check_rows": costs[1].rows + _total(passes, "check_rows"),
+        "versions": {"skedasis": version("skedasis"), "numpy": np.__version__},
+    }
+
+
+def _total(passes: Sequence[Mapping[str, object]], *names: str) -> int:
+    """Return the sum of entries of several records, which are numbers of rows or calls; 0 where there is none."""
+    entries = (done.get(name, 0) for done in passes for name in names)
+    return sum(e for e in entries if isinstance(e, int))

@@ -1,0 +1,438 @@
+"""Compute H² of pairs and features: exactly at all rows for sums of leaves, else from model calls at a sample of rows.
+
+The definitions are in `skedasis.stats.h_statistic`, the exact partial dependence of trees in
+`skedasis.trees.partial_dependence`. This module chooses between the two, selects the rows, and calls the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from skedasis._types import Floats, Ints, OutputLabel
+from skedasis.data.containers import DonorRows
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.data.features import Feature
+from skedasis.engine.heterogeneity_score import identifiers
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.plan import Job
+from skedasis.engine.run import Progress, map_in_order
+from skedasis.models.calling import CallStats
+from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
+from skedasis.quantities.evaluator import (
+    BatchEvaluator,
+    ProbeResult,
+    ResponseCache,
+    probe_model,
+)
+from skedasis.quantities.tree_evaluator import TreeModelProxy, use_trees_if_exact
+from skedasis.stats.h_statistic import HRows, HStatistic
+from skedasis.stats.random import row_hashes
+from skedasis.trees.partial_dependence import TreePartialDependence
+
+_HELD = 4_000_000
+"""Largest number of values of the quantity that are held at a time, when the model is called."""
+
+Pairs = Sequence[tuple[int, int]]
+"""Pairs of features, by their indices."""
+
+
+@dataclass(frozen=True, eq=False)
+class HStatistics:
+    """The statistics of one output.
+
+    Parameters
+    ----------
+    pairs : list of HStatistic
+        In the order of the pairs.
+    overall : list of HStatistic
+        Of each feature with all others.
+    total : HStatistic
+        Of all features.
+    exact : bool
+        Whether all rows were used.
+    rows : int
+        Number of rows that were used.
+    """
+
+    pairs: list[HStatistic]
+    overall: list[HStatistic]
+    total: HStatistic
+    exact: bool
+    rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class HComputation:
+    """The statistics of all outputs, and their cost.
+
+    Parameters
+    ----------
+    by_output : dict of label to HStatistics
+    stats, checks : CallStats
+        Calls and rows of the model for the statistics, and for its checks.
+    trees : str, optional
+        For tree ensembles: that their structure is used, or why the model is called.
+    """
+
+    by_output: dict[OutputLabel, HStatistics]
+    stats: CallStats
+    checks: CallStats
+    trees: str | None
+
+
+class _PartialDependence(Protocol):
+    """Partial dependence at rows, (n,) each, up to constants; implemented here and by `TreePartialDependence`."""
+
+    @property
+    def values(self) -> Floats:
+        """Return the quantity."""
+        ...
+
+    def of(self, feature: int) -> Floats:
+        """Return the partial dependence on one feature."""
+        ...
+
+    def without(self, feature: int) -> Floats:
+        """Return the partial dependence on all features but one, less the quantity at the rows."""
+        ...
+
+    def interaction(self, one: int, other: int) -> Floats:
+        """Return the partial dependence on two features less those on each."""
+        ...
+
+
+def h_statistics(
+    quantity: Quantity,
+    dataset: Dataset,
+    features: Sequence[Feature],
+    pairs: Pairs,
+    max_rows: int | None,
+    options: ExplainOptions,
+) -> HComputation:
+    """Return the statistics of each output.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    dataset : Dataset
+    features : sequence of Feature
+        All features, columns or groups of columns.
+    pairs : sequence of tuple of two int
+    max_rows : int or None
+        Largest number of rows if the model is called; None for all.
+    options : ExplainOptions
+
+    Notes
+    -----
+    Cost, with n ≤ `max_rows` rows: n² model rows for each feature and each pair, and n for the rows themselves; fewer
+    for features with few values, of which each is evaluated once. None for sums of leaves.
+    """
+    counted = CallStats()
+    outputs = quantity.outputs(dataset, counted, None)
+    checked = probe_model(list(outputs.values()), dataset, None)
+    checked.stats.add(counted)
+    decision = use_trees_if_exact(outputs, dataset, options.tree, checked, means=False)
+    checked.stats.add(decision.stats)
+    sums = {label: _leaf_sum(q) for label, q in decision.outputs.items()}
+    found: dict[OutputLabel, HStatistics] = {}
+    for label, leaf_sum in sums.items():
+        if leaf_sum is not None:
+            trees = _tree_partial_dependence(leaf_sum, dataset, features, pairs)
+            rows = HRows(trees.values, dataset.weights, checked.eps, options.weight_kind)
+            found[label] = _statistics(trees, rows, len(features), pairs, exact=True)
+    called = {label: q for label, q in decision.outputs.items() if sums[label] is None}
+    stats = CallStats()
+    if called:
+        part = sample_by_hash(dataset, max_rows, options.seed)
+        by_calls = _call_model(called, part, features, pairs, checked, options, stats)
+        for label, called_partial in by_calls.items():
+            rows = HRows(called_partial.values, part.weights, checked.eps, options.weight_kind)
+            exact = len(part) == len(dataset)
+            found[label] = _statistics(called_partial, rows, len(features), pairs, exact=exact)
+    ordered = {label: found[label] for label in outputs}
+    return HComputation(ordered, stats, checked.stats, decision.said)
+
+
+def exact_pairs(
+    job: Job, features: Sequence[Feature], pairs: Pairs
+) -> dict[OutputLabel, list[HStatistic]] | None:
+    """Return H² of pairs from the leaves that the outputs of a job sum; None if one of them is no such sum.
+
+    At all rows, without a model row.
+    """
+    found: dict[OutputLabel, list[HStatistic]] = {}
+    for label, quantity in job.outputs.items():
+        leaf_sum = _leaf_sum(quantity)
+        if leaf_sum is None:
+            return None
+        partial = _tree_partial_dependence(leaf_sum, job.dataset, features, pairs, rest=False)
+        rows = HRows(partial.values, job.dataset.weights, job.checked.eps, job.options.weight_kind)
+        single = [partial.of(i) for i in range(len(features))]
+        found[label] = [
+            rows.pair(partial.interaction(i, j), single[i], single[j]) for i, j in pairs
+        ]
+    return found
+
+
+def sample_by_hash(dataset: Dataset, most: int | None, seed: int) -> Dataset:
+    """Return the rows with the smallest keyed hashes, so that batches and the order of rows do not matter."""
+    if most is None or len(dataset) <= most:
+        return dataset.subset(np.arange(len(dataset)))
+    hashes = row_hashes(identifiers(dataset), seed, "interactions: rows")
+    return dataset.subset(np.sort(np.argsort(hashes, kind="stable")[:most]))
+
+
+def _statistics(
+    partial: _PartialDependence, rows: HRows, features: int, pairs: Pairs, *, exact: bool
+) -> HStatistics:
+    """Return the statistics from partial dependence."""
+    single = [partial.of(i) for i in range(features)]
+    return HStatistics(
+        [rows.pair(partial.interaction(i, j), single[i], single[j]) for i, j in pairs],
+        [rows.overall(single[i], rows.values + partial.without(i)) for i in range(features)],
+        rows.total(np.sum(single, axis=0)),
+        exact,
+        len(rows.values),
+    )
+
+
+# --- sums of leaves -------------------------------------------------------------------------------
+
+
+def _leaf_sum(quantity: Quantity) -> tuple[TreeModelProxy, int, float] | None:
+    """Return the trees, the output and the factor of the sum of leaves that the quantity equals; None for others."""
+    proxy = quantity.model
+    found = proxy.leaf_sum(quantity) if isinstance(proxy, TreeModelProxy) else None
+    # The kernels need a compiler, which means over rows can do without.
+    if found is None or not isinstance(proxy, TreeModelProxy) or not proxy.forest.compiled:
+        return None
+    return proxy, *found
+
+
+def _tree_partial_dependence(
+    leaf_sum: tuple[TreeModelProxy, int, float],
+    dataset: Dataset,
+    features: Sequence[Feature],
+    pairs: Pairs,
+    *,
+    rest: bool = True,
+) -> TreePartialDependence:
+    proxy, output, scale = leaf_sum
+    forest = proxy.forest
+    partial = TreePartialDependence(
+        forest.parts[output],
+        [forest.rows(j, dataset.row_id) for j in forest.shape.columns],
+        len(dataset),
+        [f.columns for f in features],
+        dataset.weights,
+        pairs,
+        scale,
+    )
+    partial.count(rest=rest)
+    return partial
+
+
+# --- model calls ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _CalledPartialDependence:
+    """Partial dependence from model calls; see `_PartialDependence`."""
+
+    values: Floats
+    singles: Mapping[int, Floats]
+    rests: Mapping[int, Floats]
+    pairs: Mapping[tuple[int, int], Floats]
+
+    def of(self, feature: int) -> Floats:
+        return self.singles[feature]
+
+    def without(self, feature: int) -> Floats:
+        return self.rests[feature] - self.values
+
+    def interaction(self, one: int, other: int) -> Floats:
+        return self.pairs[one, other] - self.singles[one] - self.singles[other]
+
+
+@dataclass(frozen=True, eq=False)
+class _Donors:
+    """The distinct values of a feature or a pair among the rows.
+
+    Parameters
+    ----------
+    columns : tuple of int
+        The columns of X that are replaced together.
+    code : ndarray of int, shape (n,)
+        The value of each row.
+    rows : ndarray of int, shape (values,)
+        A row of X with each value.
+    weight : ndarray of float, shape (values,)
+        The share of the rows with each value.
+    """
+
+    columns: tuple[int, ...]
+    code: Ints
+    rows: Ints
+    weight: Floats
+
+
+def _call_model(
+    outputs: Mapping[OutputLabel, Quantity],
+    part: Dataset,
+    features: Sequence[Feature],
+    pairs: Pairs,
+    checked: ProbeResult,
+    options: ExplainOptions,
+    stats: CallStats,
+) -> dict[OutputLabel, _CalledPartialDependence]:
+    """Return the partial dependence of each output: every row is evaluated with the values of every row."""
+    codes = [_codes(part, feature) for feature in features]
+    share = _shares(part)
+    single = [_donors(part, (f,), (c,), share) for f, c in zip(features, codes, strict=True)]
+    both = [
+        _donors(part, (features[i], features[j]), (codes[i], codes[j]), share) for i, j in pairs
+    ]
+    batches = _batches(part, options)
+    steps = [(batch, donors) for batch in batches for donors in (*single, *both)]
+    caller = checked.caller
+    text = f"H² of {next(iter(outputs.values())).describe()}"
+    # By step: the mean over the batch for each value, and for each row of the batch the mean over the values.
+    with Progress(len(steps), text, options.progress) as bar:
+        caller.heartbeat = lambda: bar.advance(0)
+
+        def work(
+            step: tuple[Batch, _Donors],
+        ) -> tuple[dict[OutputLabel, tuple[Floats, Floats]], CallStats]:
+            means = _means(outputs, *step, share[step[0].places], checked, options)
+            bar.advance()
+            return means
+
+        found = list(map_in_order(work, steps, options.n_jobs, None, caller.stop))
+        own = [_own_values(outputs, batch, checked, stats) for batch in batches]
+    for _, cost in found:
+        stats.add(cost)
+    n_sets = len(single) + len(both)
+    out: dict[OutputLabel, _CalledPartialDependence] = {}
+    for label in outputs:
+        means = [
+            [found[b * n_sets + k][0][label] for b in range(len(batches))] for k in range(n_sets)
+        ]
+        by_value = [np.sum([m for m, _ in parts], axis=0) for parts in means]
+        out[label] = _CalledPartialDependence(
+            np.concatenate([values[label] for values in own]),
+            {i: by_value[i][donors.code] for i, donors in enumerate(single)},
+            {i: np.concatenate([r for _, r in means[i]]) for i in range(len(single))},
+            {
+                pair: by_value[len(single) + k][donors.code]
+                for k, (pair, donors) in enumerate(zip(pairs, both, strict=True))
+            },
+        )
+    return out
+
+
+def _shares(part: Dataset) -> Floats:
+    """Return the share of each row in the total weight, (n,)."""
+    if part.weights is None:
+        return np.full(len(part), 1.0 / len(part))
+    return part.weights / part.weights.sum()
+
+
+def _codes(part: Dataset, feature: Feature) -> Ints:
+    """Return the number of the value of each row; a missing value is one of its own."""
+    joint = np.zeros(len(part), np.int64)
+    for j in feature.columns:
+        if part.features[j].kind == "continuous":
+            code = np.unique(part.floats(j), return_inverse=True)[1]
+        else:
+            code = part.coded(j)[0] + 1
+        joint = _renumbered(joint, code)
+    return joint
+
+
+def _renumbered(one: Ints, other: Ints) -> Ints:
+    """Return the number of each combination of two codes."""
+    return np.unique(one * (int(other.max(initial=0)) + 1) + other, return_inverse=True)[1]
+
+
+def _donors(
+    part: Dataset, features: Sequence[Feature], codes: Sequence[Ints], share: Floats
+) -> _Donors:
+    """Return the distinct values of a feature or of a pair."""
+    code = codes[0] if len(codes) == 1 else _renumbered(codes[0], codes[1])
+    _, example, code = np.unique(code, return_index=True, return_inverse=True)
+    rows = example if part.row_id is None else part.row_id[example]
+    columns = tuple(j for f in features for j in f.columns)
+    return _Donors(columns, code, rows, np.bincount(code, share).astype(float))
+
+
+def _batches(part: Dataset, options: ExplainOptions) -> list[Batch]:
+    row_bytes = 8 * (len(part.features) + 8)
+    return list(part.batches(max(1, min(CALL_ROWS, len(part), options.memory_bytes // row_bytes))))
+
+
+def _evaluators(
+    outputs: Mapping[OutputLabel, Quantity], batch: Batch, copies: int, checked: ProbeResult
+) -> dict[OutputLabel, BatchEvaluator]:
+    """Return an evaluator of the batch for each output; they share the model's responses."""
+    cache = ResponseCache() if len(outputs) > 1 else None
+    found: dict[OutputLabel, BatchEvaluator] = {}
+    shared: dict[str, object] = {}
+    for label, quantity in outputs.items():
+        found[label] = quantity.evaluator(batch, copies, checked.eps, cache=cache)
+        found[label].shared, found[label].caller = shared, checked.caller
+    return found
+
+
+def _own_values(
+    outputs: Mapping[OutputLabel, Quantity], batch: Batch, checked: ProbeResult, stats: CallStats
+) -> dict[OutputLabel, Floats]:
+    """Return the quantity at the rows of a batch."""
+    evaluators = _evaluators(outputs, batch, 1, checked)
+    values = {label: evaluator.values() for label, evaluator in evaluators.items()}
+    for evaluator in evaluators.values():
+        stats.add(evaluator.stats)
+    return values
+
+
+def _means(
+    outputs: Mapping[OutputLabel, Quantity],
+    batch: Batch,
+    donors: _Donors,
+    share: Floats,
+    checked: ProbeResult,
+    options: ExplainOptions,
+) -> tuple[dict[OutputLabel, tuple[Floats, Floats]], CallStats]:
+    """Return the means of a batch with the columns of the donors replaced.
+
+    Returns
+    -------
+    dict of label to tuple
+        For each value the sum over the batch's rows, weighted by their share, (values,); and for each row of the batch
+        the mean over the values, (rows,).
+    CallStats
+    """
+    n, values = len(batch), len(donors.rows)
+    row_bytes = 8 * (len(batch.dataset.features) + 8)
+    copies = max(1, min(values, FULL_CALL // n, options.memory_bytes // (n * row_bytes)))
+    evaluators = _evaluators(outputs, batch, copies, checked)
+    out = {label: (np.empty(values), np.zeros(n)) for label in outputs}
+    step = max(1, _HELD // (n * len(outputs)))
+    for start in range(0, values, step):
+        some = slice(start, min(start + step, values))
+        rows = DonorRows(donors.rows[some, None])
+        changes = dict.fromkeys(donors.columns, rows)
+        for label, evaluator in evaluators.items():
+            swept = evaluator.sweep_together(changes, some.stop - some.start)
+            by_value, by_row = out[label]
+            by_value[some] = share @ swept
+            by_row += swept @ donors.weight[some]
+        for evaluator in evaluators.values():
+            evaluator.forget()
+    stats = CallStats()
+    for evaluator in evaluators.values():
+        stats.add(evaluator.stats)
+    return out, stats

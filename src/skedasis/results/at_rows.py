@@ -1,0 +1,60 @@
+"""Effects and surfaces at the rows of a data set, so that they can be added up and compared with the quantity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from skedasis._types import Floats, Ints, Values
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature
+from skedasis.results.axis import LevelAxis, LevelPairAxis
+from skedasis.results.effect import Effect
+from skedasis.results.surface import Surface
+
+
+def at_rows(effect: Effect, dataset: Dataset) -> Floats:
+    """Return an effect at each row, shape (n,); 0, its mean, where it is not defined."""
+    feature = effect.about.feature
+    if isinstance(effect.axis, LevelAxis):
+        place = _level_codes(effect.axis.levels.labels, feature, dataset)
+        value = np.where(place >= 0, effect.value[place], np.nan)
+        observed = place >= 0
+    else:
+        x = _numbers(feature, dataset)
+        value, observed = effect.at(x), np.isfinite(x)
+    point = effect.missing_point
+    missing = 0.0 if point is None or not np.isfinite(point.value) else point.value
+    return np.where(observed, np.nan_to_num(value), missing)
+
+
+def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
+    """Return a surface at each row, shape (n,); 0 where it is not defined."""
+    x: list[Values] = []
+    for side, about in zip(surface.sides, surface.abouts, strict=True):
+        if not isinstance(side, LevelPairAxis):
+            x.append(_numbers(about.feature, dataset))
+            continue
+        labels = side.levels.labels
+        # A marker for rows of no level: None would be the level of missing values.
+        names = np.array([*labels, object()], dtype=object)
+        x.append(names[_level_codes(labels, about.feature, dataset)])
+    return np.nan_to_num(surface.at(*x))
+
+
+def _numbers(feature: Feature, dataset: Dataset) -> Floats:
+    x, own = (
+        dataset.floats(feature.position),
+        dataset.features[feature.position].time,
+    )
+    # The time axis of other rows may have another origin.
+    return x if feature.time is None or own is None else own.onto(feature.time, x)
+
+
+def _level_codes(labels: Sequence[str], feature: Feature, dataset: Dataset) -> Ints:
+    """Return the code of each row among an effect's levels, -1 for other levels."""
+    column = dataset.levels(feature, top=len(dataset))
+    known = {label: k for k, label in enumerate(labels)}
+    place = np.array([known.get(label, -1) for label in column.levels.labels] + [-1])
+    return place[column.codes]

@@ -1,0 +1,386 @@
+"""`Interactions`: how strongly features interact, by pair and by feature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+import numpy as np
+
+from skedasis._arguments import shown
+from skedasis._types import Values
+from skedasis.errors import DataError
+from skedasis.results import operations
+from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
+from skedasis.results.provenance import Provenance, no_provenance
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import InteractionsKeywords
+
+_PRINTED = 20
+"""Most pairs in the printed table."""
+
+_NOISE = 1e-12
+"""Numbers below this fraction of the largest one of their column are printed as 0."""
+
+
+@dataclass(frozen=True)
+class PairInteraction:
+    """The interaction of two features. A number is NaN if it was not computed, or is not defined.
+
+    Parameters
+    ----------
+    feature_0, feature_1 : str
+    h2 : float
+        Share of the variance of the joint partial dependence that is not the sum of both single ones.
+    h2_unnormalized, std_error : float
+        Root mean square of the interaction, in units of the quantity, and its standard error.
+    ale_strength : float
+        `Surface.interaction_strength` of the second-order ALE, in units of the quantity.
+    modulates_01, modulates_10 : float
+        Share of the heterogeneity of `feature_0`'s effect that the value of `feature_1` explains; and the reverse.
+    exact : bool
+        Whether `h2` is computed from all rows; True if it was not asked for.
+    """
+
+    feature_0: str
+    feature_1: str
+    h2: float
+    h2_unnormalized: float
+    std_error: float
+    ale_strength: float
+    modulates_01: float
+    modulates_10: float
+    exact: bool
+
+    def reversed(self) -> PairInteraction:
+        """Return the same with both features exchanged."""
+        return replace(
+            self,
+            feature_0=self.feature_1,
+            feature_1=self.feature_0,
+            modulates_01=self.modulates_10,
+            modulates_10=self.modulates_01,
+        )
+
+    def strength(self, measure: str) -> float:
+        """Return a measure of `Measure`; for "modulates" the larger of both shares."""
+        if measure == "h2":
+            return self.h2
+        if measure == "ale_strength":
+            return self.ale_strength
+        if measure == "modulates":
+            return float(np.fmax(self.modulates_01, self.modulates_10))
+        return self.h2_unnormalized
+
+
+@dataclass(frozen=True)
+class FeatureInteraction:
+    """The interaction of one feature with all others. A number is NaN if it was not computed, or is not defined.
+
+    Parameters
+    ----------
+    feature : str
+    h2 : float
+        Share of the variance of the quantity that is the feature's interaction with all others.
+    h2_unnormalized : float
+        Root mean square of that interaction, in units of the quantity.
+    importance, heterogeneity_score : float
+        Of the feature's effect, in units of the quantity.
+    """
+
+    feature: str
+    h2: float
+    h2_unnormalized: float
+    importance: float
+    heterogeneity_score: float
+
+
+Measure = Literal["h2_unnormalized", "h2", "ale_strength", "modulates"]
+"""What pairs are ordered by, and figures show."""
+
+MEASURES: tuple[Measure, ...] = ("h2_unnormalized", "h2", "ale_strength", "modulates")
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
+    """How strongly features interact: by pair, and each with all others. Computed by `skedasis.interactions`.
+
+    A mapping from pairs of names to `PairInteraction`, in either order of the names. It prints as a table, strongest
+    pairs first.
+
+    Attributes
+    ----------
+    features : tuple of str
+        All features, in X's order.
+    pairs : tuple of PairInteraction
+        In the order in which they were asked for.
+    by_feature : tuple of FeatureInteraction
+        In X's order; `overall` has the same in the order of strength.
+    h2 : float
+        Share of the variance of the quantity that no sum of functions of one feature explains; NaN with ``h2=False``.
+    quantity, unit, library : str
+        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
+    provenance : dict
+        ``"h2_rows"`` is the number of rows that H² is computed from.
+
+    Notes
+    -----
+    No method of a result calls the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
+    >>> it = sd.interactions(lambda X: X[:, 0] * X[:, 1] + X[:, 2], X)
+    >>> (line,) = [pair for pair in it.ranking() if pair.h2_unnormalized > 0]
+    >>> line.feature_0, line.feature_1, bool(abs(line.h2_unnormalized - 1 / 3) < 0.05)
+    ('x0', 'x1', True)
+    >>> it["x1", "x0"].h2 == line.h2, [o.feature for o in it.overall][2]
+    (True, 'x2')
+    """
+
+    features: tuple[str, ...]
+    pairs: tuple[PairInteraction, ...]
+    by_feature: tuple[FeatureInteraction, ...]
+    h2: float
+    quantity: str = "prediction"
+    unit: str | None = None
+    library: str | None = None
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    @property
+    def measure(self) -> Measure:
+        """Return what pairs are ordered by: H², else the ALE strength, else the modulation."""
+        for measure in ("h2_unnormalized", "ale_strength"):
+            if any(np.isfinite(p.strength(measure)) for p in self.pairs):
+                return measure
+        return "modulates"
+
+    @property
+    def exact(self) -> bool:
+        """Return whether H² is computed from all rows."""
+        return all(p.exact for p in self.pairs)
+
+    @property
+    def overall(self) -> Ranking[FeatureInteraction]:
+        """Return the interaction of each feature with all others, strongest first; it prints as a table."""
+        by_heterogeneity = all(np.isnan(o.h2_unnormalized) for o in self.by_feature)
+
+        def size(line: FeatureInteraction) -> float:
+            value = line.heterogeneity_score if by_heterogeneity else line.h2_unnormalized
+            return -value if np.isfinite(value) else np.inf
+
+        return Ranking(sorted(self.by_feature, key=size))
+
+    def ranking(self) -> Ranking[PairInteraction]:
+        """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger modulation."""
+        measure = self.measure
+
+        def size(pair: PairInteraction) -> float:
+            value = pair.strength(measure)
+            return -value if not np.isnan(value) else np.inf
+
+        return Ranking(sorted(self.pairs, key=size))
+
+    def __getitem__(self, pair: tuple[str, str]) -> PairInteraction:
+        """Return the interaction of two features, with the first one as `feature_0`."""
+        for line in self.pairs:
+            if (line.feature_0, line.feature_1) == pair:
+                return line
+            if (line.feature_1, line.feature_0) == pair:
+                return line.reversed()
+        raise DataError(
+            "pair",
+            shown(pair),
+            "two names of a pair that was computed",
+            f"Use for example it[{', '.join(map(repr, next(iter(self))))}]",
+        )
+
+    def __contains__(self, pair: object) -> bool:
+        known = [(p.feature_0, p.feature_1) for p in self.pairs]
+        return pair in known or pair in [(b, a) for a, b in known]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter((p.feature_0, p.feature_1) for p in self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def to_frame(
+        self, backend: str | None = None, *, of: Literal["pairs", "overall"] = "pairs"
+    ) -> Any:
+        """Return a tidy data frame with one row per pair, strongest first.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"pairs", "overall"}
+            One row per pair, or per feature.
+
+        Returns
+        -------
+        data frame
+            The columns are the fields of `PairInteraction` or `FeatureInteraction`.
+
+        Raises
+        ------
+        UnsupportedError
+            If no data frame library is installed.
+        """
+        return operations.to_data_frame(self.table(of), backend or self.library)
+
+    def table(self, of: Literal["pairs", "overall"] = "pairs") -> dict[str, list[str] | Values]:
+        """Return the columns of `to_frame`."""
+        if of == "overall":
+            return _columns(FeatureInteraction, self.overall)
+        if of != "pairs":
+            raise DataError("to_frame(of)", shown(of), "'pairs' or 'overall'", "Use one of these")
+        return _columns(PairInteraction, self.ranking())
+
+    def tables(self) -> dict[str, dict[str, list[str] | Values]]:
+        """Return the columns of both frames by name."""
+        return {"pairs": self.table("pairs"), "overall": self.table("overall")}
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[InteractionsKeywords]) -> Figure:
+        """Plot the pairs as a heat map or a network.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on; without the colour scale. By default a figure is created.
+        kind : {"heatmap", "network"}
+            A heat map of all pairs, with the features in the order of their overall strength; or features on a circle,
+            with an area that shows their importance, and lines whose width and darkness show the interaction.
+        measure : {"h2_unnormalized", "h2", "ale_strength", "modulates"}, optional
+            What is shown: by default what the pairs are ordered by.
+        top : int, optional
+            Most features that are drawn, those with the strongest interactions; by default 40.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        UnsupportedError
+            For a measure that was not computed.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        The network leaves out lines below 5 % of the strongest one, and says how many. No model row.
+        """
+        return operations.plot_interactions(self, ax, **options)
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: Literal["heatmap", "network"] = "heatmap",
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the figure as an interactive page with tooltips, and a table of all pairs.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        kind : {"heatmap", "network"}
+            As in `plot`.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For another `kind`, and if `path` is a folder.
+
+        Notes
+        -----
+        No model row.
+        """
+        return save_if(operations.interactions_page(self, kind=kind, title=title), path)
+
+    def __repr__(self) -> str:
+        strongest = next(iter(self.ranking()))
+        names = f"{strongest.feature_0!r}, {strongest.feature_1!r}"
+        size = f"{self.measure} {strongest.strength(self.measure):.4g}"
+        return (
+            f"<Interactions of {count(len(self.features), 'feature')} for {self.quantity}: "
+            f"{count(len(self), 'pair')}, first {names} ({size})>"
+        )
+
+    def __str__(self) -> str:
+        unit = f" [{self.unit}]" if self.unit else ""
+        lines = [f"Interactions for {self.quantity}{unit}: {count(len(self), 'pair')}"]
+        rows = self.provenance.get("h2_rows")
+        if not np.isnan(self.h2):
+            sample = "all" if self.exact else "a sample of"
+            of_rows = f" (H² from {sample} {count(rows, 'row')})" if rows is not None else ""
+            lines.append(
+                f"{100 * self.h2:.3g} % of the variance is no sum of effects of single features{of_rows}"
+            )
+        lines += align_columns(self.lines()[: _PRINTED + 1], left=(0, 1))
+        left = len(self) - _PRINTED
+        if left > 0:
+            lines.append(f"… and {count(left, 'weaker pair')}: see to_frame()")
+        return "\n".join(lines)
+
+    def lines(self) -> list[tuple[str, ...]]:
+        """Return the printed table: a header, then one row of formatted cells per pair, strongest first."""
+        numbers = {
+            "H²": "h2",
+            "H² unnormalized": "h2_unnormalized",
+            "std error": "std_error",
+            "ALE strength": "ale_strength",
+            "0 by 1": "modulates_01",
+            "1 by 0": "modulates_10",
+        }
+        ranking = self.ranking()
+        values = {k: [float(vars(p)[v]) for p in ranking] for k, v in numbers.items()}
+        known = {k: v for k, v in values.items() if np.isfinite(v).any()}
+        # Sums of rounding errors would otherwise look like numbers.
+        least = {k: _NOISE * float(np.nanmax(np.abs(v))) for k, v in known.items()}
+        rows = [
+            (p.feature_0, p.feature_1, *(_number(v[i], least[k]) for k, v in known.items()))
+            for i, p in enumerate(ranking)
+        ]
+        return [("feature 0", "feature 1", *known), *rows]
+
+
+def _number(value: float, least: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return "0" if abs(value) <= least else f"{value:.4g}"
+
+
+def _columns(
+    kind: type[PairInteraction] | type[FeatureInteraction],
+    lines: Ranking[PairInteraction] | Ranking[FeatureInteraction],
+) -> dict[str, list[str] | Values]:
+    """Return the fields of lines as columns: numbers as arrays, names as lists."""
+    values = {f.name: [vars(line)[f.name] for line in lines] for f in fields(kind)}
+    return {
+        name: column if name.startswith("feature") else np.array(column)
+        for name, column in values.items()
+    }

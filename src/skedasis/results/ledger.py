@@ -1,0 +1,275 @@
+"""`Ledger`: how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
+
+`skedasis.ledger` computes it; `skedasis.stats.ledger` defines the functions that are fitted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from skedasis._arguments import check_name
+from skedasis._renamed import refuse_old_keywords
+from skedasis._types import JsonValue
+from skedasis.results import operations
+from skedasis.results.display import SavedResult, align_columns, count, save_if
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import LedgerKeywords
+
+NAN = float("nan")
+
+MAIN, UNEXPLAINED = "main effects", "not explained"
+"""Names of the first and of the last part."""
+
+
+@dataclass(frozen=True)
+class LedgerPart:
+    """One part of the variance of a quantity.
+
+    Parameters
+    ----------
+    name : str
+        "main effects", "regions of a", "a × b", or "not explained".
+    kind : {"main", "regions", "pairs", "unexplained"}
+    features : tuple of str
+        The feature with regions, or the two of a pair.
+    r2 : float
+        R² at the held-out rows of the function with this part and all parts before; 1 for "not explained".
+    share, std_error : float
+        The difference to the R² of the part before, which may be negative, and its standard error over the held-out
+        rows.
+    label_r2, label_std_error : float
+        R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
+        quantity itself. NaN without labels.
+    """
+
+    name: str
+    kind: Literal["main", "regions", "pairs", "unexplained"]
+    features: tuple[str, ...]
+    r2: float
+    share: float
+    std_error: float
+    label_r2: float = NAN
+    label_std_error: float = NAN
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger(SavedResult):
+    """How much of a quantity's variance main effects, regions and pairs explain. Computed by `skedasis.ledger`.
+
+    Attributes
+    ----------
+    parts : tuple of LedgerPart
+        In the order in which they were added; the shares sum to 1. The last part is what is not explained.
+    as_drawn, as_drawn_std_error : float
+        R² at the held-out rows of the sum of effect curves, and its standard error; NaN if it was not computed. It is
+        no part: if features depend on one another, curves may add up to less than nothing while the best additive
+        function explains much.
+    drawn_by : str
+        Method of these curves.
+    variance : float
+        Variance of the quantity at the held-out rows, in its unit squared.
+    rows_fitting, rows_held_out : int
+        Number of rows on which the parts were chosen and fitted, and on which they are measured.
+    quantity, unit, library : str
+        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
+    provenance : dict
+
+    Notes
+    -----
+    No method of a result calls the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(2000, 3))
+    >>> found = sd.ledger(lambda X: X[:, 0] + X[:, 1] * X[:, 2], X, regions={})
+    >>> [(part.name, round(part.share, 1)) for part in found.parts]
+    [('main effects', 0.5), ('x1 × x2', 0.5), ('not explained', 0.0)]
+    """
+
+    parts: tuple[LedgerPart, ...]
+    as_drawn: float
+    as_drawn_std_error: float
+    drawn_by: str
+    variance: float
+    rows_fitting: int
+    rows_held_out: int
+    quantity: str = "prediction"
+    unit: str | None = None
+    library: str | None = None
+    provenance: dict[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __getitem__(self, name: str) -> LedgerPart:
+        """Return the part of this name."""
+        names = [part.name for part in self.parts]
+        check_name("part", name, names, "Pass the name of a part")
+        return self.parts[names.index(name)]
+
+    @property
+    def has_labels(self) -> bool:
+        """Return whether the R² for the labels are known."""
+        return not math.isnan(self.parts[-1].label_r2)
+
+    def table(self) -> dict[str, list[object]]:
+        """Return the columns of `to_frame`."""
+        columns: dict[str, list[object]] = {
+            "part": [p.name for p in self.parts],
+            "kind": [p.kind for p in self.parts],
+            "features": [", ".join(p.features) for p in self.parts],
+            "r2": [p.r2 for p in self.parts],
+            "share": [p.share for p in self.parts],
+            "std_error": [p.std_error for p in self.parts],
+        }
+        if self.has_labels:
+            columns["label_r2"] = [p.label_r2 for p in self.parts]
+            columns["label_std_error"] = [p.label_std_error for p in self.parts]
+        return columns
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return a tidy data frame with one row per part.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+
+        Returns
+        -------
+        data frame
+            Columns ``part``, ``kind``, ``features``, ``r2``, ``share`` and ``std_error``; with labels also ``label_r2``
+            and ``label_std_error``.
+
+        Raises
+        ------
+        UnsupportedError
+            If no data frame library is installed.
+        """
+        return operations.to_data_frame(self.table(), backend or self.library)
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[LedgerKeywords]) -> Figure:
+        """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default a figure is created.
+        confidence_level : float
+            Confidence level of the intervals.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        Parts below zero are not drawn; a note states them. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(500, 2))
+        >>> figure = sd.ledger(lambda X: X[:, 0] + X[:, 1], X).plot()
+        >>> figure.axes[0].get_xlabel()
+        'part of the variance of prediction [%]'
+        """
+        return operations.plot_ledger(self, ax, **options)
+
+    @refuse_old_keywords
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        confidence_level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the parts as an interactive page with tooltips.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        confidence_level : float
+            Confidence level of the intervals.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For a `confidence_level` outside (0, 1), and if `path` is a folder.
+
+        Notes
+        -----
+        No model row.
+        """
+        page = operations.ledger_page(self, confidence_level=confidence_level, title=title)
+        return save_if(page, path)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{p.name} {percent(p.share)}" for p in self.parts)
+        return f"<Ledger of {self.quantity}: {parts}>"
+
+    def __str__(self) -> str:
+        head = (
+            f"Variance of {self.quantity} at {count(self.rows_held_out, 'held-out row')}, "
+            f"by functions fitted on {self.rows_fitting:,} others"
+        )
+        heads = ["part", "share", "std error", "R² so far"]
+        labelled = self.has_labels
+        table = [[*heads, "R² for y"] if labelled else heads]
+        for p in self.parts:
+            rest = p.kind == "unexplained"
+            line = [p.name, percent(p.share), percent(p.std_error), "" if rest else percent(p.r2)]
+            if labelled:
+                line.append("" if rest else percent(p.label_r2))
+            table.append(line)
+        lines = [head, *align_columns(table)]
+        if not math.isnan(self.as_drawn):
+            drawn = f"{percent(self.as_drawn)} (std error {percent(self.as_drawn_std_error)})"
+            lines.append(f"Main effects as drawn ({self.drawn_by}) explain {drawn}.")
+        if labelled:
+            lines.append(f"{self.quantity} itself has R² {percent(self.parts[-1].label_r2)} for y.")
+        return "\n".join(lines)
+
+
+def percent(share: float) -> str:
+    """Format a fraction as a percentage with one decimal below 10 %.
+
+    Examples
+    --------
+    >>> percent(0.4567), percent(0.0123), percent(-0.0004), percent(-41.0), percent(float("nan"))
+    ('46 %', '1.2 %', '0.0 %', '−4,100 %', '–')
+    """
+    if math.isnan(share):
+        return "–"
+    value = 100 * share
+    text = f"{value:,.0f}" if abs(value) >= 9.95 else f"{round(value, 1) + 0.0:.1f}"
+    return f"{text} %".replace("-", "−")

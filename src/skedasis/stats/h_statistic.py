@@ -1,0 +1,165 @@
+"""Friedman & Popescu's H² (2008, Eq. 44 to 46), from values of partial dependence at rows.
+
+The definitions are those of R's package hstats (Mayer 2023): all functions are centred, sums over rows are weighted.
+For a pair, with the partial dependence F_jk on both features and F_j, F_k on each,
+
+    H²_jk = Σ w (F_jk − F_j − F_k)² / Σ w F_jk²,
+
+and for one feature, with the quantity f and the partial dependence F_−j on all other features,
+
+    H²_j = Σ w (f − F_j − F_−j)² / Σ w f².
+
+The unnormalized statistic is the root of the mean of the numerator, in units of the quantity. It says how much the
+features interact, where H² says which share of their joint effect that is, and is large for pairs with small effects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skedasis._types import Floats
+from skedasis.stats.moments import WeightKind
+
+LEAST = 1e-10
+"""Numerators below this fraction of the variance of the quantity are zero. hstats uses 1e-10, too, but does not divide
+by the variance, so that its result depends on the unit of the quantity."""
+
+_ROUNDING = 8.0
+"""Numerators are also zero if their root is below this many unit round-offs of the largest value of the quantity."""
+
+
+class HStatistic(NamedTuple):
+    """The interaction strength of a pair, of a feature with all others, or of all features.
+
+    Parameters
+    ----------
+    h2 : float
+        Share of the variance of the joint effect, or of the quantity.
+    unnormalized : float
+        Root mean square of the interaction, in units of the quantity.
+    std_error : float
+        Standard error of `unnormalized`; NaN for rows with a total weight of 1 or less.
+    """
+
+    h2: float
+    unnormalized: float
+    std_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class HRows:
+    """The quantity at the rows, with which statistics are normalized.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        The quantity.
+    weights : ndarray of float, shape (n,), optional
+    eps : float
+        Unit round-off of the values.
+    kind : {"frequency", "sampling"}
+        What weights mean for standard errors.
+
+    Examples
+    --------
+    The interaction of x₀·x₁ on a grid that is symmetric about 0 is all of the function.
+
+    >>> x0, x1 = np.repeat([-1.0, 1.0], 2), np.tile([-1.0, 1.0], 2)
+    >>> rows = HRows(x0 * x1)
+    >>> statistic = rows.pair(x0 * x1, np.zeros(4), np.zeros(4))
+    >>> statistic.h2, statistic.unnormalized
+    (1.0, 1.0)
+    """
+
+    values: Floats
+    weights: Floats | None = None
+    eps: float = 2.0**-52
+    kind: WeightKind = "frequency"
+
+    def mean(self, values: Floats) -> float:
+        """Return the weighted mean."""
+        if self.weights is None:
+            return float(values.mean())
+        return float(self.weights @ values) / float(self.weights.sum())
+
+    def centred(self, values: Floats) -> Floats:
+        """Return values minus their weighted mean."""
+        return values - self.mean(values)
+
+    @property
+    def variance(self) -> float:
+        """Return the variance of the quantity; 0 where it is rounding error."""
+        found = self.mean(self.centred(self.values) ** 2)
+        return found if found > self._rounding else 0.0
+
+    @property
+    def _rounding(self) -> float:
+        return float(_ROUNDING * self.eps * np.abs(self.values).max(initial=0.0)) ** 2
+
+    @property
+    def _least(self) -> float:
+        return max(LEAST * self.variance, self._rounding)
+
+    def pair(self, interaction: Floats, one: Floats, other: Floats) -> HStatistic:
+        """Return the statistic of a pair.
+
+        Parameters
+        ----------
+        interaction : ndarray of float, shape (n,)
+            F_jk − F_j − F_k at the rows, up to a constant.
+        one, other : ndarray of float, shape (n,)
+            F_j and F_k, up to constants.
+
+        Returns
+        -------
+        HStatistic
+            0 if the numerator is; infinite `h2` if the joint effect is constant, and the numerator is not 0.
+        """
+        squares = self.centred(interaction) ** 2
+        joint = self.mean(self.centred(interaction + one + other) ** 2)
+        return self._statistic(squares, joint)
+
+    def overall(self, own: Floats, rest: Floats) -> HStatistic:
+        """Return the statistic of a feature with all other features.
+
+        Parameters
+        ----------
+        own, rest : ndarray of float, shape (n,)
+            F_j and F_−j at the rows, up to constants.
+        """
+        return self._statistic(self.centred(self.values - own - rest) ** 2, self.variance)
+
+    def total(self, main: Floats) -> HStatistic:
+        """Return the share of the variance that no sum of functions of one feature explains: 1 is all of it.
+
+        Parameters
+        ----------
+        main : ndarray of float, shape (n,)
+            The sum of F_j over all features, up to a constant.
+        """
+        return self._statistic(self.centred(self.values - main) ** 2, self.variance)
+
+    def _statistic(self, squares: Floats, denominator: float) -> HStatistic:
+        numerator = self.mean(squares)
+        if not numerator > self._least:
+            return HStatistic(0.0, 0.0, self._error(np.zeros(len(squares))))
+        root = float(np.sqrt(numerator))
+        h2 = numerator / denominator if denominator > 0.0 else np.inf
+        # The delta method: d √m = dm / (2 √m).
+        return HStatistic(float(h2), root, self._error(squares) / (2.0 * root))
+
+    def _error(self, squares: Floats) -> float:
+        """Return the standard error of the mean of squares."""
+        w = np.ones(len(squares)) if self.weights is None else self.weights
+        total = float(w.sum())
+        size, df = total, total - 1.0
+        if self.kind == "sampling":
+            ratio = float(w @ w) / total
+            size, df = total / ratio, total - ratio
+        if df <= 0.0:
+            return float("nan")
+        variance = float(w @ (squares - self.mean(squares)) ** 2) / df
+        return float(np.sqrt(variance / size))

@@ -1,0 +1,828 @@
+"""How much of a quantity's variance functions of its features explain: main effects, regions, pairs (pure arrays).
+
+`choose_stages` fits nested functions of the features on the fitting rows: the best additive function, then the same
+with a function per region of a feature, then with functions of two features. `explained_share` says what each of them
+explains at rows that did not take part.
+
+**Functions.** A numeric feature has a piecewise linear function on quantile knots, split into a straight line and
+deviations from it; a feature with few values has a knot at each, a categorical one a number per level. Regions have
+the same functions once more, one per region. Two features have the products of their functions on coarser knots
+(tensor product; Wood 2006), without those that are main effects.
+
+**Fit.** Least squares with a quadratic penalty for each group of coefficients, whose weights maximize the restricted
+likelihood by fixed-point steps (MacKay 1992; Wood & Fasiolo 2017). So a function is as rough as the rows support, and
+vanishes where they support none: with fixed knots and no penalty, each coefficient would cost 1/n of the unexplained
+variance, which is several percent for ten features and 5,000 rows.
+
+**Cost.** No model rows. The normal equations are sums over chunks of rows: time is linear in the rows and quadratic in
+the functions, memory does not depend on the rows times the functions. Knots are chosen such that there are at most
+about `MOST_FUNCTIONS` functions; with more than 300 features only lines remain.
+
+**Choice.** What is added is chosen on the fitting rows, by cross-validation within them: squared errors must fall by
+more than two standard errors of the fall, and by `LEAST_GAIN` of the variance. Candidates are ranked anew, by the
+cross-validated residuals, after each choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+
+StageKind: TypeAlias = Literal["main", "regions", "pairs"]
+
+FOLDS = 5
+"""Number of parts of the fitting rows for cross-validation."""
+
+MOST_FUNCTIONS = 900
+"""About the largest number of functions of an additive fit: one solution then takes about a tenth of a second."""
+
+MOST_KNOTS, PAIR_KNOTS = 32, 14
+"""Most knots of a numeric feature alone, and of each of two features together."""
+
+MOST_LEVELS, PAIR_LEVELS = 100, 12
+"""Most levels with a number of their own; the rarer ones share one."""
+
+CODES = 6
+"""Parts of each feature by which pairs are ranked."""
+
+LEAST_GAIN = 1e-3
+"""Smallest fraction of the variance by which a further part must reduce the cross-validated squared error."""
+
+LEAST_ERRORS = 2.0
+"""Number of standard errors by which a further part must reduce the cross-validated squared error."""
+
+FAILURES = 3
+"""Number of best-ranked pairs that may fail in succession before the search for pairs ends."""
+
+_CHUNK = 2_048
+_STEPS = 60
+_SAME_PARAMETERS = 0.3
+"""Change of the effective parameters of a group below which the fit counts as the same."""
+_LEAST_PENALTY, _LARGEST_PENALTY = 1e-8, 1e8
+"""Bounds of penalties, relative to the number of rows; functions have a variance of about one."""
+
+
+# --- functions of one feature ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerColumn:
+    """A feature at all rows.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n,)
+        Numbers, or codes of levels (0, 1, …); NaN is missing. Infinite values count as the largest or smallest knot.
+    levels : bool
+        Whether the values are codes without an order.
+    """
+
+    values: Floats
+    levels: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """Functions of one feature: their values at nodes, between which they are straight.
+
+    The last node is that of missing values. All functions have the mean 0 over the fitting rows.
+
+    Parameters
+    ----------
+    table : ndarray of float, shape (nodes, f)
+    node : ndarray of int, shape (n,)
+        Node of each row: the one on its left.
+    fraction : ndarray of float, shape (n,)
+        Position between this node and the next one, from 0 to 1.
+    n_lines : int
+        The first functions: a straight line, and an indicator of missing values. The others are deviations from it.
+    """
+
+    table: Floats
+    node: Ints
+    fraction: Floats
+    n_lines: int
+
+    def at(self, rows: Ints) -> Floats:
+        """Return the functions at rows, shape (m, f)."""
+        node, u = self.node[rows], self.fraction[rows, None]
+        after = np.minimum(node + 1, len(self.table) - 1)
+        return self.table[node] * (1 - u) + self.table[after] * u
+
+    @property
+    def kinds(self) -> Ints:
+        """Return 0 for lines, 1 for deviations, shape (f,)."""
+        return (np.arange(self.table.shape[1]) >= self.n_lines).astype(np.int64)
+
+
+def make_margin(
+    column: LedgerColumn, fitting: Ints, weights: Floats, knots: int, levels: int
+) -> Margin:
+    """Return the functions of a feature.
+
+    Parameters
+    ----------
+    column : LedgerColumn
+    fitting : ndarray of int, shape (m,)
+        The fitting rows, from which knots and means come.
+    weights : ndarray of float, shape (m,)
+    knots, levels : int
+        Largest number of knots, and of levels with a number of their own.
+    """
+    x = column.values
+    missing = np.isnan(x)
+    if column.levels:
+        node, nodes = _level_nodes(x, missing, fitting, weights, levels)
+        fraction, lines, rough = np.zeros(len(x)), np.zeros((nodes, 0)), np.eye(nodes)
+    else:
+        node, fraction, z = _knot_nodes(x, missing, fitting, weights, knots)
+        nodes, (lines, rough) = len(z), _line_and_deviations(z)
+    # The node of missing values is the last one.
+    node = np.where(missing, nodes, node)
+    fraction = np.where(missing, 0.0, fraction)
+    n_missing = int(missing[fitting].any())
+    indicator = np.zeros((nodes + 1, n_missing))
+    indicator[nodes] = 1.0
+    parts = [np.vstack([lines, np.zeros((1, lines.shape[1]))]), indicator]
+    parts.append(np.vstack([rough, np.zeros((1, rough.shape[1]))]))
+    weight = _node_weights(node[fitting], fraction[fitting], weights, nodes + 1)
+    table = _centred(np.hstack(parts), weight, nodes, n_missing > 0)
+    found = Margin(table, node, fraction, lines.shape[1] + n_missing)
+    return _scaled(found, fitting, weights)
+
+
+def _level_nodes(
+    x: Floats, missing: Bools, fitting: Ints, weights: Floats, most: int
+) -> tuple[Ints, int]:
+    """Return the node of each row, and their number: the heaviest levels, then one for all others."""
+    codes = np.where(missing, 0, np.nan_to_num(x)).astype(np.int64)
+    seen = ~missing[fitting]
+    weight = np.bincount(codes[fitting[seen]], weights[seen], int(codes.max(initial=0)) + 1)
+    order = np.lexsort((np.arange(len(weight)), -weight))
+    kept = order[: min(most, int((weight > 0).sum()))]
+    node = np.full(len(weight), len(kept))
+    node[kept] = np.arange(len(kept))
+    return node[codes], len(kept) + 1
+
+
+def _knot_nodes(
+    x: Floats, missing: Bools, fitting: Ints, weights: Floats, knots: int
+) -> tuple[Ints, Floats, Floats]:
+    """Return the knot on the left of each row, the row's position after it, and the knots on a scale near 1."""
+    usable = np.isfinite(x[fitting])
+    v, w = x[fitting[usable]], weights[usable]
+    if len(v) == 0:
+        return np.zeros(len(x), np.int64), np.zeros(len(x)), np.zeros(1)
+    # Differences of the largest numbers would overflow.
+    _, exponent = np.frexp(np.abs(v).max())
+    v, x = np.ldexp(v, -exponent), np.ldexp(x, -exponent)
+    z = np.unique(v)
+    if len(z) > knots:
+        z = np.unique(weighted_quantiles(v, w, np.linspace(0, 1, knots)))
+    if len(z) == 1:
+        return np.zeros(len(x), np.int64), np.zeros(len(x)), z
+    x = np.clip(np.where(missing, z[0], x), z[0], z[-1])
+    node = np.clip(np.searchsorted(z, x, side="right") - 1, 0, len(z) - 2)
+    return node, (x - z[node]) / (z[node + 1] - z[node]), z
+
+
+def weighted_quantiles(x: Floats, weights: Floats, at: Floats) -> Floats:
+    """Return the smallest values with at least these fractions of the weight at or below them.
+
+    Examples
+    --------
+    >>> weighted_quantiles(
+    ...     np.array([3.0, 1.0, 2.0]), np.array([1.0, 2.0, 1.0]), np.array([0.5, 0.6, 1])
+    ... )
+    array([1., 2., 3.])
+    """
+    order = np.argsort(x, kind="stable")
+    total = np.cumsum(weights[order])
+    # A fraction such as 0.1 is not exact: a little less than the sum up to a row counts as this sum.
+    index = np.searchsorted(total, at * total[-1] * (1 - 1e-12))
+    return np.asarray(x[order][np.minimum(index, len(x) - 1)], dtype=float)
+
+
+def _line_and_deviations(z: Floats) -> tuple[Floats, Floats]:
+    """Return a straight line at the knots, and deviations from it with the identity as penalty.
+
+    The penalty of a function is the sum of squared distances of its values at the knots from the straight line between
+    the neighbouring knots. It does not depend on the unit of the feature, and not on the distances of knots, which in
+    skewed data differ by orders of magnitude.
+    """
+    m = len(z)
+    if m == 1:
+        return np.zeros((1, 0)), np.zeros((1, 0))
+    line = ((z - z[0]) / (z[-1] - z[0]))[:, None]
+    if m == 2:
+        return line, np.zeros((2, 0))
+    left, right = z[1:-1] - z[:-2], z[2:] - z[1:-1]
+    distance = np.zeros((m - 2, m))
+    i = np.arange(m - 2)
+    distance[i, i] = -right / (left + right)
+    distance[i, i + 1] = 1.0
+    distance[i, i + 2] = -left / (left + right)
+    _, size, directions = np.linalg.svd(distance, full_matrices=False)
+    return line, directions.T / size
+
+
+def _node_weights(node: Ints, fraction: Floats, weights: Floats, nodes: int) -> Floats:
+    """Return the weight of each node, (nodes,): rows between two nodes belong to both."""
+    found = np.zeros(nodes)
+    np.add.at(found, node, weights * (1 - fraction))
+    np.add.at(found, np.minimum(node + 1, nodes - 1), weights * fraction)
+    return found
+
+
+def _centred(table: Floats, weight: Floats, nodes: int, indicated: bool) -> Floats:
+    """Return functions with mean 0. At nodes without fitting rows they are 0: nothing is known there."""
+    present = weight[:nodes].sum()
+    missing_indicator = table[nodes] != 0
+    if present > 0:
+        # Where the feature is missing its functions have their mean; the indicator alone describes these rows.
+        mean = weight[:nodes] @ table[:nodes] / present
+        table[nodes] = np.where(missing_indicator, table[nodes], mean)
+    total = weight.sum()
+    table = table - weight @ table / total if total > 0 else table
+    table[weight == 0] = 0.0
+    if not indicated:
+        table[nodes] = 0.0
+    return table
+
+
+def _scaled(margin: Margin, fitting: Ints, weights: Floats) -> Margin:
+    """Return functions without constant ones; lines of variance 1, deviations of mean variance 1."""
+    f = margin.at(fitting)
+    variance = weights @ (f * f) / weights.sum()
+    kinds = margin.kinds
+    keep = variance > 1e-20 * max(float(variance.max(initial=0.0)), 1e-300)
+    scale = np.sqrt(np.where(keep, variance, 1.0))
+    rough = keep & (kinds == 1)
+    if rough.any():
+        scale[kinds == 1] = np.sqrt(variance[rough].mean())
+    table = (margin.table / scale)[:, keep]
+    return Margin(table, margin.node, margin.fraction, int((kinds[keep] == 0).sum()))
+
+
+# --- terms: functions of one feature, of its regions, of two features ------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """Functions that enter the fit together.
+
+    Parameters
+    ----------
+    margins : tuple of Margin
+        One, or two for products.
+    labels : ndarray of int, shape (n,), optional
+        Region of each row: the functions of the margin, and a constant, once for each region.
+    n_regions : int
+    lines : str
+        Penalty group of straight lines; that of the other functions is named after the term itself.
+    """
+
+    margins: tuple[Margin, ...]
+    name: str
+    labels: Ints | None = None
+    n_regions: int = 0
+    lines: str = ""
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """Return the name of the penalty group of each function."""
+        first = self.margins[0].kinds
+        if self.labels is not None:
+            one = np.concatenate([[0], first])
+            return tuple(f"{self.name}: {k}" for k in np.tile(one, self.n_regions))
+        if len(self.margins) == 2:
+            kinds = first[:, None] + self.margins[1].kinds[None, :]
+            return tuple(f"{self.name}: {k}" for k in kinds.ravel())
+        return tuple(self.lines if k == 0 else self.name for k in first)
+
+    def at(self, rows: Ints) -> Floats:
+        """Return the functions at rows, shape (m, f)."""
+        first = self.margins[0].at(rows)
+        if self.labels is not None:
+            each = np.hstack([np.ones((len(rows), 1)), first])
+            found = np.zeros((len(rows), self.n_regions, each.shape[1]))
+            found[np.arange(len(rows)), self.labels[rows]] = each
+            return found.reshape(len(rows), -1)
+        if len(self.margins) == 2:
+            second = self.margins[1].at(rows)
+            return (first[:, :, None] * second[:, None, :]).reshape(len(rows), -1)
+        return first
+
+
+# --- penalized least squares ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Normal equations of each fold of the fitting rows. Those of several folds, or chunks, are their sums.
+
+    Parameters
+    ----------
+    gram : ndarray of float, shape (folds, p, p)
+    moment : ndarray of float, shape (folds, p)
+        Sums of function times target.
+    square, weight : ndarray of float, shape (folds,)
+        Sums of squared targets and of weights.
+    groups : tuple of str
+        Penalty group of each function; "" is not penalized.
+    """
+
+    gram: Floats
+    moment: Floats
+    square: Floats
+    weight: Floats
+    groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """The fitting rows: their indices, targets (centred), weights and folds, each of shape (m,)."""
+
+    rows: Ints
+    target: Floats
+    weights: Floats
+    folds: Ints
+
+    @cached_property
+    def chunks(self) -> list[tuple[int, Ints]]:
+        """Return fold by fold the positions of some fitting rows each."""
+        found: list[tuple[int, Ints]] = []
+        for fold in range(FOLDS):
+            mine = np.flatnonzero(self.folds == fold)
+            found += [(fold, mine[i : i + _CHUNK]) for i in range(0, len(mine), _CHUNK)]
+        return found
+
+
+def _product(a: Floats, b: Floats) -> Floats:
+    """Return ``a.T @ b`` by SciPy, whose linear algebra has threads of its own.
+
+    The factorizations are SciPy's. If NumPy's threads alternated with these, each would wait for the other's to become
+    idle, which takes longer than the arithmetic.
+    """
+    from scipy.linalg import get_blas_funcs
+
+    vector, matrix = get_blas_funcs(("gemv", "gemm"), (a, b))
+    if b.ndim == 1:
+        return np.asarray(vector(1.0, a.T, b))
+    # Transposed arrays are those that Fortran expects: nothing is copied.
+    return np.asarray(matrix(1.0, b.T, a.T, trans_b=1)).T
+
+
+def _design(terms: Sequence[Term], rows: Ints) -> Floats:
+    """Return the constant and the functions of all terms at rows, (m, p)."""
+    return np.hstack([np.ones((len(rows), 1)), *(t.at(rows) for t in terms)])
+
+
+def make_equations(terms: Sequence[Term], data: _Data, known: Equations | None = None) -> Equations:
+    """Return the normal equations; those of all but the last term may be known."""
+    groups = ("", *(g for t in terms for g in t.groups))
+    p, old = len(groups), 0 if known is None else len(known.groups)
+    gram, moment = np.zeros((FOLDS, p, p)), np.zeros((FOLDS, p))
+    square, weight = np.zeros(FOLDS), np.zeros(FOLDS)
+    if known is not None:
+        gram[:, :old, :old], moment[:, :old] = known.gram, known.moment
+    for fold, some in data.chunks:
+        design = _design(terms, data.rows[some])
+        w, y = data.weights[some], data.target[some]
+        new = design[:, old:] * w[:, None]
+        gram[fold, :, old:] += _product(design, new)
+        moment[fold, old:] += _product(new, y)
+        square[fold] += w @ (y * y)
+        weight[fold] += w.sum()
+    gram[:, old:, :old] = gram[:, :old, old:].transpose(0, 2, 1)
+    return Equations(gram, moment, square, weight, groups)
+
+
+def _factored(gram: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+    """Return the Cholesky factor of the penalized matrix with a diagonal of ones, and its scale."""
+    from scipy.linalg import cholesky
+
+    diagonal = np.diag(gram)
+    least = _LEAST_PENALTY * max(float(diagonal.max(initial=0.0)), 1e-300)
+    penalized = gram + np.diag(np.maximum(penalty, 0.0) + np.where(diagonal > 0, 0.0, least))
+    scale = 1 / np.sqrt(np.diag(penalized))
+    scaled = penalized * scale[:, None] * scale[None, :]
+    scaled[np.diag_indices_from(scaled)] += 1e-12
+    return np.asarray(cholesky(scaled, lower=True)), scale
+
+
+def _solved(factor: Floats, scale: Floats, right: Floats) -> Floats:
+    from scipy.linalg import cho_solve
+
+    return np.asarray(scale * cho_solve((factor, True), scale * right))
+
+
+def _inverse_diagonal(factor: Floats, scale: Floats) -> Floats:
+    """Return the diagonal of the inverse of the penalized matrix."""
+    from scipy.linalg import get_lapack_funcs
+
+    (invert,) = get_lapack_funcs(("trtri",), (factor,))
+    inverse, _ = invert(factor, lower=1)
+    return np.asarray((inverse * inverse).sum(axis=0) * scale * scale)
+
+
+def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str, float]:
+    """Return the penalty of each group that maximizes the restricted likelihood.
+
+    Parameters
+    ----------
+    equations : Equations
+    start : mapping of str to float
+        Penalties of an earlier fit, where the search begins.
+
+    Notes
+    -----
+    The fixed point is ``penalty = residual variance * effective parameters / sum of squared coefficients`` of each
+    group (MacKay 1992). A group that explains nothing gets the largest penalty.
+    """
+    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
+    square, n = float(equations.square.sum()), float(equations.weight.sum())
+    names = sorted(set(equations.groups) - {""})
+    index = np.array([names.index(g) if g else -1 for g in equations.groups])
+    mine = [np.flatnonzero(index == k) for k in range(len(names))]
+    penalty = np.array([start.get(name, 0.01 * n) for name in names])
+    low, high = _LEAST_PENALTY * n, _LARGEST_PENALTY * n
+    parameters_before = np.full(len(names), np.inf)
+    for _ in range(_STEPS):
+        each = np.where(index >= 0, np.append(penalty, 0.0)[index], 0.0)
+        factor, scale = _factored(gram, each)
+        beta, inverse = _solved(factor, scale, moment), _inverse_diagonal(factor, scale)
+        used = np.clip(1 - each * inverse, 0.0, 1.0)
+        residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
+        noise = max(residual, 1e-14 * square) / max(n - used.sum(), 0.05 * n, 1.0)
+        parameters = np.array([used[k].sum() for k in mine])
+        sizes = np.array([beta[k] @ beta[k] for k in mine])
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            new = noise * parameters / sizes
+        penalty = np.clip(np.where(np.isfinite(new), new, high), low, high)
+        # Penalties may creep towards their bounds without changing the fit any more.
+        if np.abs(parameters - parameters_before).max(initial=0.0) < _SAME_PARAMETERS:
+            break
+        parameters_before = parameters
+    return dict(zip(names, penalty.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted function.
+
+    Parameters
+    ----------
+    terms : tuple of Term
+    equations : Equations
+    penalties : dict of str to float
+    beta : ndarray of float, shape (p,)
+        Coefficients from all fitting rows.
+    cross_validated : ndarray of float, shape (m,)
+        At each fitting row the function that is fitted without the row's fold.
+    """
+
+    terms: tuple[Term, ...]
+    equations: Equations
+    penalties: dict[str, float]
+    beta: Floats
+    cross_validated: Floats
+
+    def at(self, rows: Ints) -> Floats:
+        """Return the function at rows, shape (m,), without the mean of the target."""
+        parts = [rows[i : i + _CHUNK] for i in range(0, len(rows), _CHUNK)]
+        return np.concatenate([_product(_design(self.terms, p).T, self.beta) for p in parts])
+
+
+def fit(terms: Sequence[Term], data: _Data, before: Fit | None = None) -> Fit:
+    """Return the penalized least squares fit of all terms; the last one is new if there is a fit before."""
+    equations = make_equations(terms, data, None if before is None else before.equations)
+    penalties = fit_penalties(equations, {} if before is None else before.penalties)
+    each = np.array([penalties.get(g, 0.0) for g in equations.groups])
+    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
+    beta = _solved(*_factored(gram, each), moment)
+    without = [
+        _solved(*_factored(gram - equations.gram[k], each), moment - equations.moment[k])
+        for k in range(FOLDS)
+    ]
+    predicted = np.zeros(len(data.rows))
+    for fold, some in data.chunks:
+        predicted[some] = _product(_design(terms, data.rows[some]).T, without[fold])
+    return Fit(tuple(terms), equations, penalties, beta, predicted)
+
+
+def improves(before: Floats, after: Floats, data: _Data) -> bool:
+    """Return whether cross-validated predictions became better by more than chance.
+
+    Their squared errors must fall by more than `LEAST_ERRORS` standard errors of the fall. What a further part adds at
+    the held-out rows is not above 0 on average for a part that does nothing, because these rows take no part in the
+    choice; but it is below 0, as each part costs variance. With two standard errors such parts are rare, also among the
+    best of many pairs, and a part that fails is worth less than its error.
+    """
+    y, w = data.target, data.weights
+    gain = (y - before) ** 2 - (y - after) ** 2
+    total = w.sum()
+    mean = float(w @ gain / total)
+    error = float(np.sqrt(w @ (gain - mean) ** 2 / total / max(total - 1, 1.0)))
+    return mean > LEAST_ERRORS * error and mean > LEAST_GAIN * float(w @ (y * y) / total)
+
+
+# --- ranking of what may be added -----------------------------------------------------------------
+
+
+def rank_codes(column: LedgerColumn, fitting: Ints, weights: Floats) -> Ints:
+    """Return the part of each fitting row, (m,): intervals with about equal weight, or the heaviest levels.
+
+    Missing values are the last part, number `CODES`.
+    """
+    x = column.values[fitting]
+    missing = np.isnan(x)
+    codes = np.full(len(x), CODES)
+    if missing.all():
+        return codes
+    if column.levels:
+        node, _ = _level_nodes(column.values, np.isnan(column.values), fitting, weights, CODES - 1)
+        codes[~missing] = node[fitting][~missing]
+        return codes
+    cuts = weighted_quantiles(x[~missing], weights[~missing], np.arange(1, CODES) / CODES)
+    # Values equal to a cut are below it. So two values, of which one has most of the weight, remain two parts.
+    distinct = np.unique(x[~missing])
+    cuts = distinct[:-1] if len(distinct) <= CODES else np.unique(cuts)
+    codes[~missing] = np.searchsorted(cuts, x[~missing])
+    return codes
+
+
+def pair_gains(codes: Sequence[Ints], residual: Floats, weights: Floats) -> Floats:
+    """Return for each pair of features how much of the residual's variance their joint parts explain, (d, d).
+
+    Parameters
+    ----------
+    codes : sequence of ndarray of int, shape (m,)
+    residual, weights : ndarray of float, shape (m,)
+
+    Notes
+    -----
+    Sums of residuals in all joint parts of all pairs are one matrix product. From the sum of squared means is
+    subtracted what it is on average without any interaction, and what the parts of each feature alone explain
+    (after the FAST ranking of Lou et al. 2013).
+    """
+    d, parts = len(codes), CODES + 1
+    columns = d * parts
+    count, total = np.zeros((columns, columns)), np.zeros((columns, columns))
+    offsets = np.arange(d) * parts
+    joint = np.stack(codes, axis=1) + offsets if d else np.zeros((len(residual), 0), np.int64)
+    for i in range(0, len(residual), _CHUNK):
+        some = joint[i : i + _CHUNK]
+        indicator = np.zeros((len(some), columns))
+        np.put_along_axis(indicator, some, 1.0, axis=1)
+        w = weights[i : i + _CHUNK, None]
+        weighted = indicator * w
+        count += _product(weighted, indicator)
+        total += _product(weighted * residual[i : i + _CHUNK, None], indicator)
+    noise = float(weights @ residual**2 / weights.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        explained = np.where(count > 0, total**2 / count - noise, 0.0)
+    gains = explained.reshape(d, parts, d, parts).sum(axis=(1, 3))
+    alone = np.maximum(np.diag(gains), 0.0)
+    return (gains - alone[:, None] - alone[None, :]) / weights.sum()
+
+
+def region_gain(codes: Ints, labels: Ints, residual: Floats, weights: Floats) -> float:
+    """Return how much of the residual's variance the parts of a feature explain in its regions."""
+    noise = float(weights @ residual**2 / weights.sum())
+    joint = codes + (CODES + 1) * labels
+    count, total = np.bincount(joint, weights), np.bincount(joint, weights * residual)
+    some = count > 0
+    return float((total[some] ** 2 / count[some] - noise).sum() / weights.sum())
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class RegionLabels:
+    """The region of each row, by its number.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n,)
+        From 0.
+    size : int
+        Number of regions.
+    """
+
+    labels: Ints
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A function of the features, and what it has in addition to that of the stage before.
+
+    Parameters
+    ----------
+    kind : {"main", "regions", "pairs"}
+    features : tuple of int
+        The feature with regions, or the two of a pair; empty for the additive function.
+    values : ndarray of float, shape (n,)
+        The function at all rows.
+    """
+
+    kind: StageKind
+    features: tuple[int, ...]
+    values: Floats = field(repr=False)
+
+
+def choose_stages(
+    columns: Sequence[LedgerColumn],
+    fitting: Ints,
+    target: Floats,
+    folds: Ints,
+    *,
+    weights: Floats | None = None,
+    regions: Mapping[int, RegionLabels] | None = None,
+    pairs: int = 5,
+) -> tuple[Stage, ...]:
+    """Return the best additive function, and what regions and pairs add to it, each stage with those before.
+
+    Parameters
+    ----------
+    columns : sequence of LedgerColumn
+        The features at all n rows.
+    fitting : ndarray of int, shape (m,)
+        The fitting rows.
+    target : ndarray of float, shape (m,)
+        The quantity at the fitting rows. Those at other rows cannot be used, because they are not passed.
+    folds : ndarray of int, shape (m,)
+        Fold of each fitting row, from 0 to `FOLDS` - 1.
+    weights : ndarray of float, shape (m,), optional
+        Frequencies of the fitting rows.
+    regions : mapping of int to RegionLabels, optional
+        By feature.
+    pairs : int
+        Largest number of pairs.
+
+    Returns
+    -------
+    tuple of Stage
+        The first one is the additive function.
+    """
+    w = np.ones(len(fitting)) if weights is None else weights
+    mean = float(w @ target / w.sum())
+    size = float(np.abs(target - mean).max(initial=0.0)) or 1.0
+    search = _Search(columns, _Data(fitting, (target - mean) / size, w, folds))
+    rows = np.arange(len(columns[0].values))
+
+    def stage(kind: StageKind, features: tuple[int, ...], new: Fit) -> Stage:
+        return Stage(kind, features, mean + size * new.at(rows))
+
+    stages = [stage("main", (), search.state)]
+    stages += [stage("regions", (j,), new) for j, new in search.add_regions(regions or {})]
+    stages += [stage("pairs", pair, new) for pair, new in search.add_pairs(pairs)]
+    return tuple(stages)
+
+
+class _Search:
+    """The function fitted so far, and what may be added to it."""
+
+    def __init__(self, columns: Sequence[LedgerColumn], data: _Data) -> None:
+        self._columns, self._data = columns, data
+        knots = int(np.clip(MOST_FUNCTIONS // len(columns) + 1, 2, MOST_KNOTS))
+        self._margins = [
+            make_margin(c, data.rows, data.weights, knots, MOST_LEVELS) for c in columns
+        ]
+        terms = [Term((m,), f"{j}", lines="lines") for j, m in enumerate(self._margins)]
+        self.state = fit(terms, data)
+        self._codes = [rank_codes(c, data.rows, data.weights) for c in columns]
+        self._coarse: dict[int, Margin] = {}
+
+    @property
+    def _residual(self) -> Floats:
+        return self._data.target - self.state.cross_validated
+
+    def _try(self, term: Term) -> bool:
+        """Add a term if it improves the cross-validated predictions."""
+        new = fit([*self.state.terms, term], self._data, self.state)
+        better = improves(self.state.cross_validated, new.cross_validated, self._data)
+        if better:
+            self.state = new
+        return better
+
+    def add_regions(self, regions: Mapping[int, RegionLabels]) -> Iterator[tuple[int, Fit]]:
+        """Yield the features whose regions are added, each with the new fit."""
+        data, left = self._data, dict(regions)
+        while left:
+            residual = self._residual
+            gains = {
+                j: region_gain(self._codes[j], r.labels[data.rows], residual, data.weights)
+                for j, r in left.items()
+            }
+            j = max(gains, key=lambda k: (gains[k], -k))
+            if gains[j] <= 0:
+                return
+            region = left.pop(j)
+            if self._try(Term((self._margins[j],), f"regions {j}", region.labels, region.size)):
+                yield j, self.state
+
+    def add_pairs(self, most: int) -> Iterator[tuple[tuple[int, int], Fit]]:
+        """Yield the pairs that are added, each with the new fit."""
+        tried: set[tuple[int, int]] = set()
+        waiting: list[tuple[int, int]] | None = None
+        failures = found = 0
+        while found < most and failures < FAILURES:
+            if waiting is None:
+                gains = pair_gains(self._codes, self._residual, self._data.weights)
+                waiting = _ranked(gains, tried)
+            if not waiting:
+                return
+            pair = waiting.pop(0)
+            tried.add(pair)
+            if self._try(
+                Term((self._coarse_margin(pair[0]), self._coarse_margin(pair[1])), f"pair {pair}")
+            ):
+                waiting, failures, found = None, 0, found + 1
+                yield pair, self.state
+            else:
+                failures += 1
+
+    def _coarse_margin(self, j: int) -> Margin:
+        """Return the functions of a feature for pairs."""
+        if j not in self._coarse:
+            data = self._data
+            self._coarse[j] = make_margin(
+                self._columns[j], data.rows, data.weights, PAIR_KNOTS, PAIR_LEVELS
+            )
+        return self._coarse[j]
+
+
+def _ranked(gains: Floats, tried: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the pairs that may explain something and were not tried, the best ones first."""
+    first, second = np.triu_indices(len(gains), 1)
+    order = np.argsort(-gains[first, second], kind="stable")[: FAILURES + len(tried)]
+    best = [(int(first[k]), int(second[k])) for k in order if gains[first[k], second[k]] > 0]
+    return [pair for pair in best if pair not in tried]
+
+
+# --- what is explained at held-out rows -----------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Share:
+    """A fraction of a variance with its standard error."""
+
+    value: float
+    std_error: float
+
+
+def explained_share(
+    values: Floats,
+    before: Floats | None,
+    after: Floats | None,
+    weights: Floats | None = None,
+    *,
+    sampling: bool = False,
+) -> Share:
+    """Return the fraction of the variance of values that one function explains more than another.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (m,)
+        At held-out rows.
+    before, after : ndarray of float, shape (m,), optional
+        Two functions at these rows. None for `before` is the mean of the values, for `after` the values themselves.
+    weights : ndarray of float, shape (m,), optional
+    sampling : bool
+        Whether weights are sampling weights rather than frequencies.
+
+    Returns
+    -------
+    Share
+        ``(sum of squared errors before - after) / sum of squared deviations from the mean``, and its standard error
+        over the rows (delta method for a ratio of means).
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 1.0, 2.0, 5.0])
+    >>> explained_share(y, None, y + 0.5).value, explained_share(y, y + 0.5, None).value
+    (0.9285714285714286, 0.07142857142857142)
+    """
+    w = np.ones(len(values)) if weights is None else weights
+    total = float(w.sum())
+    deviation = (values - float(w @ values / total)) ** 2
+    first = deviation if before is None else (values - before) ** 2
+    second = np.zeros(len(values)) if after is None else (values - after) ** 2
+    whole = float(w @ deviation)
+    share = float((w @ first - w @ second) / whole)
+    influence = first - second - share * deviation
+    if sampling:
+        n = total**2 / float(w @ w)
+        variance = float((w * w) @ influence**2) * n / max(n - 1, 1e-9)
+    else:
+        variance = float(w @ influence**2) * total / max(total - 1, 1e-9)
+    return Share(share, float(np.sqrt(variance)) / whole)

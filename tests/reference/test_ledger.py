@@ -1,0 +1,296 @@
+"""The ledger in comparison with closed forms, with dense least squares, and with regions that mean nothing."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import skedasis as sd
+import skedasis.stats.ledger as module
+from skedasis.stats.ledger import (
+    FOLDS,
+    LedgerColumn,
+    RegionLabels,
+    choose_stages,
+    explained_share,
+)
+
+CLOSE = 0.015
+"""Largest error of a share of the variance at 10,000 rows that the design asks for, for smooth functions."""
+
+
+class Given:
+    """Regions by a rule."""
+
+    def __init__(self, rule: Any, size: int = 2) -> None:
+        self.rule, self.size = rule, size
+
+    def __len__(self) -> int:
+        return self.size
+
+    def assign(self, X: Any) -> Any:
+        return self.rule(np.asarray(X))
+
+
+def uniform(n: int = 10_000, d: int = 6, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, (n, d))
+
+
+def correlated(rho: float, n: int = 10_000, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).multivariate_normal([0, 0], [[1, rho], [rho, 1]], n)
+
+
+def shares(found: sd.Ledger) -> dict[str, float]:
+    return {p.name: p.share for p in found.parts}
+
+
+def close(found: sd.Ledger, truth: dict[str, float]) -> None:
+    """Assert that shares are near those of the population, up to the error of a share on so many rows."""
+    got = shares(found)
+    assert set(got) == set(truth)
+    for part in found.parts:
+        assert abs(part.share - truth[part.name]) < CLOSE + 2 * part.std_error, part
+
+
+# --- synthetic truths ------------------------------------------------------------------------------
+
+
+def test_main_effects_regions_and_a_pair():
+    """Variances of 3 x0 1[x1 > 0] = 1.5 x0 + 1.5 x0 sign(x1), x2², 1.5 x3 x4, x0 x3 x5 for uniform features."""
+    regions = {0: Given(lambda X: (X[:, 1] > 0).astype(int))}
+
+    def model(X: np.ndarray) -> np.ndarray:
+        smooth = X[:, 2] ** 2 + 1.5 * X[:, 3] * X[:, 4] + X[:, 0] * X[:, 3] * X[:, 5]
+        return np.asarray(3 * X[:, 0] * (X[:, 1] > 0) + smooth)
+
+    found = sd.ledger(model, uniform(), regions=regions)
+    variances = [2.25 / 3 + 4 / 45, 2.25 / 3, 2.25 / 9, 1 / 27]
+    main, region, pair, rest = (v / sum(variances) for v in variances)
+    close(
+        found,
+        {"main effects": main, "regions of x0": region, "x3 × x4": pair, "not explained": rest},
+    )
+    for part in found.parts:  # and in comparison with the variances of these very rows
+        assert part.std_error < 0.012
+
+
+def test_shares_are_exact_up_to_the_sample():
+    """With the variances of the sample instead of the population the error is that of the fit alone."""
+    X = uniform(d=4)
+    main, pair = np.sin(3 * X[:, 0]) + X[:, 1], 2 * X[:, 2] * X[:, 3]
+    model = lambda X: np.sin(3 * X[:, 0]) + X[:, 1] + 2 * X[:, 2] * X[:, 3]  # noqa: E731
+    found = shares(sd.ledger(model, X, regions={}))
+    total = np.var(main + pair)
+    assert found["main effects"] == pytest.approx(np.var(main) / total, abs=CLOSE)
+    assert found["x2 × x3"] == pytest.approx(np.var(pair) / total, abs=CLOSE)
+    assert found["not explained"] < 0.003
+
+
+def test_regions_are_found():
+    """Without regions from the caller: those of x0 by x1 and x2, of 3 x0 1[x1 > 0.3 and x2 is "b"] + x3² + 2 x2."""
+    X = uniform(d=5)
+    X[:, 2] = X[:, 2] > 0
+    inside = 0.35 * 0.5
+
+    def model(X: np.ndarray) -> np.ndarray:
+        return np.asarray(
+            3 * X[:, 0] * ((X[:, 1] > 0.3) & (X[:, 2] > 0)) + X[:, 3] ** 2 + 2 * X[:, 2]
+        )
+
+    found = sd.ledger(model, X, effects=None)
+    # Var(3 x0 1[A]) = 9 / 3 p, of which the main effect of x0 is 9 / 3 p².
+    variances = [3 * inside**2 + 4 / 45 + 1, 3 * inside * (1 - inside)]
+    main, region = (v / sum(variances) for v in variances)
+    close(found, {"main effects": main, "regions of x0": region, "not explained": 0.0})
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_products_of_normal_features(rho):
+    """The best additive function of x0 x1 is r / (1 + r²) (x0² + x1²), and explains 4 r² / (1 + r²)²."""
+    found = sd.ledger(lambda X: X[:, 0] * X[:, 1], correlated(rho), regions={})
+    best = 4 * rho**2 / (1 + rho**2) ** 2
+    close(found, {"main effects": best, "x0 × x1": 1 - best, "not explained": 0.0})
+
+
+def test_main_effects_as_drawn_may_explain_nothing():
+    """PDP of x0 x1 are flat, ALE curves are r x² / 2; the best additive function explains 99 % for r = 0.9."""
+    rho, X = 0.9, correlated(0.9)
+    model = lambda X: X[:, 0] * X[:, 1]  # noqa: E731
+    drawn = sd.explain(model, X, method=sd.PDP())
+    found = sd.ledger(model, X, effects=drawn)
+    assert found.drawn_by == "PDP"
+    assert found.as_drawn == pytest.approx(0, abs=0.03)
+    assert found["main effects"].share > 0.97
+    # Var(x0 x1) = 1 + r², Var(x0² + x1²) = 4 + 4 r², Cov = 4 r.
+    ale = 1 - (1 + rho**2 - rho * 4 * rho + rho**2 / 4 * (4 + 4 * rho**2)) / (1 + rho**2)
+    assert sd.ledger(model, X).as_drawn == pytest.approx(ale, abs=0.01)
+
+
+def test_main_effects_as_drawn_may_explain_less_than_nothing():
+    """Marginal means (M-plots) of three near-copies count their common effect three times: R² = 1 - (3 - 1)²."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 1)) + 0.01 * rng.normal(size=(4000, 3))
+    model = lambda X: X.mean(axis=1)  # noqa: E731
+    drawn = sd.explain(model, X, method=sd.MPlot(bins=60))
+    found = sd.ledger(model, X, effects=drawn)
+    # The curves are flat beyond the middle of the first and of the last bin: a little less than three times.
+    assert -3.1 < found.as_drawn < -2.5
+    assert found["main effects"].share > 0.99
+
+
+def test_levels_and_missing_values():
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.integers(0, 5, 10_000), rng.normal(size=10_000), rng.normal(size=10_000)], 1)
+    X[rng.random(10_000) < 0.2, 1] = np.nan
+    step = np.array([3.0, -1.0, 0.0, 1.0, 2.0])
+
+    def additive(X: np.ndarray) -> np.ndarray:
+        return step[X[:, 0].astype(int)] + np.where(np.isnan(X[:, 1]), 4.0, X[:, 1] ** 2)
+
+    found = sd.ledger(additive, X, schema={0: "nominal"}, effects=None)
+    assert found["main effects"].share > 0.995
+    crossed = sd.ledger(
+        lambda X: step[X[:, 0].astype(int)] * X[:, 2], X, schema={0: "nominal"}, effects=None
+    )
+    exact = np.var(step[X[:, 0].astype(int)].mean() * X[:, 2]) / np.var(
+        step[X[:, 0].astype(int)] * X[:, 2]
+    )
+    assert crossed["main effects"].share == pytest.approx(exact, abs=3 * CLOSE)
+    assert crossed["not explained"].share < 0.01
+
+
+def test_the_label():
+    """The R² of a prediction f for y = f + noise is Var(f) / Var(y), that of a stage its share of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 2))
+    model = lambda X: X[:, 0] + X[:, 0] * X[:, 1]  # noqa: E731
+    y = model(X) + rng.normal(size=10_000)
+    found = sd.ledger(model, X, y, effects=None)
+    assert found["not explained"].label_r2 == pytest.approx(2 / 3, abs=0.03)
+    assert found["main effects"].label_r2 == pytest.approx(1 / 3, abs=0.03)
+
+
+# --- least squares and errors, independently -------------------------------------------------------
+
+
+def test_fits_equal_dense_least_squares(monkeypatch):
+    """Without penalties, the additive function is that of a dense design of hats, fitted by NumPy."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(900, 3)), 2)
+    X[:, 2] = rng.integers(0, 4, 900)
+    q = np.exp(X[:, 0]) + X[:, 1] * X[:, 2] + rng.normal(size=900)
+    w = rng.integers(1, 4, 600).astype(float)
+    fitting = np.arange(600)
+    monkeypatch.setattr(
+        module, "fit_penalties", lambda equations, start: dict.fromkeys(equations.groups, 1e-9)
+    )
+    columns = [LedgerColumn(X[:, 0]), LedgerColumn(X[:, 1]), LedgerColumn(X[:, 2], levels=True)]
+    (found,) = choose_stages(columns, fitting, q[:600], fitting % FOLDS, weights=w, pairs=0)
+
+    dense = [np.ones((900, 1)), X[:, 2:] == np.arange(4)]
+    for j in (0, 1):
+        x, repeated = X[:600, j], np.sort(np.repeat(X[:600, j], w[:600].astype(int)))
+        places = np.ceil(np.linspace(0, 1, 32) * len(repeated) - 1e-9).astype(int) - 1
+        z = np.unique(repeated[np.maximum(places, 0)])
+        at = np.clip(X[:, j], z[0], z[-1])
+        dense.append(np.stack([np.interp(at, z, unit) for unit in np.eye(len(z))], axis=1))
+        assert np.isin(z, x).all()
+    design, root = np.hstack(dense), np.sqrt(w)
+    beta = np.linalg.lstsq(design[:600] * root[:, None], q[:600] * root, rcond=None)[0]
+    np.testing.assert_allclose(found.values, design @ beta, atol=1e-5)
+
+
+def test_penalties_maximize_the_likelihood():
+    """The fixed point is that of scikit-learn's Bayesian ridge regression, whose prior has one variance."""
+    from sklearn.linear_model import BayesianRidge
+
+    rng = np.random.default_rng(0)
+    Z, y = rng.normal(size=(300, 8)), np.zeros(300)
+    Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
+    y = Z @ rng.normal(size=8) * 0.2 + rng.normal(size=300)
+    y -= y.mean()
+    fold = np.arange(300) % FOLDS
+    design = np.hstack([np.ones((300, 1)), Z])
+    equations = module.Equations(
+        np.stack([design[fold == k].T @ design[fold == k] for k in range(FOLDS)]),
+        np.stack([design[fold == k].T @ y[fold == k] for k in range(FOLDS)]),
+        np.array([y[fold == k] @ y[fold == k] for k in range(FOLDS)]),
+        np.array([(fold == k).sum() for k in range(FOLDS)], float),
+        ("", *["lines"] * 8),
+    )
+    found = module.fit_penalties(equations, {})["lines"]
+    tiny = 1e-12
+    ridge = BayesianRidge(
+        alpha_1=tiny, alpha_2=tiny, lambda_1=tiny, lambda_2=tiny, tol=1e-9, max_iter=2000
+    ).fit(Z, y)
+    # theirs: prior precision over noise precision; the noise's degrees of freedom differ by the constant
+    assert found == pytest.approx(ridge.lambda_ / ridge.alpha_, rel=0.02)
+
+
+def test_standard_errors_equal_the_spread_of_repeated_held_out_samples():
+    rng = np.random.default_rng(0)
+    errors, values = [], []
+    for _ in range(1500):
+        x = rng.normal(size=(200, 2))
+        y = x[:, 0] + x[:, 1]
+        share = explained_share(y, None, x[:, 0])
+        errors.append(share.std_error)
+        values.append(share.value)
+    assert np.mean(errors) == pytest.approx(np.std(values), rel=0.06)
+    assert np.mean(values) == pytest.approx(0.5, abs=0.01)
+
+
+# --- no optimism -----------------------------------------------------------------------------------
+
+
+def permuted(seed: int, force: bool) -> float:
+    """Return the largest z-value of regions whose labels are permuted; with `force` they are always added."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1000, 4))
+    q = X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * X[:, 3] ** 2
+    labels = {
+        j: RegionLabels(rng.permutation((X[:, (j + 1) % 4] > 0).astype(np.int64)), 2)
+        for j in range(4)
+    }
+    fitting, out = np.arange(500), np.arange(500, 1000)
+    columns = [LedgerColumn(x) for x in X.T]
+    with pytest.MonkeyPatch.context() as patch:
+        if force:
+            patch.setattr(module, "improves", lambda *_: True)
+        stages = choose_stages(
+            columns, fitting, q[fitting], fitting % FOLDS, regions=labels, pairs=0
+        )
+    parts = [explained_share(q[out], a.values[out], b.values[out]) for a, b in pairwise(stages)]
+    return max((p.value / p.std_error for p in parts), default=-np.inf)
+
+
+@pytest.mark.parametrize(
+    "draws", [60, pytest.param(400, marks=pytest.mark.long)], ids=["quick", "long"]
+)
+@pytest.mark.parametrize("force", [False, True], ids=["chosen", "forced"])
+def test_permuted_regions_add_nothing(draws, force, measured):
+    """Less than two standard errors in 95 % of draws: also if they are added without asking whether they help."""
+    largest = np.array([permuted(seed, force) for seed in range(draws)])
+    about: dict[str, Any] = {"draws": draws, "rows": 1000, "seed": "run"}
+    measured("above two standard errors", np.mean(largest > 2), **about, high=0.05)
+    if not force:
+        measured("added", np.mean(np.isfinite(largest)), **about, high=0.1)
+
+
+def test_a_pair_without_interaction_is_rarely_added():
+    """The best of 15 pairs of an additive model with noise."""
+    added = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(600, 6))
+        q = X @ np.ones(6) + 2 * rng.normal(size=600)
+        fitting = np.arange(300)
+        stages = choose_stages(
+            [LedgerColumn(x) for x in X.T], fitting, q[:300], fitting % FOLDS, pairs=5
+        )
+        added += len(stages) > 1
+    assert added <= stats.binom.ppf(0.999, 20, 0.1)
