@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from skedasis.trees import bitset, bitset_kernels, compilation, layout, traversal
+from skedasis import _compilation as compilation
+from skedasis.trees import bitset, bitset_kernels, layout, traversal
 from skedasis.trees.ensemble import Ensemble, ModelInfo, Nodes, assemble
 from skedasis.trees.evaluator import _rounded
 from tests.reference.tree_evaluation import raw_scores

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis import _compilation as compilation
 from skedasis._types import Floats
-from skedasis.trees import compilation, evaluator, traversal, traversal_kernels
+from skedasis.trees import evaluator, traversal, traversal_kernels
 from skedasis.trees.bitset import BitsetEvaluator, pack_tests
 from skedasis.trees.ensemble import Ensemble
 from skedasis.trees.layout import TreeLayout, layout_of, layouts_by_output

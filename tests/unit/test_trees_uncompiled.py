@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis import _compilation as compilation
 from skedasis.quantities import tree_evaluator
-from skedasis.trees import compilation
 from tests.helpers import refused
 from tests.reference.tree_cases import alike, categories, grown, rows, same
 
@@ -209,7 +209,7 @@ def test_kernels_are_kept_where_the_variable_says_and_that_is_said_once(tmp_path
     source = copied(tmp_path)
     cache = str(tmp_path / "cache")
     first = ran(SCRIPT, tmp_path, source, NUMBA_CACHE_DIR=cache)
-    assert first.stderr.count("compiling the kernels for trees; this happens once") == 1
+    assert first.stderr.count("compiling kernels; this happens once") == 1
     assert list(Path(cache).rglob("*.nbi"))
     second = ran(SCRIPT, tmp_path, source, NUMBA_CACHE_DIR=cache)
     assert "compiling" not in second.stderr
@@ -230,7 +230,7 @@ def test_nowhere_to_keep_kernels(tmp_path: Path) -> None:
         XDG_CACHE_HOME=str(blocked / "home"),
     )
     said = done.stdout.splitlines()
-    assert sum("No folder for compiled tree kernels" in line for line in said) == 1
+    assert sum("No folder for compiled kernels" in line for line in said) == 1
     assert said[-2].startswith("exact: ")
     assert said[-1] == "True"
 

@@ -356,7 +356,7 @@ def _read_and_verify(
         raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
     if any(_has_derivatives(q, dataset) for q in outputs.values()):
         raise _TreesUnavailable("slopes were given, which trees do not provide", quiet=True)
-    from skedasis.trees.compilation import has_numba
+    from skedasis._compilation import has_numba
 
     try:
         ensemble = load(tree_model)

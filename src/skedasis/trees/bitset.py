@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import bitset_kernels
 from skedasis.trees.arrays import Codes, Words
-from skedasis.trees.compilation import compiled
 from skedasis.trees.layout import ColumnTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)

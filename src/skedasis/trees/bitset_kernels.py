@@ -4,7 +4,7 @@ A set of rows is an array of bits, 64 to a word. The rows that pass a test are a
 intersection of the sets of the tests on its path (or of their complements). Replacing a column replaces the sets of its
 tests. So only branches below tests of the column have to be visited, and only bits that differ have to be processed.
 
-The kernels are plain Python, compiled by `skedasis.trees.compilation`. All arrays are contiguous; words are uint64,
+The kernels are plain Python, compiled by `skedasis._compilation`. All arrays are contiguous; words are uint64,
 indices int32 or int64. A test is inverted by an exclusive or with `flip`, which is ALL for right children, else ZERO.
 """
 
@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from skedasis._compilation import count_bits, lowest_bit
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs, Words
-from skedasis.trees.compilation import count_bits, lowest_bit
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 

@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
+from skedasis import _compilation as compilation
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.grid import locate
-from skedasis.trees import compilation, traversal_kernels
+from skedasis.trees import traversal_kernels
 from skedasis.trees.arrays import Codes, Indices, NodeArrays, Runs
 from skedasis.trees.ensemble import Ensemble
 

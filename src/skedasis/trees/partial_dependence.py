@@ -16,10 +16,10 @@ from functools import cached_property
 
 import numpy as np
 
+from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import partial_dependence_kernels as kernels
 from skedasis.trees.arrays import Codes, Indices, Words
-from skedasis.trees.compilation import compiled
 from skedasis.trees.layout import TreeLayout
 from skedasis.trees.partial_dependence_kernels import Boxes
 

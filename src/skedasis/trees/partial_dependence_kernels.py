@@ -6,7 +6,7 @@ value last), so that a set of values is a list of runs of ranks. The partial dep
 over leaves of the leaf's value, if the row's values of S are in the box, times the share of rows whose other values
 are. So a leaf contributes counts: of the rows that fail no test but those of one unit, or of two.
 
-The kernels are plain Python, compiled by `skedasis.trees.compilation`. Words are uint64, with one bit per row.
+The kernels are plain Python, compiled by `skedasis._compilation`. Words are uint64, with one bit per row.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from skedasis._compilation import count_bits, lowest_bit
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees.arrays import Codes, Indices, Words
-from skedasis.trees.compilation import count_bits, lowest_bit
 
 ZERO, ONE, ALL = np.uint64(0), np.uint64(1), np.uint64(0xFFFFFFFFFFFFFFFF)
 

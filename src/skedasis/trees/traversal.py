@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from skedasis._compilation import compiled
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels, traversal_kernels
 from skedasis.trees.arrays import Codes, Indices, TestedColumn, Trees, Unsigned
-from skedasis.trees.compilation import compiled
 from skedasis.trees.layout import TreeLayout
 
 _NO_LEAVES = np.empty((0, 0), np.uint32)

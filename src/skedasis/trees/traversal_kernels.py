@@ -9,7 +9,7 @@ the interval of the column's codes that the tests above it allow; it is the same
 *stretches*. Most rows are found to stay in their leaf without a step; the others start at the first test with another
 result.
 
-The kernels are plain Python, compiled by `skedasis.trees.compilation`. All arrays are contiguous. A node is four
+The kernels are plain Python, compiled by `skedasis._compilation`. All arrays are contiguous. A node is four
 numbers of `steps`, a row `width` numbers of `codes`. Indices are unsigned, because signed ones would be checked for
 counting from the end.
 """

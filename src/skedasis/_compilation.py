@@ -1,4 +1,4 @@
-"""Compilation of tree kernels by numba, its cache on disk, and bit-counting instructions."""
+"""Compilation of kernels by numba, its cache on disk, and bit-counting instructions."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _compiled(kernel: Callable[..., object]) -> Callable[..., Any]:
 @cache
 def _warn_uncached() -> None:
     warn_caller(
-        "No folder for compiled tree kernels is writable, so that they are compiled in each process, which takes "
+        "No folder for compiled kernels is writable, so that they are compiled in each process, which takes "
         "some seconds. Set NUMBA_CACHE_DIR to a writable folder.",
         TreeWarning,
     )
@@ -150,4 +150,4 @@ def _announce_compilation(function: Any) -> None:
         return
     if not (_ANNOUNCED or Path(index).exists()):
         _ANNOUNCED.append(True)
-        sys.stderr.write("skedasis: compiling the kernels for trees; this happens once.\n")
+        sys.stderr.write("skedasis: compiling kernels; this happens once.\n")
