@@ -16,6 +16,8 @@ from skedasis.binning import Optimal as Optimal
 from skedasis.binning import Quantile as Quantile
 from skedasis.binning import Uniform as Uniform
 from skedasis.data.features import Feature as Feature
+from skedasis.data.parquet import ParquetData as ParquetData
+from skedasis.data.parquet import parquet as parquet
 from skedasis.distributions.ensembles import ensemble as ensemble
 from skedasis.engine.explain import explain as explain
 from skedasis.engine.regions import regions as regions

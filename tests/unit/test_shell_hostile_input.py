@@ -19,7 +19,7 @@ import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.cli.inputs import load_model
 from skedasis.cli.output import visible
-from skedasis.engine.run import Progress
+from skedasis.engine.progress import Progress
 from tests.unit import shell_files
 
 COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]

@@ -38,7 +38,7 @@ from skedasis.engine.assemble import (
     provenance,
     resolve_method_and_selection,
 )
-from skedasis.engine.heterogeneity_score import Scores, identifiers
+from skedasis.engine.heterogeneity_score import Scores
 from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import regions_at_rows
@@ -430,10 +430,10 @@ def _sample(dataset: Dataset, max_rows: int | None, options: ExplainOptions) -> 
         got = f"{len(dataset):,} rows"
         expected = f"at least {LEAST_ROWS}: half of them to fit on, the others to measure at"
         raise DataError("ledger(X)", got, expected, "Pass more rows")
-    chosen = score_rows(identifiers(dataset), dataset.weights, max_rows, options.seed)
+    chosen = score_rows(dataset.identifiers, dataset.weights, max_rows, options.seed)
     places = np.sort(chosen.rows)
     part = dataset if len(places) == len(dataset) else dataset.subset(places)
-    hashes = row_hashes(identifiers(part), options.seed, "ledger: fitting rows")
+    hashes = row_hashes(part.identifiers, options.seed, "ledger: fitting rows")
     order = np.argsort(hashes, kind="stable")
     weights = part.weights
     if chosen.weights is not None:

@@ -24,7 +24,7 @@ from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature, Schema, SchemaEntry, find_feature
 from skedasis.engine.explain import EffectMethod, explain
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
-from skedasis.engine.run import Progress
+from skedasis.engine.progress import Progress
 from skedasis.engine.select import as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, Accumulated

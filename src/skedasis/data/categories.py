@@ -33,6 +33,7 @@ from skedasis.data.factorize import (
 )
 from skedasis.data.features import Feature, Groups, find_feature, infinite_values, no_values
 from skedasis.errors import DataError
+from skedasis.stats.order_statistics import weight_quantum, weight_sums
 
 
 # ---------------------------------------------------------------------------- labels of levels
@@ -224,6 +225,10 @@ class LevelColumn:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def of_rows(self, dataset: RowSource) -> bool:
+        """Return whether the codes are those of a data set's rows."""
+        return self.dataset is dataset
+
     @property
     def present(self) -> Ints:
         """Return the indices of the rows with a level."""
@@ -272,7 +277,7 @@ def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Ob
     DataError
         For infinite numbers, and for a declared order that lacks a level or has one twice.
     """
-    typed = [_typed(v, feature.dtype) for v in values]
+    typed = [typed_level(v, feature.dtype) for v in values]
     keys = [equality_key(v) for v in typed]
     distinct: dict[Level, Level] = {}
     for key, value in zip(keys, typed, strict=True):
@@ -292,7 +297,7 @@ def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Ob
     return Observed(rank[merged], tuple(ordered), labels_of(ordered))
 
 
-def _typed(value: Level, dtype: str) -> Level:
+def typed_level(value: Level, dtype: str) -> Level:
     """Convert a float back to the column's type: int or bool, if the table was converted to an array of floats."""
     if isinstance(value, float) and value % 1 == 0:
         if dtype.lower().startswith(("int", "uint")):
@@ -369,7 +374,7 @@ def level_column(
     levels = Levels(values, labels, rows, seen.group)
     count, weight = _sizes(codes, len(levels), dataset.weights)
     whole = LevelColumn(feature, levels, codes, dataset.weights, count, weight, missing, 0, dataset)
-    return whole if top is None or top >= len(levels) else _keep_top(whole, top)
+    return whole if top is None or top >= len(levels) else keep_top(whole, top)
 
 
 def _sizes(codes: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats]:
@@ -378,11 +383,12 @@ def _sizes(codes: Ints, size: int, weights: Floats | None) -> tuple[Ints, Floats
     count = np.bincount(codes + 1, minlength=size + 1)[1:]
     if weights is None:
         return count.astype(np.int64), count.astype(float)
-    weight = np.bincount(codes + 1, weights, minlength=size + 1)[1:]
-    return count.astype(np.int64), weight.astype(float)
+    quantum = weight_quantum(float(weights.max()), len(weights))
+    weight = weight_sums(codes + 1, weights, size + 1, quantum)[1:]
+    return count.astype(np.int64), weight
 
 
-def _keep_top(column: LevelColumn, top: int) -> LevelColumn:
+def keep_top(column: LevelColumn, top: int) -> LevelColumn:
     """Keep the levels with the largest weight, in their order."""
     kept = np.sort(np.argsort(-column.weight, kind="stable")[:top])
     new_code = np.full(len(column.levels) + 1, -1)
@@ -567,6 +573,35 @@ def _shortened(names: list[str]) -> list[str]:
     cut = max((low.rfind(separator, 0, same) for separator in _SEPARATORS), default=-1) + 1
     short = [name[cut:] for name in names]
     return short if all(s.strip() for s in short) else list(names)
+
+
+def group_values(
+    feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized], levels: Levels
+) -> Factorized:
+    """Return codes and values of a group for some of the rows; its levels, from all rows, tell which kind it is.
+
+    Parameters
+    ----------
+    feature, columns, coded
+        As in `observed_group`.
+    levels : Levels
+        Those of the group: names of columns for a one-hot block, else tuples of values.
+    """
+    if not isinstance(levels.values[0], tuple):
+        observed = _one_hot(feature, columns, coded)
+        return Factorized(observed.codes, list(observed.values))
+    is_missing = np.any([part.codes < 0 for part in coded], axis=0)
+    codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for part in coded:
+        codes, first = dense_codes(codes * max(len(part.values), 1) + part.codes, ~is_missing)
+    values = [
+        tuple(
+            typed_level(p.values[p.codes[row]], f.dtype)
+            for p, f in zip(coded, columns, strict=True)
+        )
+        for row in first
+    ]
+    return Factorized(codes, list(values))
 
 
 def _combined(feature: Feature, columns: Sequence[Feature], parts: Sequence[Observed]) -> Observed:

@@ -20,7 +20,7 @@ from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import DataError
 from skedasis.stats.grid import bucket, locate, order_statistics
 
-_STEPS = 99
+STEPS = 99
 """Distributions are compared at the 100 quantiles 0, 1/99, …, 1, as in ALEPlot."""
 
 _TIE = 1e-9
@@ -109,19 +109,25 @@ def level_distances(
     >>> level_distances(codes, 3, [OtherFeature(x, None)], None).tolist()
     [[0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
     """
-    from scipy.spatial.distance import squareform
-
     if levels < 2:
         return np.zeros((levels, levels))
-    total = np.zeros(levels * (levels - 1) // 2)
     fractional = weights is not None and not (weights % 1 == 0).all()
     slack = _ROUNDING * len(codes) if fractional else 0.0
-    parts = 0
     # `map` releases each feature before it requests the next; a loop variable would keep it in memory.
-    for part in map(partial(_distances, codes, levels, weights, slack), others):
+    return sum_of_distances(
+        map(partial(_distances, codes, levels, weights, slack), others), levels, slack
+    )
+
+
+def sum_of_distances(parts: Iterable[Floats], levels: int, slack: float = 0.0) -> Floats:
+    """Return the sum of the other features' distances, shape (levels, levels); zero within `slack` for each."""
+    from scipy.spatial.distance import squareform
+
+    total, n_parts = np.zeros(levels * (levels - 1) // 2), 0
+    for part in parts:
         total += part
-        parts += 1
-    total[total <= slack * parts] = 0.0
+        n_parts += 1
+    total[total <= slack * n_parts] = 0.0
     return squareform(total)
 
 
@@ -235,10 +241,38 @@ def _numeric(x: Floats, codes: Ints, levels: int, weights: Floats | None, slack:
     code = bucket(x, low, high)
     points = _quantile_floors(x, low, high, weights, slack, code)
     cell = locate(points, x, low, high, "right", code)
-    table = _weight_table(cell, len(points) + 1, codes, levels, weights)
+    return numeric_distances(_weight_table(cell, len(points) + 1, codes, levels, weights))
+
+
+def numeric_distances(table: Floats) -> Floats:
+    """Return the distances of levels by a numeric feature, in SciPy's condensed form.
+
+    Parameters
+    ----------
+    table : ndarray of float, shape (levels, points + 1)
+        Weight of each level between the points at which distribution functions are compared.
+    """
     # x <= point k holds for the cells 0..k; after the last point every distribution function is 1.
     cumulative = np.cumsum(table, axis=1)
     return _pairwise(cumulative[:, :-1] / cumulative[:, -1:], "chebyshev")
+
+
+def categorical_distances(table: Floats) -> Floats:
+    """Return the distances of levels by another categorical feature, in SciPy's condensed form.
+
+    Parameters
+    ----------
+    table : ndarray of float, shape (levels, other levels)
+        Weight of each pair of levels.
+    """
+    return _pairwise(table / (2 * table.sum(axis=1, keepdims=True)), "cityblock")
+
+
+def filled(table: Floats) -> Floats:
+    """Return a table in which levels without weight have the total of all rows."""
+    table = table.astype(float)
+    table[~table.any(axis=1)] = table.sum(axis=0)
+    return table
 
 
 def _quantile_floors(
@@ -250,9 +284,9 @@ def _quantile_floors(
     value lies between these two, so a distribution function is the same at the quantile and at the lower of them. The
     lower one needs no interpolation, and its rank is computed in integers, because rounding could miss a row.
     """
-    steps = np.arange(_STEPS + 1)
+    steps = np.arange(STEPS + 1)
     if weights is None:
-        ranks = steps * (len(x) - 1) // _STEPS
+        ranks = steps * (len(x) - 1) // STEPS
         return np.unique(order_statistics(x, low, high, ranks, code))
     order = np.argsort(x)
     cumulative = np.cumsum(weights[order])
@@ -260,7 +294,7 @@ def _quantile_floors(
     # weights, as for repeated rows. Type 7 uses n - 1; if weights are below 1 on average, subtract the mean weight.
     last = float(cumulative[-1]) - min(1.0, float(cumulative[-1]) / len(x))
     target = steps * max(last, 0.0) * (1.0 + slack)
-    ranks = np.searchsorted(cumulative * _STEPS, target, side="right")
+    ranks = np.searchsorted(cumulative * STEPS, target, side="right")
     return np.unique(x[order[np.minimum(ranks, len(order) - 1)]])
 
 
@@ -268,9 +302,7 @@ def _categorical(
     values: Ints, width: int, codes: Ints, levels: int, weights: Floats | None
 ) -> Floats:
     """Return half the sums of absolute differences of frequencies, from the table of both features' levels."""
-    table = _weight_table(values, width, codes, levels, weights)
-    table /= 2 * table.sum(axis=1, keepdims=True)
-    return _pairwise(table, "cityblock")
+    return categorical_distances(_weight_table(values, width, codes, levels, weights))
 
 
 def _pairwise(table: Floats, metric: Literal["chebyshev", "cityblock"]) -> Floats:
@@ -285,9 +317,7 @@ def _weight_table(
 ) -> Floats:
     """Return the weight of each level in each cell, shape (levels, cells); empty levels get the total of all rows."""
     table = np.bincount(codes * cells + cell, weights, minlength=levels * cells).astype(float)
-    table = table.reshape(levels, cells)
-    table[~table.any(axis=1)] = table.sum(axis=0)
-    return table
+    return filled(table.reshape(levels, cells))
 
 
 def _categorical_sparse(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -15,12 +16,15 @@ from numpy.typing import DTypeLike
 from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature, check_range, infinite_values, no_values
 from skedasis.stats.grid import order_statistics
+from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
+from skedasis.stats.order_statistics import quantised, targets_of, weight_quantum, weight_sums
 
 _FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
 """A feature has few values if it has at most 13, or at most 64 with on average ten rows or more per value."""
 
-_CHUNK_ROWS = 16_384
-"""Rows whose deviations are summed at a time."""
+
+class NotYetKnown(Exception):  # noqa: N818 - no error: one more pass over the data is needed
+    """A statistic of a column that takes one more pass over data beyond memory. The column has noted the request."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,16 @@ def _snap(values: Floats, feature: Feature, dtype: np.dtype[np.generic]) -> Floa
     return values.astype(dtype).astype(float)
 
 
+def column_moments(x: Floats, weights: Floats | None) -> Moments:
+    """Return the moments of one leaf of a column, as a single cell; x has no missing values."""
+    return Moments.of(x, np.zeros(len(x), dtype=np.int64), 1, weights)
+
+
+def std_of(moments: Moments) -> float:
+    """Return the weighted standard deviation (ddof 0) of a column's moments."""
+    return float(np.sqrt(moments.m2[0] / moments.weight[0]))
+
+
 class Column:
     """The values of a numeric feature, with summary statistics that are computed on first use.
 
@@ -98,6 +112,7 @@ class Column:
         self.x = x[present] if self.missing else x
         self.weights = weights[present] if weights is not None and self.missing else weights
         self.weighted = weights is not None
+        self.quantum = 1.0 if weights is None else weight_quantum(float(weights.max()), len(x))
         self._check()
 
     def _check(self) -> None:
@@ -124,23 +139,24 @@ class Column:
     @cached_property
     def weight(self) -> float:
         """Return the total weight of the rows with a value."""
-        return float(len(self.x)) if self.weights is None else float(self.weights.sum())
+        if self.weights is None:
+            return float(len(self.x))
+        return int(quantised(self.weights, self.quantum).sum()) * self.quantum
 
     @cached_property
     def std(self) -> float:
         """Return the weighted standard deviation (ddof 0)."""
         if self.low == self.high:
             return 0.0  # the rounded mean of equal numbers may differ from them
-        w = self.weights
-        centre = (self.x.sum() if w is None else w @ self.x) / self.weight
-        total = squares = 0.0
-        # In chunks, because allocating an array of all deviations costs more than summing them.
-        for i in range(0, len(self.x), _CHUNK_ROWS):
-            deviation = self.x[i : i + _CHUNK_ROWS] - centre
-            weighted = deviation if w is None else w[i : i + _CHUNK_ROWS] * deviation
-            total += float(weighted.sum())
-            squares += float(weighted @ deviation)
-        return float(np.sqrt(max(squares - total**2 / self.weight, 0.0) / self.weight))
+        tree = MergeTree(Moments.merge)
+        starts = np.arange(0, len(self.x) + self.missing, STATS_LEAF)
+        if self.present is not None:
+            starts = np.searchsorted(self.present, starts)
+        for leaf, (first, last) in enumerate(pairwise([*starts.tolist(), len(self.x)])):
+            if last > first:
+                weights = None if self.weights is None else self.weights[first:last]
+                tree.put(leaf, column_moments(self.x[first:last], weights))
+        return std_of(tree.result())
 
     @cached_property
     def integer(self) -> bool:
@@ -171,7 +187,14 @@ class Column:
         if values is None or len(values) <= _FEW:
             return values
         # Rows are counted, not weights, so that grids and edges do not depend on the unit of the weights.
-        return values if len(self.x) >= _ROWS_PER_VALUE * len(values) else None
+        return values if len(self) >= _ROWS_PER_VALUE * len(values) else None
+
+    def value_weights(self, values: Floats) -> Floats:
+        """Return the weight of each distinct value."""
+        code = np.searchsorted(values, self.x)
+        if self.weights is None:
+            return np.bincount(code, minlength=len(values)).astype(float)
+        return weight_sums(code, self.weights, len(values), self.quantum)
 
     def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
         """Return the inverse empirical distribution (R's type 1) at 0, 1/k, …, 1.
@@ -189,20 +212,17 @@ class Column:
         Notes
         -----
         Ranks are computed in integers: the order statistic ceil(n j / k), or with weights the first value whose
-        cumulative weight reaches j/k of the total. Both sides of that comparison are multiplied by k, so that integer
-        weights give exactly the result of repeated rows.
+        cumulative weight reaches j/k of the total. Weights are multiples of a power of two there (`weight_quantum`), so
+        that integer weights give exactly the result of repeated rows, and equal weights that of no weights.
         """
         steps = np.arange(k + 1) if steps is None else steps
         if self.weights is None:
             ranks = np.maximum((len(self.x) * steps + k - 1) // k, 1) - 1
             return order_statistics(self.x, self.low, self.high, ranks)
         order = np.argsort(self.x, kind="stable")
-        cumulative = np.cumsum(self.weights[order])
-        target = cumulative[-1] * steps
-        if not (self.weights % 1 == 0).all():
-            # Tolerance for the rounding of sums: equal fractional weights must give the same result as no weights.
-            target = target * (1 - 4e-16 * len(order))
-        ranks = np.searchsorted(cumulative * k, target, side="left")
+        cumulative = np.cumsum(quantised(self.weights, self.quantum)[order])
+        targets = targets_of(int(cumulative[-1]), k, steps)
+        ranks = np.searchsorted(cumulative, targets, side="left")
         return self.x[order][np.minimum(ranks, len(order) - 1)]
 
     def snap(self, values: Floats) -> Floats:

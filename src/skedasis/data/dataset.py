@@ -11,20 +11,22 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import check_int_or_none
-from skedasis._types import Container, Floats, Ints, TableLike, Values
+from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
     check_level_count,
+    group_values,
     level_column,
     observed_group,
     ordered_levels,
+    typed_level,
 )
 from skedasis.data.category_order import OtherFeature
 from skedasis.data.column_stats import Column
@@ -35,6 +37,8 @@ from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
+
+    from skedasis.data.parquet import ParquetData
 
 # ------------------------------------------------------------------------- data set and batches
 AnyColumn: TypeAlias = Column | LevelColumn | Feature
@@ -73,11 +77,16 @@ class Batch:
         return self.size
 
     @property
-    def row_id(self) -> Ints:
-        """Return the indices of the rows in X, shape (size,)."""
+    def table_rows(self) -> Ints:
+        """Return the indices of the rows in the dataset's table, shape (size,)."""
         if isinstance(self.rows, slice):
             return np.arange(self.rows.start, self.rows.stop)
         return self.rows
+
+    @property
+    def row_id(self) -> Ints:
+        """Return the indices of the rows in X, shape (size,)."""
+        return self.table_rows + self.dataset.offset
 
     @property
     def places(self) -> Ints:
@@ -85,12 +94,20 @@ class Batch:
         if self.start is not None:
             return np.arange(self.start, self.start + self.size)
         ids = self.dataset.row_id
-        return self.row_id if ids is None else np.searchsorted(ids, self.row_id)
+        if ids is None:
+            return self.table_rows - self.dataset.skip
+        return np.searchsorted(ids, self.table_rows)
+
+    @property
+    def identifiers(self) -> Values:
+        """Return the row identifiers that the caller gave, else the row indices in X, shape (size,)."""
+        keys = self.dataset.keys
+        return self.row_id if keys is None else self._of_rows(keys)
 
     def take(self, some: Ints) -> Batch:
         """Return some rows of the batch."""
         weights = None if self.weights is None else self.weights[some]
-        return Batch(self.dataset, self.row_id[some], weights, len(some))
+        return Batch(self.dataset, self.table_rows[some], weights, len(some))
 
     def column(self, j: int) -> Floats:
         """Return a column of the batch as float64."""
@@ -101,7 +118,7 @@ class Batch:
 
     def codes(self, column: LevelColumn) -> Ints:
         """Return the rows' codes of a categorical feature, shape (size,); -1 for rows without a level."""
-        return self._of_rows(column.codes)
+        return self._of_rows(self.dataset.level_codes(column))
 
     def labels(self) -> Floats:
         """Return the rows' labels as numbers, shape (size,)."""
@@ -151,6 +168,11 @@ class Dataset:
         of the rows.
     sampled : bool
         Whether this is a subset of the rows that were passed.
+    skip : int
+        Number of rows at the start of the table that are not rows of this data set: examples of levels and donors,
+        which are inserted into its rows.
+    offset : int
+        What is added to an index in the table for the row's index in X, if the table is a part of X.
     """
 
     table: Table[Container]
@@ -164,9 +186,37 @@ class Dataset:
     targets: Values | None = None
     keys: Values | None = None
     sampled: bool = False
+    skip: int = 0
+    offset: int = 0
+    level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
+
+    streamed: ClassVar[bool] = False
+    """Whether the rows are read in chunks (`StreamedDataset`)."""
 
     def __len__(self) -> int:
-        return len(self.table) if self.row_id is None else len(self.row_id)
+        return len(self.table) - self.skip if self.row_id is None else len(self.row_id)
+
+    @property
+    def rows(self) -> Rows | None:
+        """Return the rows of the table that belong to the data set; None for all."""
+        if self.row_id is None and self.skip:
+            return slice(self.skip, len(self.table))
+        return self.row_id
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the rows' weights."""
+        return float(len(self)) if self.weights is None else float(self.weights.sum())
+
+    @property
+    def provenance(self) -> dict[str, JsonValue]:
+        """Return what results record of how the rows were read: nothing if they are in memory."""
+        return {}
+
+    @property
+    def drawable(self) -> Dataset:
+        """Return a data set in memory from which rows are drawn by their hashes: itself."""
+        return self
 
     @cached_property
     def labels(self) -> Floats:
@@ -202,6 +252,18 @@ class Dataset:
         """Return the indices that sort the rows by their keys; without keys the rows in their given order."""
         return np.arange(len(self)) if self.sorted is None else self.sorted
 
+    @property
+    def numbered(self) -> bool:
+        """Return whether rows are identified by their numbers."""
+        return self.keys is None
+
+    @property
+    def identifiers(self) -> Values:
+        """Return the row identifiers that the caller gave, else the row indices in X. They key random draws."""
+        if self.keys is not None:
+            return self.keys
+        return np.arange(len(self)) if self.row_id is None else self.row_id
+
     def subset(self, places: Ints) -> Dataset:
         """Return the subset of the rows with these indices, which are ascending."""
         parts = {
@@ -213,8 +275,10 @@ class Dataset:
                 ("keys", self.keys),
             )
         }
-        rows = places if self.row_id is None else self.row_id[places]
-        return replace(self, row_id=rows, float_cache={}, code_cache={}, sampled=True, **parts)
+        rows = places + self.skip if self.row_id is None else self.row_id[places]
+        return replace(
+            self, row_id=rows, float_cache={}, code_cache={}, level_cache={}, sampled=True, **parts
+        )
 
     def fits_cache(self, size: int) -> bool:
         """Return whether arrays of `size` bytes are small enough to be cached, one for each column."""
@@ -222,11 +286,11 @@ class Dataset:
 
     def floats(self, j: int) -> Floats:
         """Return column j of the rows as float64, NaN where a value is missing."""
-        return self.table.column(j, self.row_id)
+        return self.table.column(j, self.rows)
 
     def coded(self, j: int) -> Factorized:
         """Return column j of the rows as codes and distinct values."""
-        return self.table.coded(j, self.row_id)
+        return self.table.coded(j, self.rows)
 
     def column(self, j: int) -> Column:
         """Return the values of a numeric feature.
@@ -237,7 +301,7 @@ class Dataset:
             If values are not numbers, or out of range (`skedasis.data.features`).
         """
         # Checked before the conversion to floats, which rounds large integers.
-        check_integers(self.features[j], self.table.integer_ends(j, self.row_id))
+        check_integers(self.features[j], self.table.integer_ends(j, self.rows))
         try:
             x = self.floats(j)
         except (ValueError, TypeError) as error:
@@ -293,6 +357,36 @@ class Dataset:
             observed = ordered_levels(feature, codes, values)
         return level_column(self, feature, observed, top)
 
+    def level_codes(self, column: LevelColumn) -> Ints:
+        """Return the codes of this data set's rows in a categorical feature, shape (n,); -1 for rows without a level.
+
+        The feature's levels may come from other rows: those of which this is a part, or a sample.
+        """
+        if column.of_rows(self):
+            return column.codes
+        cached = self.level_cache.get(id(column))
+        if cached is None or cached[0] is not column:
+            cached = column, self._level_codes(column)
+            self.level_cache[id(column)] = cached
+        return cached[1]
+
+    def _level_codes(self, column: LevelColumn) -> Ints:
+        """Return the rows' codes, found by their values among the feature's levels."""
+        feature, levels = column.feature, column.levels
+        if feature.members:
+            columns = [self.features[j] for j in feature.members]
+            parts = [self.coded(f.position) for f in columns]
+            codes, values = group_values(feature, columns, parts, levels)
+        else:
+            codes, values = self.coded(feature.position)
+        code_of = [levels.find(typed_level(v, feature.dtype)) for v in values]
+        missing = levels.find(None) if feature.kind == "nominal" else -1
+        return np.array([*code_of, missing], dtype=np.int64)[codes]
+
+    def present(self, column: Column | LevelColumn) -> Ints | None:
+        """Return the indices of the rows that have a value of a feature; None for all."""
+        return column.present
+
     def numbers(self, feature: Feature) -> Floats | None:
         """Return a feature's values as floats, NaN where missing; None if its values have no distances."""
         if feature.members or not feature.numeric:
@@ -337,7 +431,10 @@ class Dataset:
         """Yield the rows in order, `size` at a time."""
         for start in range(0, len(self), size):
             part = slice(start, min(start + size, len(self)))
-            rows = part if self.row_id is None else self.row_id[part]
+            if self.row_id is not None:
+                rows: Rows = self.row_id[part]
+            else:
+                rows = slice(part.start + self.skip, part.stop + self.skip)
             weights = None if self.weights is None else self.weights[part]
             yield Batch(self, rows, weights, part.stop - part.start, start)
 
@@ -346,7 +443,7 @@ class Dataset:
         size = len(self) if among is None else len(among)
         index = np.unique(np.linspace(0, size - 1, min(count, size)).astype(int))
         index = index if among is None else among[index]
-        rows = index if self.row_id is None else self.row_id[index]
+        rows = index + self.skip if self.row_id is None else self.row_id[index]
         weights = None if self.weights is None else self.weights[index]
         return Batch(self, rows, weights, len(index))
 
@@ -388,6 +485,14 @@ def to_array(X: Container) -> Values:
 
 
 # ------------------------------------------------------------------- validation of the arguments
+def is_stream(X: object) -> TypeGuard[ParquetData]:
+    """Return whether X is a source of rows that are read in chunks."""
+    parquet = sys.modules.get(
+        "skedasis.data.parquet"
+    )  # if it is not loaded, there is no such source
+    return parquet is not None and isinstance(X, parquet.ParquetData)
+
+
 def as_table(X: TableLike) -> Table[Container]:
     """Return X as a table.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from datetime import time
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -114,6 +114,12 @@ class FrameTable:
             numbers = self.dtypes[j].is_numeric() or self.dtypes[j] in (nw.String, nw.Boolean)
             self._times[j] = None if numbers else TimeColumn.of(self.series(j))
         return self._times[j]
+
+    def with_axes(self, axes: Mapping[int, TimeAxis]) -> Self:
+        """Return the table with the time axes of a larger one, of which this is a part."""
+        for j, axis in axes.items():
+            self._times[j] = TimeColumn.on(axis, self.series(j))
+        return self
 
     def _kind(self, j: int) -> Kind:
         dtype = self.dtypes[j]
@@ -336,6 +342,12 @@ class TimeColumn:
         ticks, present = ticks_of(series, unit, objects)
         axis = TimeAxis.fitting(kind, unit, ticks, present, zone)
         return cls(axis, series, ticks, present, objects)
+
+    @classmethod
+    def on(cls, axis: TimeAxis, series: Series) -> TimeColumn:
+        """Return a column of times on a given axis."""
+        objects = objects_of(series)
+        return cls(axis, series, *ticks_of(series, axis.unit, objects), objects)
 
     def days(self, series: Series) -> Floats:
         """Return values of the column as days; NaN where missing."""

@@ -145,20 +145,19 @@ def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]
     """
     from skedasis import __version__
 
-    weights = job.dataset.weights
     requested = max(t.variant.n_rows_to_keep(len(job.dataset)) for t in job.tasks)
-    enough = job.sample is None or int(job.sample.sum()) >= requested
+    enough = job.sample is None or job.n_kept >= requested
     return {
         "method": job.method.name,
         "settings": job.method.describe(),
         "quantity": job.quantity.describe(),
         "unit": job.quantity.unit,
         "rows": len(job.dataset),
-        "weight": float(len(job.dataset)) if weights is None else float(weights.sum()),
+        "weight": job.dataset.total_weight,
         "features": names_of(job.tasks),
         "random_state": job.options.seed,
         "exact": True,
-        "rows_kept": "all" if job.sample is None else int(job.sample.sum()),
+        "rows_kept": "all" if job.sample is None else job.n_kept,
         "kept_as_wanted": enough,
         "model_rows": job.stats.rows,
         "model_calls": job.stats.calls,
@@ -173,6 +172,7 @@ def provenance(job: Job, scores: Scores, seconds: float) -> dict[str, JsonValue]
         **({"trees": job.trees, "tree_rows": job.stats.tree_rows} if job.trees else {}),
         "model_seconds": job.stats.seconds + scores.stats.seconds,
         "seconds": seconds,
+        **job.dataset.provenance,
         "n_jobs": job.options.n_jobs,
         **({"model_threads": 1} if limits_model_threads(job) else {}),
         "versions": {

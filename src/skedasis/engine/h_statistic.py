@@ -16,10 +16,9 @@ from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
-from skedasis.engine.heterogeneity_score import identifiers
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job
-from skedasis.engine.run import Progress, map_in_order
+from skedasis.engine.progress import Progress, map_in_order
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
 from skedasis.quantities.evaluator import (
@@ -182,7 +181,7 @@ def sample_by_hash(dataset: Dataset, most: int | None, seed: int) -> Dataset:
     """Return the rows with the smallest keyed hashes, so that batches and the order of rows do not matter."""
     if most is None or len(dataset) <= most:
         return dataset.subset(np.arange(len(dataset)))
-    hashes = row_hashes(identifiers(dataset), seed, "interactions: rows")
+    hashes = row_hashes(dataset.identifiers, seed, "interactions: rows")
     return dataset.subset(np.sort(np.argsort(hashes, kind="stable")[:most]))
 
 
@@ -225,7 +224,7 @@ def _tree_partial_dependence(
     forest = proxy.forest
     partial = TreePartialDependence(
         forest.parts[output],
-        [forest.rows(j, dataset.row_id) for j in forest.shape.columns],
+        [forest.rows(dataset.table, j, dataset.row_id) for j in forest.shape.columns],
         len(dataset),
         [f.columns for f in features],
         dataset.weights,

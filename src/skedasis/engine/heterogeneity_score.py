@@ -13,12 +13,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from skedasis._types import Bools, Floats, Ints, OutputLabel, Values
+from skedasis._types import Bools, Floats, Ints, OutputLabel
 from skedasis.data.categories import LevelColumn
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.engine.plan import Job, Key
-from skedasis.engine.run import Progress, limits_model_threads, make_evaluators, map_in_order
+from skedasis.engine.progress import Progress, map_in_order
+from skedasis.engine.run import limits_model_threads, make_evaluators
 from skedasis.engine.select import FeatureTask
 from skedasis.errors import DataError
 from skedasis.models.calling import CallStats, one_thread_each
@@ -102,14 +103,14 @@ def compute_scores(job: Job) -> Scores:
     tasks = [t for t in job.tasks if isinstance(t, FeatureTask) and t.variant.scored]
     if limit == 0 or not tasks:
         return Scores()
-    dataset = job.dataset
-    rows = score_rows(identifiers(dataset), dataset.weights, limit, job.options.seed)
+    dataset = job.dataset.drawable
+    rows = score_rows(dataset.identifiers, dataset.weights, limit, job.options.seed)
     # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
     ascending = np.sort(rows.rows)
     back = np.searchsorted(ascending, rows.rows)
     part = dataset.subset(ascending)
     swaps = _swaps(tasks, part, rows, back, ascending)
-    evaluated = _evaluated_rows(job, tasks, part, rows)
+    evaluated = _evaluated_rows(job, tasks, part)
     own, changes, stats = _evaluate(job, part, swaps, evaluated)
     known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
@@ -214,14 +215,7 @@ def compute_region_scores(
     return found, stats
 
 
-def identifiers(dataset: Dataset) -> Values:
-    """Return the row identifiers that the caller gave, else the row indices in X."""
-    if dataset.keys is not None:
-        return dataset.keys
-    return np.arange(len(dataset)) if dataset.row_id is None else dataset.row_id
-
-
-def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset, rows: ScoreRows) -> Bools:
+def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset) -> Bools:
     """Return a mask of the rows at which the model is evaluated, (n,), in the order of the data.
 
     These are all rows. If a single feature is explained, rows with missing values of it are left out, because the
@@ -229,7 +223,7 @@ def _evaluated_rows(job: Job, tasks: list[FeatureTask], part: Dataset, rows: Sco
     """
     if len(job.tasks) > 1 or not tasks[0].variant.leaves_out_missing:
         return np.ones(len(part), dtype=bool)
-    return ~np.isnan(_values(tasks[0], part, rows))
+    return ~np.isnan(_values(tasks[0], part))
 
 
 def _swaps(
@@ -250,7 +244,7 @@ def _swaps(
     swaps: dict[str, _Swap] = {}
     for task in tasks:
         place = positions[task.key]
-        value = _values(task, part, rows)[back]
+        value = _values(task, part)[back]
         if place is None:
             swaps[task.key] = _swap(task, value, None, rows, (back, ids), 1.0, strata)
             continue
@@ -326,11 +320,11 @@ def _swap(
     return _Swap(first, second, donors, moves, task.feature.columns, vif)
 
 
-def _values(task: FeatureTask, part: Dataset, rows: ScoreRows) -> Floats:
+def _values(task: FeatureTask, part: Dataset) -> Floats:
     """Return a feature's values, or the codes of its levels, in the order of the data; NaN for missing values."""
     column = task.column
     if isinstance(column, LevelColumn):
-        codes = column.codes[np.sort(rows.rows)]
+        codes = part.level_codes(column)
         return np.where(codes < 0, np.nan, codes)
     return part.floats(task.feature.position)
 

@@ -72,7 +72,8 @@ class _Source:
     def of(cls, job: Job) -> _Source:
         conditioning = conditioning_features(job.dataset, job.selection.features, None, ())
         weights = search_weights(job)
-        rows = None if job.sample is None else np.flatnonzero(job.sample)
+        mask = job.sample_mask
+        rows = None if mask is None else np.flatnonzero(mask)
         grouped = GroupedColumns.of(conditioning.columns, halves(job), weights, rows)
         return cls(conditioning, grouped, weights)
 
@@ -108,7 +109,7 @@ def _search(
         return None
     try:
         kept = kept_effects(
-            task.variant, job.plans[key], done.gathered[key], job.dataset, job.sample
+            task.variant, job.plans[key], done.gathered[key], job.dataset, job.sample_mask
         )
     except UnsupportedError:
         return None

@@ -29,7 +29,7 @@ from skedasis.engine.assemble import (
     warn_unused_arguments,
 )
 from skedasis.engine.cross_validation import Folds, as_folds
-from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
+from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job, Key, Plans, prepare_job
 from skedasis.engine.rounds import (
@@ -450,7 +450,7 @@ def _pooled(found: Sequence[ModelRun], key: Key) -> tuple[AnyPlan, BatchStats]:
     pooled = reduce(
         BatchStats.merge, [replace(p, moments={k: p.moments[k] for k in shared}) for p in local]
     )
-    ids = [identifiers(model_run.job.dataset) for model_run in found]
+    ids = [model_run.job.dataset.identifiers for model_run in found]
     fraction = len(np.unique(np.concatenate(ids))) / sum(map(len, ids))
     moments = {k: _scaled(m, fraction) for k, m in pooled.moments.items()}
     plan = plans[0]

@@ -7,15 +7,16 @@ all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode
+from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode, Values
 from skedasis.data.categories import LevelColumn
-from skedasis.data.column_stats import Column
+from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task
@@ -31,6 +32,7 @@ from skedasis.quantities.evaluator import (
     probe_model,
 )
 from skedasis.quantities.tree_evaluator import Outputs, TreeDecision, use_trees_if_exact
+from skedasis.stats.random import row_hashes
 
 if TYPE_CHECKING:
     from skedasis.engine.multi_model import RowSubset
@@ -41,6 +43,8 @@ Key: TypeAlias = tuple[OutputLabel, ResultKey]
 
 
 Plans: TypeAlias = dict[Key, AnyPlan]
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ class Job:
         Results of the model's checks.
     copies, batch_rows : int
         Copies of a batch's rows in one call of the model, and rows of a batch.
-    sample : ndarray of bool, optional
-        Mask of the kept rows, (n,); None for all.
+    sample : ndarray of bool, or HashedRows, optional
+        Mask of the kept rows, (n,), or the rule by which rows are kept; None for all.
     options : ExplainOptions
     stats : CallStats
         Calls and rows of the model so far.
@@ -86,7 +90,7 @@ class Job:
     checked: ProbeResult
     copies: int
     batch_rows: int
-    sample: Bools | None
+    sample: Bools | HashedRows | None
     options: ExplainOptions
     stats: CallStats = field(default_factory=CallStats)
     trees: str | None = None
@@ -95,6 +99,29 @@ class Job:
     def single(self) -> bool:
         """Whether the quantity has one output."""
         return set(self.outputs) == {None}
+
+    @property
+    def n_kept(self) -> int:
+        """Largest number of rows that are kept."""
+        if self.sample is None:
+            return len(self.dataset)
+        return self.sample.most if isinstance(self.sample, HashedRows) else int(self.sample.sum())
+
+    @property
+    def sample_mask(self) -> Bools | None:
+        """Mask of the kept rows, (n,); None for all.
+
+        Raises
+        ------
+        UnsupportedError
+            If the data are read in chunks.
+        """
+        if isinstance(self.sample, HashedRows):
+            # Imported here: data in memory do not need it.
+            from skedasis.data.streamed import needs_memory
+
+            raise needs_memory("all kept rows with their other features")
+        return self.sample
 
 
 def prepare_job(
@@ -123,7 +150,21 @@ def prepare_job(
     dataset, tasks = selection.dataset, selection.tasks(method)
     evaluated, checked = _check_model(quantity, dataset, tasks, options.tree)
     outputs = evaluated.outputs
-    plans = _plans(outputs, dataset, tasks, checked, agreed or {})
+    infos: dict[Key, list[DerivativeInfo]] = {}
+    plans: Plans = {}
+
+    def plan_all() -> None:
+        unknown: Exception | None = None
+        try:
+            _plan_all(plans, infos, outputs, dataset, tasks, checked, agreed or {})
+        except NotYetKnown as error:
+            unknown = error
+        # One pass over the data answers what plans and donors ask for.
+        _donors(tasks, plans)
+        if unknown is not None:
+            raise unknown
+
+    once_known(dataset, options, plan_all)
     all_tasks = tasks
     if part is not None:
         dataset, tasks, plans = part.restrict(dataset, list(tasks), plans)
@@ -151,7 +192,7 @@ def prepare_job(
         checked,
         copies,
         rows,
-        sample_rows(dataset, kept, options.seed),
+        _rows_to_keep(dataset, kept, options.seed),
         options,
         trees=evaluated.said,
     )
@@ -162,7 +203,7 @@ def _check_model(
 ) -> tuple[TreeDecision, ProbeResult]:
     """Return the evaluated outputs (the model's, or those of its trees), and the results of the model's checks."""
     output_stats = CallStats()
-    present = _present(tasks)
+    present = _present(dataset, tasks)
     outputs = quantity.outputs(dataset, output_stats, present)
     checked = probe_model(list(outputs.values()), dataset, present)
     checked.stats.add(output_stats)
@@ -212,34 +253,71 @@ def _donors(tasks: Sequence[Task], plans: Plans) -> dict[Key, Donors]:
         and isinstance(t.column, (Column, LevelColumn))
         and t.column.missing
     }
+    unknown: Exception | None = None
     for (label, key), plan in plans.items():
-        found = donors_of(columns[key], plan) if key in columns else None
+        try:
+            found = donors_of(columns[key], plan) if key in columns else None
+        except NotYetKnown as error:
+            unknown = error
+            continue
         if found is not None:
             donors[label, key] = found
+    if unknown is not None:
+        raise unknown
     return donors
 
 
-def _plans(
+def once_known(dataset: Dataset, options: ExplainOptions, work: Callable[[], _Result]) -> _Result:
+    """Return what `work` returns; of data that are read in chunks, after the passes that its plans ask for."""
+    if not dataset.streamed:
+        return work()
+    # Imported here: data in memory do not need it.
+    from skedasis.engine.streams import known
+
+    return known(dataset, options, work)
+
+
+def _plan_all(
+    plans: Plans,
+    infos: dict[Key, list[DerivativeInfo]],
     outputs: Outputs,
     dataset: Dataset,
     tasks: Sequence[Task],
     checked: ProbeResult,
     agreed: Mapping[Key, DerivativeInfo],
-) -> Plans:
-    """Plan every feature for every output; once for all outputs if the method uses no derivatives."""
-    plans: Plans = {}
+) -> None:
+    """Plan every feature for every output; once for all outputs if the method uses no derivatives.
+
+    Plans and derivatives that are there already are not made again. If columns do not know yet what some plans ask for,
+    all others are made first, so that one pass over the data answers all.
+
+    Raises
+    ------
+    NotYetKnown
+        Of data that are read in chunks.
+    """
+    unknown: Exception | None = None
     for task in tasks:
-        if not task.variant.uses_slopes:
-            plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
-            plans |= {(label, task.key): plan for label in outputs}
-            continue
         cache = ResponseCache() if len(outputs) > 1 else None
         for label, quantity in outputs.items():
-            infos = [
-                _derivative_info(quantity, dataset, c, checked, cache, task) for c in task.columns
-            ]
-            plans[label, task.key] = _plan_of(task, infos, agreed.get((label, task.key)))
-    return plans
+            key = label, task.key
+            if key in plans:
+                continue
+            try:
+                if not task.variant.uses_slopes:
+                    plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
+                    plans.update({(name, task.key): plan for name in outputs})
+                    continue
+                if key not in infos:
+                    infos[key] = [
+                        _derivative_info(quantity, dataset, c, checked, cache, task)
+                        for c in task.columns
+                    ]
+                plans[key] = _plan_of(task, infos[key], agreed.get(key))
+            except NotYetKnown as error:
+                unknown = error
+    if unknown is not None:
+        raise unknown
 
 
 _NO_DERIVATIVES = DerivativeInfo("none", "")
@@ -260,7 +338,7 @@ def _plan_of(task: Task, infos: Sequence[DerivativeInfo], common: DerivativeInfo
     return own.at_positions_of(shared) if isinstance(own, NumericPlan) else own
 
 
-def _present(tasks: Sequence[Task]) -> Ints | None:
+def _present(dataset: Dataset, tasks: Sequence[Task]) -> Ints | None:
     """Return the rows with a value of the explained feature or pair; None for all rows, or if others are explained.
 
     Rows without a value are evaluated last and separately, because the model may not accept them.
@@ -269,7 +347,7 @@ def _present(tasks: Sequence[Task]) -> Ints | None:
     if len(tasks) > 1 or not task.variant.leaves_out_missing:
         return None
     columns = [c for c in task.columns if isinstance(c, (Column, LevelColumn))]
-    found = [c.present for c in columns if c.missing and c.present is not None]
+    found = [p for c in columns if c.missing and (p := dataset.present(c)) is not None]
     if not found:
         return None
     present = found[0]
@@ -298,11 +376,68 @@ def _derivative_info(
     return derivative_info_of(quantity, dataset, column.summary(), checked, cache, values)
 
 
+KEPT_ROWS = "rows that results keep"
+"""Purpose of the hashes by which the kept rows are drawn."""
+
+
+@dataclass(frozen=True)
+class HashedRows:
+    """The kept rows of data beyond memory: those whose hashes are at most a threshold. No mask of all rows is needed.
+
+    Parameters
+    ----------
+    threshold : int
+    seed : int
+    most : int
+        Largest number of rows that can be kept.
+    """
+
+    threshold: int
+    seed: int
+    most: int
+
+    def mask(self, identifiers: Values) -> Bools:
+        """Return which of some rows are kept."""
+        return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
+
+
 def sample_rows(dataset: Dataset, kept: int, seed: int) -> Bools | None:
-    """Return a mask of the rows that are kept, None for all. Draws are keyed by row identifier."""
+    """Return a mask of the rows that are kept, None for all: those with the smallest hashes of their identifiers."""
     n = len(dataset)
     if kept >= n:
         return None
     sample = np.zeros(n, dtype=bool)
-    sample[dataset.order[np.random.default_rng(seed).choice(n, kept, replace=False)]] = True
+    if kept:
+        hashes = row_hashes(dataset.identifiers, seed, KEPT_ROWS)
+        sample[np.argpartition(hashes, kept - 1)[:kept]] = True
     return sample
+
+
+def _rows_to_keep(dataset: Dataset, kept: int, seed: int) -> Bools | HashedRows | None:
+    """Return the rows to keep of a data set in memory, or of one that is read in chunks; None for all."""
+    if not dataset.streamed or kept >= len(dataset):
+        return sample_rows(dataset, kept, seed)
+    return hashed_rows(len(dataset), kept, seed, numbered=dataset.numbered)
+
+
+_HASHED_AT_A_TIME = 1_000_000
+
+
+def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
+    """Return the rule that keeps `kept` of n rows.
+
+    If the rows are `numbered` (their identifiers are 0 to n - 1), it keeps exactly those with the smallest hashes, as
+    `sample_rows` does. With identifiers of the caller, whose hashes are not known before they are read, it keeps each
+    row with probability kept / n.
+    """
+    margin = int(6 * np.sqrt(kept)) + 40
+    expected = int((kept / n) * 2.0**64)
+    if not numbered or kept == 0:
+        return HashedRows(min(expected, 2**64 - 1) if kept else 0, seed, kept + margin)
+    limit = np.uint64(min(int((kept + margin) / n * 2.0**64), 2**64 - 1))
+    small: list[NDArray[np.uint64]] = []
+    for start in range(0, n, _HASHED_AT_A_TIME):
+        hashes = row_hashes(np.arange(start, min(start + _HASHED_AT_A_TIME, n)), seed, KEPT_ROWS)
+        small.append(hashes[hashes <= limit])
+    threshold = np.partition(np.concatenate(small), kept - 1)[kept - 1]
+    return HashedRows(int(threshold), seed, kept)

@@ -44,7 +44,7 @@ from skedasis.engine.conditioning import (
     quartile_edges,
 )
 from skedasis.engine.cross_validation import as_folds
-from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores, identifiers
+from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
 from skedasis.engine.options import (
     ALPHA,
     MAX_DEPTH,
@@ -690,7 +690,7 @@ class _Builder:
         key: Key = label, task.key
         job = self.done.job
         found = kept_effects(
-            task.variant, job.plans[key], self.done.gathered[key], job.dataset, job.sample
+            task.variant, job.plans[key], self.done.gathered[key], job.dataset, job.sample_mask
         )
         return replace(found, variant=self._variant(task)) if self.base is not None else found
 
@@ -709,9 +709,8 @@ class _Builder:
             effects = finalize_all(part, dict(gathered), self.done.scores, self.done.finalized)
             return {str(k): e for k, e in effects[label].items() if isinstance(e, Effect)}
         tasks = [replace(t, variant=self._variant(t)) for t in self._tasks]
-        stored = (
-            np.arange(len(part.dataset)) if part.sample is None else np.flatnonzero(part.sample)
-        )
+        mask = part.sample_mask
+        stored = np.arange(len(part.dataset)) if mask is None else np.flatnonzero(mask)
         limit = self.base.n_rows_to_keep(len(part.dataset))
         drawn = sample_rows(part.dataset, limit, part.options.seed)
         shown = np.arange(len(stored)) if drawn is None else np.flatnonzero(drawn[stored])
@@ -756,7 +755,7 @@ class _Builder:
         return value**2 if value > 0 else None
 
     def _root_rows(self) -> Ints:
-        sample = self.done.job.sample
+        sample = self.done.job.sample_mask
         if self.only is not None:
             return np.flatnonzero(self.only if sample is None else self.only & sample)
         return np.arange(len(self.half)) if sample is None else np.flatnonzero(sample)
@@ -1077,7 +1076,7 @@ class _Builder:
     @property
     def sampled(self) -> dict[str, bool | str]:
         """Return what the provenance says if the kept rows are a sample, from which regions come; empty if not."""
-        sample = self.done.job.sample
+        sample = self.done.job.sample_mask
         if sample is None:
             return {}
         return {
@@ -1096,7 +1095,7 @@ class _Builder:
 
 def halves(job: Job) -> Bools:
     """Return which rows choose a split, (n,); the others test it."""
-    hashes = row_hashes(identifiers(job.dataset), job.options.seed, "regions: halves")
+    hashes = row_hashes(job.dataset.identifiers, job.options.seed, "regions: halves")
     return hashes >> np.uint64(63) == 0
 
 

@@ -13,19 +13,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from skedasis._types import Floats, Ints, TableLike
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_task,
     resolve_method_and_selection,
 )
-from skedasis.engine.heterogeneity_score import Scores, compute_scores, identifiers
+from skedasis.engine.heterogeneity_score import Scores, compute_scores
 from skedasis.engine.options import ExplainOptions
-from skedasis.engine.plan import Job, Key, prepare_job
+from skedasis.engine.plan import Job, Key, once_known, prepare_job
 from skedasis.engine.run import Gathered, make_evaluators, run
 from skedasis.engine.select import AnyPlan, FeatureTask
 from skedasis.errors import DataError
@@ -101,9 +102,14 @@ def prepare(
     """
     _check_one_model(options)
     started = time.perf_counter()
-    dataset = quantity.prepare(
-        as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
-    )
+    if is_stream(X):
+        # Imported here: data in memory do not need it.
+        from skedasis.engine.streams import open_stream
+
+        dataset: Dataset = open_stream(X, features, method, options)
+    else:
+        dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    dataset = quantity.prepare(dataset)
     if rows is not None:
         dataset = dataset.subset(rows)
     return prepare_rows(quantity, dataset, features, method, options, started)
@@ -215,8 +221,8 @@ def check_slopes(
     }
     if not tasks:
         return {}, {}
-    dataset = job.dataset
-    rows = score_rows(identifiers(dataset), dataset.weights, ROWS, job.options.seed)
+    dataset = job.dataset.drawable
+    rows = score_rows(dataset.identifiers, dataset.weights, ROWS, job.options.seed)
     part = dataset.subset(np.sort(rows.rows))
     weights = None if rows.weights is None else rows.weights[np.argsort(rows.rows)]
     results: dict[Key, Effect] = {}
@@ -319,7 +325,15 @@ def replace_slopes(job: Job, infos: Mapping[Key, DerivativeInfo]) -> None:
     """Plan some features of a job again, as step functions. Updates the job's plans."""
     for key, info in infos.items():
         task = _task_of(job, key)
-        plan = task.variant.plan(task.variant.read_column(job.dataset, task.feature), info)
+        plan = once_known(
+            job.dataset,
+            job.options,
+            partial(
+                lambda t, i: t.variant.plan(t.variant.read_column(job.dataset, t.feature), i),
+                task,
+                info,
+            ),
+        )
         job.plans[key] = plan if job.sample is None else task.variant.with_fine_cells(plan)
 
 

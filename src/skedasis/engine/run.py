@@ -7,138 +7,29 @@ them caused, through a response cache.
 
 from __future__ import annotations
 
-import sys
 import threading
-import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 
-from skedasis._types import OutputLabel
+from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch
-from skedasis.engine.plan import Job, Key
-from skedasis.methods.base import BatchStats, RowStore
-from skedasis.methods.missing import MISSING, missing_moments
-from skedasis.models.calling import CallStats, one_thread_each
+from skedasis.engine.plan import HashedRows, Job, Key, Plans
+from skedasis.engine.progress import Progress, map_in_order
+from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
+from skedasis.methods.missing import MISSING, Donors, missing_moments
+from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
+from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
+from skedasis.quantities.tree_evaluator import Outputs
+from skedasis.stats.moments import MergeTree
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-    from rich.progress import TaskID
-
-# ------------------------------------------------------------------------------------------
-# Progress bar and threads.
-
-
-_Task = TypeVar("_Task")
-
-
-_Result = TypeVar("_Result")
-
-
-_DELAY = 2.0
-"""Seconds before a progress bar appears."""
-
-
-class Progress:
-    """A progress bar that appears once the work has taken two seconds.
-
-    Parameters
-    ----------
-    total : int
-        Number of steps.
-    what : str
-        Description of the work.
-    show : bool, optional
-        True shows the bar, False never. None shows it if standard error is a terminal.
-    """
-
-    def __init__(self, total: int, what: str, show: bool | None = None) -> None:
-        self.total, self.what, self.done = total, what, 0
-        self.wanted = sys.stderr.isatty() if show is None else show
-        self._started = time.monotonic()
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
-        self._lock = threading.Lock()
-
-    def advance(self, steps: int = 1) -> None:
-        """Count finished steps. Safe to call from any thread."""
-        with self._lock:
-            self.done += steps
-            if not self.wanted:
-                return
-            if self._bar is None and time.monotonic() - self._started > _DELAY:
-                self._open()
-            if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self.done)
-
-    def _open(self) -> None:
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.progress import Progress as Bar
-
-        self._bar = Bar(console=Console(stderr=True), transient=True)
-        # The description holds names of models and classes, which may contain control sequences of terminals.
-        what = "".join(c if c.isprintable() else "?" for c in self.what)
-        self._task = self._bar.add_task(escape(what), total=self.total)
-        self._bar.start()
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-def map_in_order(
-    work: Callable[[_Task], _Result],
-    tasks: Sequence[_Task],
-    n_jobs: int = 1,
-    begin: Callable[[], object] | None = None,
-    stop: Callable[[], object] | None = None,
-) -> Iterator[_Result]:
-    """Yield ``work(task)`` for each task, in the order of the tasks.
-
-    Parameters
-    ----------
-    work : callable
-    tasks : sequence
-    n_jobs : int
-        1 works in the calling thread. At most two results per thread are computed ahead.
-    begin : callable, optional
-        Called once in each new thread, before its first task.
-    stop : callable, optional
-        Called if the work ends early, by an error or Ctrl-C, so that running threads stop soon.
-
-    Notes
-    -----
-    Results are merged in the order of the tasks, so they are identical for any number of threads.
-    """
-    if n_jobs == 1 or len(tasks) < 2:
-        yield from map(work, tasks)
-        return
-    waiting: deque[Future[_Result]] = deque()
-    with ThreadPoolExecutor(n_jobs, initializer=begin) as pool:
-        try:
-            for task in tasks:
-                waiting.append(pool.submit(work, task))
-                if len(waiting) >= 2 * n_jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        except BaseException:
-            if stop is not None:
-                stop()
-            raise
-        finally:
-            for future in waiting:
-                future.cancel()
-
+    from skedasis.data.arrow import ArrowTable
+    from skedasis.data.streamed import ChunkReader, StreamedDataset
 
 # ------------------------------------------------------------------------------------------
 # The loop over batches.
@@ -146,22 +37,137 @@ def map_in_order(
 
 Gathered: TypeAlias = dict[Key, BatchStats]
 
+AnyMethod: TypeAlias = AnyFeatureMethod | AnyPairMethod
 
-class _Worker(threading.local):
+Advance: TypeAlias = Callable[[], None]
+"""Counts one finished step of the work."""
+
+
+class Worker(threading.local):
     """A thread's evaluators of its previous batch, whose memory the next batch reuses."""
 
     def __init__(self, outputs: int) -> None:
         self.evaluators: list[BatchEvaluator | None] = [None] * outputs
 
 
+@dataclass(frozen=True, eq=False)
+class BatchWork:
+    """What is to be computed of each batch: all that does not depend on the rows. Picklable if the model is.
+
+    Parameters
+    ----------
+    outputs : mapping of label to Quantity
+    variants : mapping of key to method
+        The variant of the method for each feature or pair, in their order.
+    plans, donors : mapping of (label, key)
+        See `Job`.
+    eps : float
+        Unit round-off of the dtype that the model computes in.
+    copies : int
+        Copies of a batch's rows in one call of the model.
+    sample : ndarray of bool, or HashedRows, optional
+        The kept rows; None for all.
+    """
+
+    outputs: Outputs
+    variants: Mapping[ResultKey, AnyMethod]
+    plans: Plans
+    donors: Mapping[Key, Donors]
+    eps: float
+    copies: int
+    sample: Bools | HashedRows | None
+
+    @classmethod
+    def of(cls, job: Job) -> BatchWork:
+        """Return the work of a job."""
+        variants = {t.key: t.variant for t in job.tasks}
+        return cls(
+            job.outputs,
+            variants,
+            job.plans,
+            job.donors,
+            job.checked.eps,
+            job.copies,
+            job.sample,
+        )
+
+    def evaluators(
+        self,
+        batch: Batch,
+        caller: ChunkedCaller,
+        previous: list[BatchEvaluator | None] | None = None,
+    ) -> dict[OutputLabel, BatchEvaluator]:
+        """Return an evaluator of a batch for each output."""
+        return evaluators_of(self.outputs, batch, self.eps, caller, self.copies, previous)
+
+    def compute(
+        self, batch: Batch, evaluators: Mapping[OutputLabel, BatchEvaluator], advance: Advance
+    ) -> Gathered:
+        """Return the statistics of one batch."""
+        keep = _kept(self.sample, batch)
+        gathered: Gathered = {}
+        for name, variant in self.variants.items():
+            for label, evaluator in evaluators.items():
+                key = label, name
+                if key not in self.plans:  # later rounds plan some outputs only
+                    continue
+                gathered[key] = variant.compute(evaluator, self.plans[key], keep)
+                if key in self.donors:
+                    moments, refusal = missing_moments(evaluator, self.donors[key])
+                    gathered[key].moments[MISSING] = moments
+                    if refusal:
+                        gathered[key].notes = {**gathered[key].notes, "missing": refusal}
+                advance()
+            for evaluator in evaluators.values():
+                evaluator.forget()
+        return gathered
+
+
+def _kept(sample: Bools | HashedRows | None, batch: Batch) -> Bools | None:
+    """Return a mask of a batch's kept rows, None for all."""
+    if sample is None:
+        return None
+    if isinstance(sample, HashedRows):
+        return sample.mask(batch.identifiers)
+    return sample[batch.places]
+
+
+class RowCollection:
+    """The kept rows of all features, which are added batch by batch.
+
+    Parameters
+    ----------
+    keys : sequence of (label, key)
+    capacity : int
+        Largest number of rows.
+    """
+
+    def __init__(self, keys: Sequence[Key], capacity: int) -> None:
+        self._values = RowStore[np.float64](keys, capacity)
+        self._row_ids = RowStore[np.int64](keys, capacity)
+
+    def take(self, gathered: Gathered) -> None:
+        """Move the kept rows of a batch here."""
+        for key, local in gathered.items():
+            self._values.add(key, local.kept)
+            if local.row_id is not None:
+                self._row_ids.add(key, {"row_id": local.row_id})
+            local.kept, local.row_id = {}, None
+
+    def give(self, merged: Gathered) -> None:
+        """Put all rows into the merged statistics."""
+        for key, local in merged.items():
+            local.kept, local.row_id = self._values.of(key), self._row_ids.of(key).get("row_id")
+
+
 def run(job: Job) -> Gathered:
-    """Go through the batches once, and return their statistics, merged in the order of the batches."""
+    """Go through the rows once, and return their statistics, merged in a tree fixed by the numbers of the batches."""
+    if job.dataset.streamed:
+        return _run_in_chunks(job, cast("StreamedDataset", job.dataset))
+    work_of_batch, worker = BatchWork.of(job), Worker(len(job.outputs))
     batches = list(job.dataset.batches(job.batch_rows))
-    worker = _Worker(len(job.outputs))
-    merged: Gathered = {}
-    capacity = len(job.dataset) if job.sample is None else int(job.sample.sum())
-    rows = RowStore[np.float64](list(job.plans), capacity)
-    row_ids = RowStore[np.int64](list(job.plans), capacity)
+    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    rows = RowCollection(list(job.plans), job.n_kept)
     steps = len(batches) * len(job.plans)
     caller = job.checked.caller
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
@@ -169,26 +175,33 @@ def run(job: Job) -> Gathered:
     with limiter as begin, Progress(steps, what, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
-        def work(task: tuple[int, Batch]) -> tuple[Gathered, CallStats]:
-            gathered, evaluators = _batch(job, *task, worker.evaluators, bar)
-            worker.evaluators = [*evaluators]
-            stats = CallStats()
-            for evaluator in evaluators:
-                stats.add(evaluator.stats)
-            return gathered, stats
+        def work(batch: Batch) -> tuple[Gathered, CallStats]:
+            evaluators = work_of_batch.evaluators(batch, caller, worker.evaluators)
+            gathered = work_of_batch.compute(batch, evaluators, bar.advance)
+            worker.evaluators = [*evaluators.values()]
+            return gathered, stats_of(evaluators)
 
-        numbered = list(enumerate(batches))
-        for gathered, stats in map_in_order(work, numbered, job.options.n_jobs, begin, caller.stop):
+        done = map_in_order(work, batches, job.options.n_jobs, begin, caller.stop)
+        for leaf, (gathered, stats) in enumerate(done):
             job.stats.add(stats)
-            for key, local in gathered.items():
-                rows.add(key, local.kept)
-                if local.row_id is not None:
-                    row_ids.add(key, {"row_id": local.row_id})
-                local.kept, local.row_id = {}, None
-                merged[key] = merged[key].merge(local) if key in merged else local
-    for key, local in merged.items():
-        local.kept, local.row_id = rows.of(key), row_ids.of(key).get("row_id")
+            rows.take(gathered)
+            tree.put(leaf, gathered)
+    merged = tree.result()
+    rows.give(merged)
     return merged
+
+
+def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:
+    """Return the calls and rows of some evaluators."""
+    stats = CallStats()
+    for evaluator in evaluators.values():
+        stats.add(evaluator.stats)
+    return stats
+
+
+def merge_gathered(left: Gathered, right: Gathered) -> Gathered:
+    """Return the statistics of the rows of both, without the row arrays."""
+    return {key: local.merge(right[key]) for key, local in left.items()}
 
 
 def limits_model_threads(job: Job) -> bool:
@@ -196,55 +209,145 @@ def limits_model_threads(job: Job) -> bool:
     return job.options.n_jobs > 1 and len(job.dataset) > job.batch_rows
 
 
-def _batch(
-    job: Job, number: int, batch: Batch, previous: list[BatchEvaluator | None], bar: Progress
-) -> tuple[Gathered, list[BatchEvaluator]]:
-    """Compute the statistics of one batch, and return them with the evaluators, whose memory the next batch reuses."""
-    first = number * job.batch_rows
-    keep = None if job.sample is None else job.sample[first : first + len(batch)]
-    evaluators = make_evaluators(job, batch, job.copies, previous)
-    gathered: Gathered = {}
-    for task in job.tasks:
-        for label, evaluator in evaluators.items():
-            key = label, task.key
-            if key not in job.plans:  # later rounds plan some outputs only
-                continue
-            gathered[key] = task.variant.compute(evaluator, job.plans[key], keep)
-            if key in job.donors:
-                moments, refusal = missing_moments(evaluator, job.donors[key])
-                gathered[key].moments[MISSING] = moments
-                if refusal:
-                    gathered[key].notes = {**gathered[key].notes, "missing": refusal}
-            bar.advance()
-        for evaluator in evaluators.values():
-            evaluator.forget()
-    return gathered, list(evaluators.values())
-
-
 def make_evaluators(
     job: Job, batch: Batch, copies: int, previous: list[BatchEvaluator | None] | None = None
 ) -> dict[OutputLabel, BatchEvaluator]:
-    """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses.
+    """Return an evaluator of a batch for each output of a job. The outputs of one model share its responses."""
+    checked = job.checked
+    return evaluators_of(job.outputs, batch, checked.eps, checked.caller, copies, previous)
+
+
+def evaluators_of(
+    outputs: Outputs,
+    batch: Batch,
+    eps: float,
+    caller: ChunkedCaller,
+    copies: int,
+    previous: list[BatchEvaluator | None] | None = None,
+) -> dict[OutputLabel, BatchEvaluator]:
+    """Return an evaluator of a batch for each output of one model. They share the model's responses.
 
     Parameters
     ----------
-    job : Job
+    outputs : mapping of label to Quantity
     batch : Batch
+    eps : float
+        Unit round-off of the dtype that the model computes in.
+    caller : ChunkedCaller
     copies : int
         Copies of the batch's rows in one call of the model.
     previous : list of BatchEvaluator or None, optional
         The same worker's evaluators of the previous batch, whose memory is reused.
     """
-    cache = ResponseCache() if len(job.outputs) > 1 else None
-    previous_evaluators: list[BatchEvaluator | None] = (
-        [None] * len(job.outputs) if previous is None else previous
-    )
+    cache = ResponseCache() if len(outputs) > 1 else None
+    used: list[BatchEvaluator | None] = [None] * len(outputs) if previous is None else previous
     shared: dict[str, object] = {}
     evaluators: dict[OutputLabel, BatchEvaluator] = {}
-    for (label, quantity), previous_evaluator in zip(
-        job.outputs.items(), previous_evaluators, strict=True
-    ):
-        evaluator = quantity.evaluator(batch, copies, job.checked.eps, previous_evaluator, cache)
-        evaluator.shared, evaluator.caller = shared, job.checked.caller
+    for (label, quantity), finished in zip(outputs.items(), used, strict=True):
+        evaluator = quantity.evaluator(batch, copies, eps, finished, cache)
+        evaluator.shared, evaluator.caller = shared, caller
         evaluators[label] = evaluator
     return evaluators
+
+
+# ------------------------------------------------------------------------------------------
+# Data that are read in chunks.
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """The statistics of a chunk of rows.
+
+    Parameters
+    ----------
+    nodes : list of (level, index, Gathered)
+        What is left of the tree of its leaves.
+    kept : list of Gathered
+        The kept rows of each leaf, without statistics.
+    stats : CallStats
+    """
+
+    nodes: list[tuple[int, int, Gathered]]
+    kept: list[Gathered]
+    stats: CallStats
+
+
+@dataclass(frozen=True, eq=False)
+class ComputePass:
+    """The pass that calls the model. Picklable if the model is.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    quantity : Quantity
+        As the caller gave it, for the container of the rows.
+    work : BatchWork
+    batch_rows : int
+        Rows of a leaf.
+    """
+
+    reader: ChunkReader
+    quantity: Quantity
+    work: BatchWork
+    batch_rows: int
+
+    def compute(
+        self,
+        first: int,
+        rows: ArrowTable,
+        caller: ChunkedCaller,
+        worker: Worker,
+        advance: Callable[[], None],
+    ) -> Chunk:
+        """Return the statistics of a chunk, which begins at the border of a leaf."""
+        chunk = self.quantity.prepare(self.reader.dataset(rows, first))
+        tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+        kept: list[Gathered] = []
+        stats = CallStats()
+        for leaf, batch in enumerate(chunk.batches(self.batch_rows), first // self.batch_rows):
+            evaluators = self.work.evaluators(batch, caller, worker.evaluators)
+            gathered = self.work.compute(batch, evaluators, advance)
+            worker.evaluators = [*evaluators.values()]
+            stats.add(stats_of(evaluators))
+            kept.append({key: local.detach_rows() for key, local in gathered.items()})
+            tree.put(leaf, gathered)
+        return Chunk(list(tree.nodes()), kept, stats)
+
+
+def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
+    """Go through the rows in chunks, and return their statistics; see `run`."""
+    # Imported here: data in memory do not need it.
+    from skedasis.data.parquet import located
+    from skedasis.data.streamed import CHUNK_ROWS
+
+    source, caller, worker = dataset.reader.source, job.checked.caller, Worker(len(job.outputs))
+    work = ComputePass(dataset.reader, job.quantity, BatchWork.of(job), job.batch_rows)
+    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    rows = RowCollection(list(job.plans), job.n_kept)
+    steps = -(-len(dataset) // job.batch_rows) * len(job.plans)
+    limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
+    what = f"{job.method.name} of {job.quantity.describe()}"
+    with limiter as begin, Progress(steps, what, job.options.progress) as bar:
+        caller.heartbeat = lambda: bar.advance(0)
+
+        def compute(chunk: tuple[int, ArrowTable]) -> Chunk:
+            first, table = chunk
+            with located(source, first, table.num_rows):
+                return work.compute(first, table, caller, worker, bar.advance)
+
+        chunks = source.chunks(_chunk_rows(job, CHUNK_ROWS))
+        for done in map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop):
+            job.stats.add(done.stats)
+            for kept in done.kept:
+                rows.take(kept)
+            for level, index, node in done.nodes:
+                tree.put(index, node, level)
+    dataset.passes.append("model")
+    merged = tree.result()
+    rows.give(merged)
+    return merged
+
+
+def _chunk_rows(job: Job, most: int) -> int:
+    """Return the rows that are read at a time: a power of two of leaves, in a quarter of the memory for batches."""
+    room = job.options.memory_bytes // (4 * 4 * 8 * max(len(job.dataset.features), 1))
+    leaves = max(1, min(room, most) // job.batch_rows)
+    return job.batch_rows << (leaves.bit_length() - 1)

@@ -276,6 +276,12 @@ class BatchStats:
     row_id: Ints | None = None
     quantity: Evaluated | None = None
 
+    def detach_rows(self) -> BatchStats:
+        """Return the kept rows alone, and remove them here."""
+        rows = BatchStats({}, self.kept, row_id=self.row_id)
+        self.kept, self.row_id = {}, None
+        return rows
+
     def merge(self, other: BatchStats) -> BatchStats:
         """Return the statistics of both batches, without the row arrays."""
         return BatchStats(

@@ -24,6 +24,10 @@ _SMALL = 2_000
 """Model rows that using all observed values may cost, independent of the size of X."""
 
 
+_MOST = 1_024
+"""Largest number of donor values. More quantiles of a distribution change its mean by less than the rows' own error."""
+
+
 @dataclass(frozen=True, eq=False)
 class Donors:
     """Observed values that are inserted where values are missing.
@@ -71,8 +75,7 @@ def donors_of(column: AnyColumn, plan: object) -> Donors | None:
     j, n_donors = plan.column.feature.position, _max_donors(len(column), column.missing)
     values = column.distinct(n_donors)
     if values is not None:
-        code = np.searchsorted(values, column.x)
-        weight = np.bincount(code, column.weights, len(values))
+        weight = column.value_weights(values)
         return Donors({j: values}, weight / weight.sum(), True, plan)
     # Quantiles at the midpoints of n_donors intervals of equal probability.
     midpoints = column.order_statistics(2 * n_donors, np.arange(1, 2 * n_donors, 2))
@@ -80,7 +83,7 @@ def donors_of(column: AnyColumn, plan: object) -> Donors | None:
 
 
 def _max_donors(present: int, missing: int) -> int:
-    return max(10, 2 * (present + missing) // missing, _SMALL // missing)
+    return min(max(10, 2 * (present + missing) // missing, _SMALL // missing), _MOST)
 
 
 def missing_moments(evaluator: Evaluator, donors: Donors) -> tuple[Moments, str | None]:

@@ -364,7 +364,7 @@ def _read_and_verify(
         raise _TreesUnavailable(str(reason)) from reason
     from skedasis.trees.evaluator import TreeForest
 
-    forest = TreeForest(ensemble, dataset, compiled=has_numba())
+    forest = TreeForest(ensemble, compiled=has_numba())
     stand_in = TreeModelProxy(model, forest)
     can_count = not forest.deep and _counts_suffice(stand_in, outputs, dataset, means=means)
     if not forest.compiled and not can_count:
@@ -432,7 +432,7 @@ def _verify(
 
 def _at_mixed_rows(outputs: Outputs, batch: Batch, eps: float, stats: CallStats) -> list[Floats]:
     """Return all outputs at rows that combine columns of different rows of the batch."""
-    rows, cache = batch.row_id, ResponseCache()
+    rows, cache = batch.table_rows, ResponseCache()
     changes: Changes = {
         j: DonorRows(np.roll(rows, j + 1)[None]) for j in range(len(batch.dataset.features))
     }

@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
-from skedasis.engine.run import Progress
+from skedasis.engine.progress import Progress
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
 from skedasis.plots.html import style as figures_style

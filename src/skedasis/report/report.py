@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from skedasis._types import TableLike
 from skedasis.engine.explain import By
 from skedasis.engine.options import ReportKeywords, takes_options
-from skedasis.engine.run import Progress
+from skedasis.engine.progress import Progress
 from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted

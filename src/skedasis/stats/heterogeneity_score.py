@@ -159,8 +159,7 @@ def score_rows(
     n = len(row_id)
     if weights is not None and weights.min() == weights.max():
         weights = None
-    drawn = uniform_from_hash(row_hashes(row_id, random_state, "score: rows"))
-    keys = drawn if weights is None else -np.log1p(-drawn) / weights
+    keys = draw_keys(row_id, weights, random_state)
     exact = limit is None or n <= limit
     # Sort the smallest limit + 1 keys only; the last of them is the smallest key that is left out.
     smallest = (
@@ -175,6 +174,20 @@ def score_rows(
     noise = ndtri(uniform_from_hash(row_hashes(row_id[order], random_state, "score: pairs")))
     half = row_hashes(row_id[order], random_state, "score: halves") >> np.uint64(63) == 0
     return ScoreRows(order, None if weights is None else weights[order], noise, half, exact)
+
+
+def draw_keys(row_id: np.ndarray, weights: Floats | None, random_state: int) -> Floats:
+    """Return the keys by which rows are drawn: those with the smallest keys are.
+
+    Parameters
+    ----------
+    row_id : ndarray, shape (n,)
+    weights : ndarray of float, shape (n,), optional
+        None if they are equal.
+    random_state : int
+    """
+    drawn = uniform_from_hash(row_hashes(row_id, random_state, "score: rows"))
+    return drawn if weights is None else -np.log1p(-drawn) / weights
 
 
 # --------------------------------------------------------------------------- variance inflation

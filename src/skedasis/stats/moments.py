@@ -1,4 +1,4 @@
-"""`Moments`: weight, mean and M2 per cell, the sufficient statistics of every effect.
+"""`Moments`: weight, mean and M2 per cell, the sufficient statistics of every effect; `MergeTree`: how they merge.
 
 Means and sums of squared deviations merge exactly (Chan, Golub & LeVeque 1983), so the result is the same for all rows
 at once, in batches, or on several machines. Raw sums of squares are not kept, because their difference cancels if the
@@ -7,8 +7,9 @@ mean is large compared with the standard deviation.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -226,3 +227,67 @@ def _sums(cell: Ints, values: Floats, cells: int) -> Floats:
     """Return the sum of the values in each cell."""
     sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
     return sums
+
+
+# --- the order of merges -------------------------------------------------------------------------
+# Floating-point addition is not associative: the last digits of a sum depend on the order of its terms. Here the rows
+# are cut into leaves by their numbers, and leaves merge in one binary tree. So a result has the same bits for any
+# batches, files, threads, processes and orders of completion.
+
+NodeT = TypeVar("NodeT")
+
+STATS_LEAF = 65_536
+"""Rows of a leaf for the statistics of columns. (The leaves of a method are its batches.)"""
+
+
+class MergeTree(Generic[NodeT]):
+    """A binary tree over the leaves 0, 1, 2, …, which is reduced while its nodes arrive, in any order.
+
+    The node ``index`` of ``level`` has the leaves ``index * 2**level`` to ``(index + 1) * 2**level - 1``. Its children
+    merge as soon as both are there, the left one first. At most one node of each level waits if leaves come in order.
+
+    Parameters
+    ----------
+    merge : callable
+        Returns the node of two neighbours, the left one and the right one. It may change the left one in place.
+
+    Examples
+    --------
+    >>> tree = MergeTree(lambda left, right: f"({left}{right})")
+    >>> for leaf in (2, 0, 4, 1, 3):
+    ...     tree.put(leaf, "abcde"[leaf])
+    >>> tree.result()
+    '(((ab)(cd))e)'
+    """
+
+    def __init__(self, merge: Callable[[NodeT, NodeT], NodeT]) -> None:
+        self._merge = merge
+        self._nodes: dict[tuple[int, int], NodeT] = {}
+
+    def put(self, index: int, node: NodeT, level: int = 0) -> None:
+        """Add a leaf, or the node of a whole subtree of 2**level leaves. The last subtree may have fewer."""
+        while (other := self._nodes.pop((level, index ^ 1), None)) is not None:
+            node = self._merge(node, other) if index % 2 == 0 else self._merge(other, node)
+            level, index = level + 1, index // 2
+        self._nodes[level, index] = node
+
+    def nodes(self) -> Iterator[tuple[int, int, NodeT]]:
+        """Yield level, index and value of the nodes that are left, for another tree to put."""
+        for (level, index), node in self._nodes.items():
+            yield level, index, node
+
+    def result(self) -> NodeT:
+        """Return the merge of all leaves. Nodes without a neighbour merge from the smallest to the largest.
+
+        Raises
+        ------
+        ValueError
+            If there is no leaf.
+        """
+        if not self._nodes:
+            raise ValueError("a merge tree without leaves")
+        rest = [node for _, node in sorted(self._nodes.items(), key=lambda item: item[0])]
+        merged = rest[0]
+        for node in rest[1:]:
+            merged = self._merge(node, merged)
+        return merged

@@ -1,4 +1,4 @@
-"""`TreeForest`: an ensemble of trees on the rows of a data set; `TreeRows`: on one batch.
+"""`TreeForest`: an ensemble of trees, ready for evaluation; `TreeRows`: on one batch of rows.
 
 Evaluation of a tree model goes through these modules:
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Level
-from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows
-from skedasis.data.dataset import Batch, Dataset
+from skedasis._types import Container, Floats, Ints, Level
+from skedasis.data.containers import DonorRows, LevelReplacement, Replacement, Rows, Table
+from skedasis.data.dataset import Batch
 from skedasis.trees.arrays import Codes, Words
 from skedasis.trees.bitset import BitsetEvaluator, CountingEvaluator, pack_tests, pack_tests_numpy
 from skedasis.trees.ensemble import Ensemble
@@ -41,22 +42,32 @@ _ROOM = 16_000_000
 """Target size in bytes of a batch's row sets: larger ones exceed the processor's cache, smaller ones cost overhead."""
 
 
+AnyTable: TypeAlias = Table[Container]
+
+
 @dataclass(eq=False)
 class TreeForest:
-    """An ensemble on the rows of a source, shared by all batches and threads.
+    """An ensemble of trees, shared by all batches and threads. It knows no rows, so that it can be sent to workers.
 
     Parameters
     ----------
     ensemble : Ensemble
-    dataset : Dataset
     compiled : bool
         Whether kernels can be compiled; else only means over rows are evaluated.
     """
 
     ensemble: Ensemble
-    dataset: Dataset
     compiled: bool = True
-    held: dict[int, Codes] = field(default_factory=dict)
+    _held: WeakKeyDictionary[AnyTable, dict[int, Codes]] = field(default_factory=WeakKeyDictionary)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the codes of tables, which stay in their process."""
+        return {**vars(self), "_held": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the state, with no codes."""
+        vars(self).update(state)
+        self._held = WeakKeyDictionary()
 
     @cached_property
     def shape(self) -> TreeLayout:
@@ -83,10 +94,11 @@ class TreeForest:
         room = _ROOM if self.compiled else 8 * _ROOM
         return int(np.clip(room // (8 * nodes), 64, 512)) * 64
 
-    @cached_property
-    def _keeps_codes(self) -> bool:
-        """Return whether the codes of whole columns are kept."""
-        return 4 * len(self.dataset.table) * len(self.shape.columns) <= _HOLD
+    def held(self, table: AnyTable) -> dict[int, Codes] | None:
+        """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
+        if 4 * len(table) * len(self.shape.columns) > _HOLD:
+            return None
+        return self._held.setdefault(table, {})
 
     def jumps(self, j: int) -> Floats | None:
         """Return the sorted positions of the trees' jumps along a numeric column: just after each of these values."""
@@ -98,21 +110,21 @@ class TreeForest:
             return None
         return _rounded(tests.thresholds) if tests.single else tests.thresholds
 
-    def rows(self, j: int, rows: Rows | None) -> Codes:
-        """Return the codes of a column for some rows of X, of any shape; None means all rows."""
-        if self._keeps_codes and not isinstance(rows, slice) and rows is not None:
-            if j not in self.held:
-                self.held[j] = self._read(j, None)
-            return self.held[j].take(rows)
+    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
+        """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
+        held = self.held(table)
+        if held is not None and not isinstance(rows, slice) and rows is not None:
+            if j not in held:
+                held[j] = self._read(table, j, None)
+            return held[j].take(rows)
         if isinstance(rows, np.ndarray) and rows.ndim > 1:
-            return self._read(j, rows.reshape(-1)).reshape(rows.shape)
-        if self._keeps_codes and isinstance(rows, slice) and j in self.held:
-            return self.held[j][rows]
-        return self._read(j, rows)
+            return self._read(table, j, rows.reshape(-1)).reshape(rows.shape)
+        if held is not None and isinstance(rows, slice) and j in held:
+            return held[j][rows]
+        return self._read(table, j, rows)
 
-    def _read(self, j: int, rows: Rows | None) -> Codes:
+    def _read(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
-        table = self.dataset.table
         category_codes = self.category_codes(j)
         if category_codes is None:
             return tests.codes(table.column(j, rows))
@@ -207,6 +219,7 @@ class TreeRows:
 
     def __init__(self, forest: TreeForest, batch: Batch) -> None:
         self.forest, self.batch, self.n = forest, batch, len(batch)
+        self.table = batch.dataset.table
         self._codes: dict[int, Codes] = {}
         self._parts: dict[int, LeafSums] = {}
 
@@ -226,10 +239,11 @@ class TreeRows:
 
     def _own_codes(self, j: int) -> Codes:
         forest, batch = self.forest, self.batch
-        if j in forest.ensemble.levels:
-            return forest.rows(j, batch.rows)
-        if isinstance(batch.rows, slice) and j in forest.held:
-            return forest.held[j][batch.rows]
+        held = forest.held(self.table)
+        if j in forest.ensemble.levels or (
+            isinstance(batch.rows, slice) and held is not None and j in held
+        ):
+            return forest.rows(self.table, j, batch.rows)
         return forest.numbers(j, batch.column(j))
 
     def some(self, rows: Ints) -> TreeRows:
@@ -292,9 +306,9 @@ class TreeRows:
     def coded(self, j: int, values: Replacement) -> Codes:
         """Return the codes of the replaced values of a column, (sets, n) or (sets, 1)."""
         if isinstance(values, DonorRows):
-            return self.forest.rows(j, values.rows)
+            return self.forest.rows(self.table, j, values.rows)
         if isinstance(values, LevelReplacement):
-            return self.forest.rows(j, values.rows)[values.codes]
+            return self.forest.rows(self.table, j, values.rows)[values.codes]
         if isinstance(values, np.ndarray):
             return self.forest.numbers(j, values)
         encoded = [self.forest.numbers(j, np.asarray(v)) for v in values]

@@ -174,13 +174,13 @@ class TreePartialDependence:
     --------
     >>> import numpy as np
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from skedasis.data.dataset import as_dataset
+    >>> from skedasis.data.containers import ArrayTable
     >>> from skedasis.trees.evaluator import TreeForest
     >>> from skedasis.trees.readers import load
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> tree = DecisionTreeRegressor(random_state=0).fit(X, X[:, 0] * X[:, 1])
-    >>> forest = TreeForest(load(tree), as_dataset(X))
-    >>> codes = [forest.rows(j, None) for j in forest.shape.columns]
+    >>> forest = TreeForest(load(tree))
+    >>> codes = [forest.rows(ArrayTable(X), j, None) for j in forest.shape.columns]
     >>> pd = TreePartialDependence(forest.parts[0], codes, 4, [(0,), (1,)], None, [(0, 1)])
     >>> pd.count(rest=False)
     >>> x0, both = pd.of(0), pd.interaction(0, 1)

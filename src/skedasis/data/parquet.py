@@ -1,0 +1,885 @@
+"""`parquet`: rows of Parquet files, local or in an object store, as a source that is read in chunks.
+
+`ParquetData` knows its files, their row groups and a number for each row, and no data. It is a small value that is sent
+to other processes. Rows are numbered over all files in the order of their names; rows that a filter excludes, and rows
+of weight zero, have no number. `chunks` reads consecutive rows, whatever files and row groups they are in.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from urllib.parse import unquote, urlsplit
+
+import numpy as np
+
+from skedasis._arguments import check_option, shown
+from skedasis._types import Floats, Ints
+from skedasis.data.arrow import (
+    ArrowField,
+    ArrowSchema,
+    ArrowTable,
+    ArrowType,
+    Expression,
+    FileSystem,
+    ParquetReader,
+)
+from skedasis.data.features import check_names
+from skedasis.errors import DataError, UnsupportedError
+
+if TYPE_CHECKING:
+    pass
+
+Library: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
+"""What the rows are held in when the model is called."""
+
+Filters: TypeAlias = (
+    "list[tuple[str, str, object]] | list[list[tuple[str, str, object]]] | Expression | None"
+)
+
+_OBJECT_STORES = {
+    "s3": "S3FileSystem",
+    "gs": "GcsFileSystem",
+    "gcs": "GcsFileSystem",
+    "abfs": "AzureFileSystem",
+    "abfss": "AzureFileSystem",
+    "hdfs": "HadoopFileSystem",
+}
+"""File systems of pyarrow by the beginning of a URL."""
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+_BATCH_ROWS = 131_072
+"""Rows that are decoded at a time: row groups may have many millions."""
+
+
+# ------------------------------------------------------------------------------------ files
+@dataclass(frozen=True)
+class ParquetFile:
+    """One file of a source.
+
+    Parameters
+    ----------
+    path : str
+        In the file system of the source.
+    size : int
+    modified : int, optional
+        Time of the last change, in nanoseconds since 1970.
+    partition : tuple of (str, int or str or None)
+        Columns whose values are in the path, as in ``year=2024/part-0.parquet``.
+    groups : tuple of int
+        The row groups that are read.
+    rows : tuple of int
+        The number of rows of each of these.
+    """
+
+    path: str
+    size: int
+    modified: int | None
+    partition: tuple[tuple[str, int | str | None], ...]
+    groups: tuple[int, ...]
+    rows: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A row group of a source.
+
+    Parameters
+    ----------
+    file : int
+    group : int
+        Its index in the file.
+    first : int
+        The number of its first row that is used.
+    rows : int
+        How many of its rows are used.
+    """
+
+    file: int
+    group: int
+    first: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Used:
+    """What a scan of filters and weights finds: the used rows of each row group, and the weights' range and sum."""
+
+    rows: tuple[int, ...]
+    smallest: float = 1.0
+    largest: float = 1.0
+    total: float = 0.0
+    scans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetData:
+    """Rows of Parquet files; see `parquet`, which makes it.
+
+    Parameters
+    ----------
+    files : tuple of ParquetFile
+    filesystem : pyarrow file system
+    schema : pyarrow schema
+        Of all columns that chunks have.
+    columns : tuple of str
+        The features, in their order.
+    y_name, weight_name, row_id_name : str, optional
+        The columns of labels, weights and identifiers.
+    expression : pyarrow expression, optional
+        Which rows are used.
+    container : {"numpy", "pandas", "polars", "pyarrow"}, optional
+        What the rows are held in when a model is called; None for the first installed of pandas, Polars and PyArrow.
+    described : str
+        The path, as the caller gave it.
+    spooled : str, optional
+        What was written to these files first, if they are temporary.
+    """
+
+    files: tuple[ParquetFile, ...]
+    filesystem: FileSystem
+    schema: ArrowSchema
+    columns: tuple[str, ...]
+    y_name: str | None = None
+    weight_name: str | None = None
+    row_id_name: str | None = None
+    expression: Expression | None = field(default=None, repr=False)
+    container: Library | None = None
+    described: str = ""
+    spooled: str | None = None
+
+    def __repr__(self) -> str:
+        many = f"{len(self.files):,} file{'s' * (len(self.files) != 1)}"
+        return f"ParquetData({self.described!r}: {many}, {len(self.columns)} features)"
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    # -- rows
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The row groups that have used rows, in order."""
+        found: list[Part] = []
+        first = 0
+        groups = ((i, g) for i, file in enumerate(self.files) for g in file.groups)
+        for (i, g), rows in zip(groups, self._used.rows, strict=True):
+            if rows:
+                found.append(Part(i, g, first, rows))
+            first += rows
+        return tuple(found)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that are used."""
+        return sum(self._used.rows)
+
+    @property
+    def scans(self) -> tuple[str, ...]:
+        """Passes over some columns that counted the used rows: of the weights, of the columns of the filter."""
+        return self._used.scans
+
+    @property
+    def largest_weight(self) -> float:
+        """The largest weight; 1 without weights."""
+        return self._used.largest
+
+    @property
+    def equal_weights(self) -> bool:
+        """Whether all weights are equal."""
+        return self._used.smallest == self._used.largest
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights; the number of rows without weights."""
+        return self._used.total if self.weight_name is not None else float(self.n_rows)
+
+    @cached_property
+    def _used(self) -> _Used:
+        """The rows that are used of each row group; from the metadata alone if there are no weights and no filter."""
+        if self.weight_name is None and self.expression is None:
+            return _Used(tuple(rows for file in self.files for rows in file.rows))
+        counts: list[int] = []
+        smallest, largest, total = float("inf"), 0.0, 0.0
+        names = [] if self.weight_name is None else [self.weight_name]
+        for i, file in enumerate(self.files):
+            with self._open(i) as opened:
+                for g in file.groups:
+                    rows = 0
+                    for batch in self._batches(opened, i, g, names):
+                        rows += batch.num_rows
+                        if self.weight_name is not None and batch.num_rows:
+                            weights = batch.column(self.weight_name).to_numpy()
+                            smallest = min(smallest, float(weights.min()))
+                            largest = max(largest, float(weights.max()))
+                            total += float(weights.sum())
+                    counts.append(rows)
+        if not sum(counts):
+            raise DataError(
+                f"parquet({self.described!r})",
+                "no row that passes the filter and has a positive weight",
+                "at least one row",
+                "Check filters and sample_weight",
+            )
+        scans = ("weights",) if self.weight_name is not None else ("filter",)
+        return _Used(tuple(counts), smallest, largest, total, scans)
+
+    def chunks(
+        self, size: int, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, ArrowTable]]:
+        """Yield consecutive rows, each time with the number of the first.
+
+        Parameters
+        ----------
+        size : int
+            Number of rows of each chunk but the last.
+        start, stop : int
+            Numbers of the first row, and of that after the last one.
+
+        Raises
+        ------
+        DataError
+            For a file that changed or cannot be read; the message names the file and the row group.
+        """
+        import pyarrow as pa
+
+        stop = self.n_rows if stop is None else min(stop, self.n_rows)
+        held: list[ArrowTable] = []
+        have = 0
+        for table in self._tables(start, stop):
+            held.append(table)
+            have += table.num_rows
+            while have >= size:
+                whole = pa.concat_tables(held)
+                yield start, whole.slice(0, size)
+                start, have = start + size, have - size
+                held = [whole.slice(size)] if have else []
+        if have:
+            yield start, pa.concat_tables(held)
+
+    def take(self, rows: Ints) -> ArrowTable:
+        """Return some rows by their numbers, which are ascending. Only their row groups are read."""
+        import pyarrow as pa
+
+        found: list[ArrowTable] = [self.schema.empty_table()]
+        for part in self.parts:
+            low, high = np.searchsorted(rows, [part.first, part.first + part.rows])
+            if low < high:
+                tables = list(self._tables(part.first, part.first + part.rows))
+                found.append(pa.concat_tables(tables).take(rows[low:high] - part.first))
+        return pa.concat_tables(found)
+
+    def where(self, start: int, stop: int) -> str:
+        """Return in which files and row groups rows are, for messages."""
+        some = [p for p in self.parts if p.first < stop and p.first + p.rows > start]
+        listed = [f"{self.files[p.file].path}, row group {p.group}" for p in some[:3]]
+        more = f", and {len(some) - 3} more row groups" if len(some) > 3 else ""
+        return f"rows {start:,} to {stop - 1:,}: {'; '.join(listed)}{more}"
+
+    def null_counts(self) -> dict[str, int | None]:
+        """Return the number of missing values of each column from the files' statistics; None where unknown."""
+        return dict(self._null_counts)
+
+    @cached_property
+    def _null_counts(self) -> dict[str, int | None]:
+        counts: dict[str, int | None] = dict.fromkeys(self.schema.names, 0)
+        for i, file in enumerate(self.files):
+            constants = dict(file.partition)
+            with self._open(i) as opened:
+                metadata = opened.metadata
+                places = {metadata.schema.column(c).path: c for c in range(metadata.num_columns)}
+                for name in self.schema.names:
+                    known = counts[name]
+                    if name in constants:
+                        nulls = sum(file.rows) if constants[name] is None else 0
+                        counts[name] = None if known is None else known + nulls
+                        continue
+                    for g in file.groups if name in places else ():
+                        statistics: Any = metadata.row_group(g).column(places[name]).statistics
+                        known = counts[name]
+                        if statistics is None or not statistics.has_null_count or known is None:
+                            counts[name] = None
+                        else:
+                            counts[name] = known + statistics.null_count
+        return counts
+
+    # -- reading
+    def _tables(self, start: int, stop: int) -> Iterator[ArrowTable]:
+        """Yield the used rows with numbers from `start` to `stop`, as they are decoded."""
+        file, opened = -1, None
+        try:
+            for part in self.parts:
+                if part.first + part.rows <= start or part.first >= stop:
+                    continue
+                if part.file != file:
+                    if opened is not None:
+                        opened.close()
+                    file, opened = part.file, self._opened(part.file)
+                at = part.first
+                if opened is None:
+                    continue
+                for table in self._batches(opened, part.file, part.group, self.schema.names):
+                    low, high = max(start - at, 0), min(stop - at, table.num_rows)
+                    if low < high:
+                        yield table.slice(low, high - low)
+                    at += table.num_rows
+        finally:
+            if opened is not None:
+                opened.close()
+
+    def _batches(
+        self, opened: ParquetReader, file: int, group: int, names: Sequence[str]
+    ) -> Iterator[ArrowTable]:
+        """Yield the used rows of a row group with some columns, in unified types."""
+        import pyarrow as pa
+
+        constants = dict(self.files[file].partition)
+        # Which columns a filter names is not public, so that a filter reads all.
+        needed = list(names) if self.expression is None else list(_all_names(opened, constants))
+        needed = list(dict.fromkeys([*needed, *([self.weight_name] if self.weight_name else [])]))
+        stored = [name for name in needed if name not in constants]
+        with self._readable(file, group):
+            batches = opened.iter_batches(
+                batch_size=_BATCH_ROWS, row_groups=[group], columns=stored, use_threads=False
+            )
+        while True:
+            with self._readable(file, group):
+                batch = next(batches, None)
+                if batch is None:
+                    return
+                table = pa.table(batch)
+            for name, value in constants.items():
+                if name in needed:
+                    kind = pa.string() if isinstance(value, str) else pa.int64()
+                    kind = self.schema.field(name).type if name in self.schema.names else kind
+                    table = table.append_column(name, pa.array([value] * len(table), kind))
+            if self.expression is not None:
+                table = table.filter(self.expression)
+            if self.weight_name is not None:
+                weights = table.column(self.weight_name).cast(pa.float64()).to_numpy().astype(float)
+                self._check_weights(weights, file, group)
+                table = table.filter(weights > 0.0)
+            wanted = pa.schema([self.schema.field(name) for name in names])
+            with self._readable(file, group):
+                yield table.select(list(names)).cast(wanted)
+
+    def _check_weights(self, weights: Floats, file: int, group: int) -> None:
+        """Raise for weights that are missing, negative or not finite."""
+        bad = ~np.isfinite(weights) | (weights < 0)
+        if bad.any():
+            raise DataError(
+                f"sample_weight={self.weight_name!r}",
+                f"{int(bad.sum()):,} weights that are missing, negative or not finite "
+                f"({self.files[file].path}, row group {group})",
+                "finite and non-negative numbers",
+                "Correct them, or exclude these rows by filters=",
+            )
+
+    @contextmanager
+    def _readable(self, file: int, group: int | None = None) -> Generator[None]:
+        """Turn the errors of a file that cannot be read into one that names it."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            place = "" if group is None else f", row group {group}"
+            raise DataError(
+                f"{self.files[file].path}{place}",
+                f"a file that cannot be read ({str(error)[:200]})",
+                "a Parquet file that stays as it is while it is read",
+                "Check that it is complete and still there",
+            ) from error
+
+    def _opened(self, file: int) -> ParquetReader:
+        """Open a file, after checking that it is the one that was found."""
+        import pyarrow.parquet as pq
+
+        known = self.files[file]
+        with self._readable(file):
+            info = self.filesystem.get_file_info(known.path)
+            if (info.size, info.mtime_ns) != (known.size, known.modified):
+                raise DataError(
+                    known.path,
+                    "a file that is gone" if info.size is None else "a file that has changed",
+                    "the file that was there at the beginning",
+                    "Write new data to a new folder, and call sd.parquet again",
+                )
+            opened = self.filesystem.open_input_file(known.path)
+            return cast("ParquetReader", pq.ParquetFile(opened, pre_buffer=True))
+
+    @contextmanager
+    def _open(self, file: int) -> Generator[ParquetReader]:
+        opened = self._opened(file)
+        try:
+            yield opened
+        finally:
+            opened.close()
+
+
+def _all_names(opened: ParquetReader, constants: Mapping[str, object]) -> Iterator[str]:
+    yield from opened.schema_arrow.names
+    yield from constants
+
+
+@contextmanager
+def located(source: ParquetData, first: int, n: int) -> Generator[None]:
+    """Add to an error where the rows are that caused it."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"while reading {source.where(first, first + n)}")
+        raise
+
+
+# ------------------------------------------------------------------------------------ finding files
+def parquet(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    columns: Sequence[str] | None = None,
+    y: str | None = None,
+    sample_weight: str | None = None,
+    row_id: str | None = None,
+    *,
+    filters: Filters = None,
+    row_groups: slice | Sequence[int] | None = None,
+    container: Library | None = None,
+    filesystem: FileSystem | None = None,
+    storage_options: Mapping[str, object] | None = None,
+) -> ParquetData:
+    """Return rows of Parquet files that need not fit in memory, for `explain` and all that takes X.
+
+    Parameters
+    ----------
+    path : str, path, or list of these
+        A file, a folder, a pattern (``"data/year=*/*.parquet"``), or the URL of an object store (``"s3://bucket/…"``).
+        Parts of the path such as ``year=2024`` become columns. Hidden files are left out.
+    columns : list of str, optional
+        The features, in this order; by default all columns but `y`, `sample_weight` and `row_id`.
+    y, sample_weight, row_id : str, optional
+        The columns of labels, weights and identifiers of the rows. Rows of weight 0 are left out.
+    filters : list of tuple, or pyarrow expression, optional
+        Which rows are used, as in ``pyarrow.parquet.read_table``: ``[("year", ">=", 2020)]``. Folders and row groups
+        without such rows are not read.
+    row_groups : slice or list of int, optional
+        Which row groups of each file are used.
+    container : {"numpy", "pandas", "polars", "pyarrow"}, optional
+        What the model is called with. By default data frames of pandas, else of Polars, else Arrow tables; models that
+        were fitted on arrays get arrays.
+    filesystem : pyarrow or fsspec file system, optional
+        By default the one that the path names.
+    storage_options : mapping, optional
+        Arguments of the object store's file system in pyarrow, such as ``{"endpoint_override": "http://…"}``.
+
+    Returns
+    -------
+    ParquetData
+
+    Raises
+    ------
+    DataError
+        If there are no files or no rows, if files differ in their columns, and for unknown or nested columns.
+    UnsupportedError
+        If pyarrow is not installed.
+
+    Notes
+    -----
+    Reads the metadata of the files only. With a filter or weights, these columns are read once more in order to count
+    the rows.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+    >>> import skedasis as sd
+    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = pa.table({"a": x[:, 0], "b": x[:, 1]})
+    ...     pq.write_table(table, pathlib.Path(folder, "part-0.parquet"))
+    ...     data = sd.parquet(folder)
+    ...     effect = sd.explain(lambda X: X["a"] * X["b"], data, "a", method="ale", progress=False)
+    >>> len(data), effect.provenance["passes"]
+    (1000, 3)
+    """
+    try:
+        importlib.import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise UnsupportedError(
+            "parquet",
+            "no pyarrow",
+            "the library that reads Parquet files",
+            "pip install 'skedasis[parquet]'",
+        ) from error
+    check_option("parquet(container)", container, (None, "numpy", "pandas", "polars", "pyarrow"))
+    described = str(path) if isinstance(path, (str, os.PathLike)) else shown(path)
+    system, found = _find(path, filesystem, storage_options, described)
+    expression = _expression(filters)
+    files, schemas = _read_footers(system, found, row_groups, described)
+    schema = _unified(schemas, files)
+    roles = {"y": y, "sample_weight": sample_weight, "row_id": row_id}
+    features = _features(schema, columns, roles, described)
+    names = [*features, *(n for n in roles.values() if n is not None and n not in features)]
+    chosen = _chosen_types(schema, names)
+    if expression is not None:
+        files = _pruned(files, system, schema, expression)
+    data = ParquetData(
+        tuple(files),
+        system,
+        chosen,
+        tuple(features),
+        y,
+        sample_weight,
+        row_id,
+        expression,
+        container,
+        described,
+    )
+    if expression is None and not sum(rows for file in files for rows in file.rows):
+        raise _nothing(described, "files without rows")
+    return data
+
+
+def _nothing(described: str, got: str) -> DataError:
+    return DataError(
+        f"parquet({described!r})",
+        got,
+        "at least one Parquet file with rows",
+        "Check the path; patterns such as 'data/*.parquet' and 'data/year=*/*.parquet' are possible",
+    )
+
+
+def _find(
+    path: object, filesystem: object, storage_options: Mapping[str, object] | None, described: str
+) -> tuple[FileSystem, list[str]]:
+    """Return the file system, and the files in the order of their names."""
+    many: list[str]
+    if isinstance(path, (str, os.PathLike)):
+        many = [os.fspath(path)]
+    elif isinstance(path, Sequence) and path:
+        many = [os.fspath(p) for p in path]
+    else:
+        raise DataError(
+            "parquet(path)", shown(path), "a path, a URL, or a list of these", "Pass a path"
+        )
+    found: list[str] = []
+    system: FileSystem | None = None
+    for one in many:
+        system, pattern = _system_of(one, filesystem, storage_options)
+        found += _matching(system, pattern)
+    if system is None or not found:
+        raise _nothing(described, "no file")
+    return system, sorted(dict.fromkeys(found))
+
+
+def _system_of(
+    path: str, filesystem: object, storage_options: Mapping[str, object] | None
+) -> tuple[FileSystem, str]:
+    """Return the file system of a path, and the path in it."""
+    import pyarrow.fs as pafs
+
+    parts = urlsplit(path)
+    bare = f"{parts.netloc}{parts.path}" if parts.scheme and "://" in path else path
+    if filesystem is not None:
+        if isinstance(filesystem, pafs.FileSystem):
+            return cast("FileSystem", filesystem), bare
+        return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem)), bare
+    if "://" not in path:
+        return pafs.LocalFileSystem(), str(Path(path).expanduser().absolute())
+    if storage_options is None:
+        # Without the pattern, which is no valid URL.
+        fixed = re.split(r"[*?\[]", path)[0]
+        system, base = pafs.FileSystem.from_uri(fixed)
+        return system, base + path[len(fixed) :]
+    kinds = _OBJECT_STORES
+    if parts.scheme not in kinds:
+        raise DataError(
+            "parquet(storage_options)",
+            f"a URL that begins with {parts.scheme}://",
+            f"one of {', '.join(kinds)}",
+            "Pass a file system: filesystem=",
+        )
+    return vars(pafs)[kinds[parts.scheme]](**storage_options), bare
+
+
+def _matching(system: FileSystem, pattern: str) -> list[str]:
+    """Return the files that a path or pattern means."""
+    import pyarrow.fs as pafs
+
+    if not re.search(r"[*?\[]", pattern):
+        info = system.get_file_info(pattern)
+        if info.type == pafs.FileType.File:
+            return [info.path]
+        base, test = pattern.rstrip("/"), None
+    else:
+        base = re.split(r"[*?\[]", pattern)[0].rpartition("/")[0]
+        test = re.compile(_regular(pattern))
+    selector = pafs.FileSelector(base or "/", recursive=True, allow_not_found=True)
+    found = [
+        i.path
+        for i in system.get_file_info(selector)
+        if i.type == pafs.FileType.File and not _hidden(i.path[len(base) :])
+    ]
+    if test is None:
+        # Other files may stand beside the data.
+        return [p for p in found if p.endswith((".parquet", ".pq", ".parq"))] or found
+    whole = [p for p in found if test.fullmatch(p)]
+    inside = [p for p in found if any(test.fullmatch(str(q)) for q in Path(p).parents)]
+    return whole or inside
+
+
+def _regular(pattern: str) -> str:
+    """Return the regular expression of a pattern: * and ? stand within one folder, ** for any."""
+    pieces = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    found: list[str] = re.findall(r"\*\*|\*|\?|\[[^\]]+\]|[^*?\[]+|\[", pattern)
+    parts: list[str] = []
+    for piece in found:
+        is_class = piece.startswith("[") and piece.endswith("]")
+        other = piece.replace("[!", "[^", 1) if is_class else re.escape(piece)
+        parts.append(pieces.get(piece, other))
+    return "".join(parts)
+
+
+def _hidden(path: str) -> bool:
+    return any(part.startswith((".", "_")) for part in path.split("/") if "=" not in part)
+
+
+def _expression(filters: Filters) -> Expression | None:
+    """Return filters as an expression."""
+    if filters is None:
+        return None
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    if isinstance(filters, pc.Expression):
+        return cast("Expression", filters)
+    try:
+        return cast("Expression", pq.filters_to_expression(filters))
+    except (TypeError, ValueError, pa.ArrowException) as error:
+        raise DataError(
+            "parquet(filters)",
+            shown(filters),
+            'a list such as [("year", ">=", 2020)], or a pyarrow expression',
+            "See pyarrow.parquet.read_table",
+        ) from error
+
+
+def _partition(path: str) -> dict[str, str | None]:
+    """Return the columns whose values are in a path."""
+    found: dict[str, str | None] = {}
+    for part in path.split("/")[:-1]:
+        name, separator, value = part.partition("=")
+        if separator and name:
+            value = unquote(value)
+            found[unquote(name)] = None if value == _NULL_PARTITION else value
+    return found
+
+
+def _read_footers(
+    system: FileSystem,
+    paths: Sequence[str],
+    row_groups: slice | Sequence[int] | None,
+    described: str,
+) -> tuple[list[ParquetFile], list[ArrowSchema]]:
+    """Return the files with the row groups that are read, and the schema of each with its partition columns."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files: list[ParquetFile] = []
+    schemas: list[ArrowSchema] = []
+    partitions = [_partition(path) for path in paths]
+    whole = {
+        name: all(
+            p.get(name) is None or re.fullmatch(r"[-+]?\d{1,18}", str(p[name])) for p in partitions
+        )
+        for partition in partitions
+        for name in partition
+    }
+    for path, partition in zip(paths, partitions, strict=True):
+        info = system.get_file_info(path)
+        try:
+            with system.open_input_file(path) as opened:
+                reader = pq.ParquetFile(opened)
+                metadata, schema = reader.metadata, reader.schema_arrow
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(
+                path,
+                f"a file that is not Parquet ({str(error)[:150]})",
+                "a Parquet file",
+                "Leave it out, for example by a pattern: 'data/*.parquet'",
+            ) from error
+        groups = _selected(row_groups, metadata.num_row_groups)
+        values = tuple(
+            (name, None if value is None else int(value) if whole[name] else value)
+            for name, value in partition.items()
+        )
+        for name in partition:
+            if name in schema.names:
+                schema = schema.remove(schema.get_field_index(name))
+            schema = schema.append(pa.field(name, pa.int64() if whole[name] else pa.string()))
+        rows = tuple(metadata.row_group(g).num_rows for g in groups)
+        files.append(ParquetFile(path, info.size, info.mtime_ns, values, groups, rows))
+        schemas.append(schema)
+    if not files:
+        raise _nothing(described, "no file")
+    return files, schemas
+
+
+def _selected(row_groups: slice | Sequence[int] | None, n: int) -> tuple[int, ...]:
+    """Return the row groups of a file that are read."""
+    if row_groups is None:
+        return tuple(range(n))
+    if isinstance(row_groups, slice):
+        return tuple(range(n)[row_groups])
+    return tuple(g for g in row_groups if 0 <= g < n)
+
+
+def _unified(schemas: Sequence[ArrowSchema], files: Sequence[ParquetFile]) -> ArrowSchema:
+    """Return one schema for all files: the wider of two types of numbers or text; raise if files differ."""
+    import pyarrow as pa
+
+    first = schemas[0]
+    fields: dict[str, ArrowField] = {f.name: f for f in first}
+    for schema, file in zip(schemas, files, strict=True):
+        if set(schema.names) != set(fields):
+            other = sorted(set(schema.names) ^ set(fields))
+            here = other[0] in schema.names
+            raise DataError(
+                f"parquet: {file.path}",
+                f"{'a' if here else 'no'} column {other[0]!r}, unlike {files[0].path}",
+                "the same columns in all files",
+                "Name files of one schema, or the columns' files apart",
+            )
+        for new in schema:
+            known = fields[new.name].type
+            if new.type == known:
+                continue
+            wider = _wider(known, new.type)
+            if wider is None:
+                raise DataError(
+                    f"parquet: column {new.name!r}",
+                    f"{new.type} in {file.path}, {known} in {files[0].path}",
+                    "one type in all files",
+                    "Write the files with one schema",
+                )
+            fields[new.name] = pa.field(new.name, wider)
+    return pa.schema(list(fields.values()))
+
+
+def _wider(one: Any, other: Any) -> ArrowType | None:
+    """Return the type that holds the values of two types; None for types of different kinds."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    plain = [t.value_type if pt.is_dictionary(t) else t for t in (one, other)]
+    if all(pt.is_string(t) or pt.is_large_string(t) for t in plain):
+        return pa.large_string() if any(pt.is_large_string(t) for t in plain) else pa.string()
+    if all(pt.is_integer(t) for t in plain):
+        return pa.int64() if pa.uint64() not in plain else None
+    if all(pt.is_floating(t) for t in plain):
+        return max(plain, key=lambda t: t.bit_width)
+    if any(pt.is_null(t) for t in plain):
+        return plain[1] if pt.is_null(plain[0]) else plain[0]
+    if all(pt.is_timestamp(t) for t in plain) and plain[0].tz == plain[1].tz:
+        order = ["s", "ms", "us", "ns"]
+        return max(plain, key=lambda t: order.index(t.unit))
+    return None
+
+
+def _features(
+    schema: ArrowSchema,
+    columns: Sequence[str] | None,
+    roles: Mapping[str, str | None],
+    described: str,
+) -> list[str]:
+    """Return the names of the features; raise for unknown, repeated and nested columns."""
+    import pyarrow.types as pt
+
+    check_names(schema.names)
+    given = set(filter(None, roles.values()))
+    if isinstance(columns, str):
+        raise DataError("parquet(columns)", repr(columns), "a list of names", f"Use [{columns!r}]")
+    features = [n for n in schema.names if n not in given] if columns is None else list(columns)
+    known = ", ".join(repr(n) for n in schema.names[:12]) + ", …" * (len(schema.names) > 12)
+    wanted = [("columns", name) for name in features]
+    wanted += [(role, name) for role, name in roles.items() if name is not None]
+    for argument, name in wanted:
+        if name not in schema.names:
+            raise DataError(
+                f"parquet({argument})", repr(name), f"one of {known}", "Use a column of the files"
+            )
+    check_names(features)
+    if not features:
+        raise DataError(
+            f"parquet({described!r})", "no column for a feature", "at least one", "Name columns"
+        )
+    for name in features:
+        kind = schema.field(name).type
+        if pt.is_nested(kind):
+            raise DataError(
+                f"parquet: column {name!r}",
+                f"values of type {kind}",
+                "numbers, text, booleans or times",
+                "Name the other columns: columns=[...]",
+            )
+    return features
+
+
+def _chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
+    """Return the schema of some columns, with decimal numbers as floats."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    def plain(f: ArrowField) -> ArrowField:
+        return pa.field(f.name, pa.float64() if pt.is_decimal(f.type) else f.type)
+
+    return pa.schema([plain(schema.field(name)) for name in names])
+
+
+def _pruned(
+    files: Sequence[ParquetFile],
+    system: FileSystem,
+    schema: ArrowSchema,
+    expression: Expression,
+) -> list[ParquetFile]:
+    """Return the files with those row groups only that may have rows which pass a filter."""
+    from dataclasses import replace
+
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.dataset as pads
+
+    kept: list[ParquetFile] = []
+    for file in files:
+        where: Expression | None = None
+        for name, value in file.partition:
+            test = pc.field(name).is_null() if value is None else pc.field(name) == value
+            where = test if where is None else where & test
+        fragment = pads.ParquetFileFormat().make_fragment(
+            file.path, system, partition_expression=where, row_groups=list(file.groups)
+        )
+        try:
+            parts = fragment.split_by_row_group(filter=expression, schema=schema)
+        except pa.ArrowException as error:
+            raise DataError(
+                "parquet(filters)",
+                f"a filter that cannot be applied ({str(error)[:150]})",
+                "comparisons of columns with values of their types",
+                "See pyarrow.parquet.read_table",
+            ) from error
+        left = {g.id for part in parts for g in part.row_groups}
+        chosen = [(g, n) for g, n in zip(file.groups, file.rows, strict=True) if g in left]
+        if chosen:
+            groups, rows = zip(*chosen, strict=True)
+            kept.append(replace(file, groups=tuple(groups), rows=tuple(rows)))
+    if not kept:
+        raise DataError(
+            "parquet(filters)", "no row that passes", "at least one row", "Check the filter"
+        )
+    return kept

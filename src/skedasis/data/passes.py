@@ -1,0 +1,523 @@
+"""Passes over data that do not fit in memory: what each computes of a range of rows, and how ranges merge.
+
+The first pass (`FirstPass`) counts the values of numeric features and the levels of categorical ones, and gathers the
+rows that are drawn by their hashes. Later passes (`AnswerPass`) answer what plans then ask for. A pass is a picklable
+value; `of_range` returns the state of a range of rows, and states of neighbouring ranges merge. Nothing calls a model.
+
+Counts are integers, the standard deviation merges in a tree fixed by the numbers of the rows, and the smallest hashes
+of several ranges are those of the union: the results do not depend on the ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis._types import Floats, Ints, Level
+from skedasis.data.arrow import ArrowTable
+from skedasis.data.categories import LevelColumn, typed_level
+from skedasis.data.column_stats import column_moments
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import dense_codes, equality_key
+from skedasis.data.features import Feature
+from skedasis.data.streamed import (
+    ChunkReader,
+    CountedColumn,
+    DistinctRequest,
+    RankRequest,
+    Request,
+    TableRequest,
+)
+from skedasis.stats.heterogeneity_score import draw_keys
+from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
+from skedasis.stats.order_statistics import (
+    ColumnCounts,
+    RankSearch,
+    Tally,
+    integer_sums,
+    quantised,
+    targets_of,
+)
+
+if TYPE_CHECKING:
+    pass
+
+
+# ------------------------------------------------------------------------------------ first pass
+@dataclass(eq=False)
+class NumericState:
+    """What the first pass knows of a numeric feature.
+
+    Parameters
+    ----------
+    counts : ColumnCounts
+    moments : MergeTree of Moments
+        By leaf.
+    ends : tuple of two int, optional
+        Smallest and largest integer.
+    """
+
+    counts: ColumnCounts
+    moments: MergeTree[Moments]
+    ends: tuple[int, int] | None = None
+
+    def add(self, chunk: Dataset, j: int, first: int) -> None:
+        """Add the rows of a chunk, which begins at the border of a leaf."""
+        ends = chunk.table.integer_ends(j, chunk.rows)
+        self.ends = _union(self.ends, ends)
+        x = chunk.floats(j)
+        self.counts.add(x, chunk.weights)
+        for start in range(0, len(x), STATS_LEAF):
+            part = x[start : start + STATS_LEAF]
+            weights = None if chunk.weights is None else chunk.weights[start : start + STATS_LEAF]
+            missing = np.isnan(part)
+            if missing.any():
+                part, weights = part[~missing], None if weights is None else weights[~missing]
+            if len(part) and np.isfinite(part).all():
+                self.moments.put((first + start) // STATS_LEAF, column_moments(part, weights))
+
+    def merge(self, other: NumericState) -> None:
+        """Add the rows of another range."""
+        self.counts = self.counts.merge(other.counts)
+        for level, index, node in other.moments.nodes():
+            self.moments.put(index, node, level)
+        self.ends = _union(self.ends, other.ends)
+
+
+def _union(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    if one is None or other is None:
+        return one or other
+    return min(one[0], other[0]), max(one[1], other[1])
+
+
+LevelKey = tuple[object, ...] | None
+"""Equality keys of the values of a feature's columns; None where one is missing."""
+
+
+@dataclass(eq=False)
+class LevelState:
+    """What the first pass knows of a categorical feature.
+
+    Parameters
+    ----------
+    limit : int
+        With more levels than this, no more are collected.
+    levels : dict of key to [first row, rows, weight]
+    """
+
+    limit: int
+    levels: dict[LevelKey, list[int]] = field(default_factory=dict)
+
+    @property
+    def overflown(self) -> bool:
+        """Return whether there are more levels than the limit."""
+        return len(self.levels) > self.limit
+
+    def put(self, key: LevelKey, first: int, rows: int, weight: int) -> None:
+        """Add rows of a level, of which the first has this number."""
+        known = self.levels.get(key)
+        if known is None:
+            self.levels[key] = [first, rows, weight]
+        else:
+            known[:] = min(known[0], first), known[1] + rows, known[2] + weight
+
+    def add(self, chunk: Dataset, feature: Feature, first: int, weights: Ints | None) -> None:
+        """Add the rows of a chunk."""
+        if self.overflown:
+            return
+        columns = feature.members or (feature.position,)
+        parts = [chunk.coded(j) for j in columns]
+        missing = np.any([part.codes < 0 for part in parts], axis=0)
+        codes, rows = np.zeros(len(missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        for part in parts:
+            codes, rows = dense_codes(codes * max(len(part.values), 1) + part.codes, ~missing)
+        count = np.bincount(codes + 1, minlength=len(rows) + 1)
+        total = count if weights is None else integer_sums(codes + 1, weights, len(rows) + 1)
+        dtypes = [chunk.features[j].dtype for j in columns]
+        if count[0]:
+            self.put(None, first + int(np.argmax(missing)), int(count[0]), int(total[0]))
+        for code, row in enumerate(rows.tolist()):
+            values: list[Level] = [part.values[part.codes[row]] for part in parts]
+            key = tuple(
+                equality_key(typed_level(v, d)) for v, d in zip(values, dtypes, strict=True)
+            )
+            self.put(key, first + row, int(count[code + 1]), int(total[code + 1]))
+
+    def merge(self, other: LevelState) -> None:
+        """Add the rows of another range."""
+        for key, (first, rows, weight) in other.levels.items():
+            self.put(key, first, rows, weight)
+
+
+@dataclass(eq=False)
+class RowState:
+    """The rows that are gathered: those with the smallest keys, and those with given numbers.
+
+    Parameters
+    ----------
+    most : int
+        Largest number of rows with the smallest keys.
+    keys, numbers : ndarray
+        The key of each drawn row, and its number.
+    tables : dict of int to pyarrow table
+        The gathered rows by number.
+    """
+
+    most: int
+    keys: Floats = field(default_factory=lambda: np.zeros(0))
+    numbers: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    tables: list[tuple[Ints, ArrowTable]] = field(default_factory=list)
+
+    def add(
+        self, rows: ArrowTable, first: int, keys: Floats, limit: float, wanted: Iterable[int]
+    ) -> None:
+        """Add the rows of a chunk.
+
+        Parameters
+        ----------
+        rows : pyarrow table
+        first : int
+            Number of the first row.
+        keys : ndarray of float, shape (n,)
+        limit : float
+            Above this key no row is among the drawn ones.
+        wanted : iterable of int
+            Numbers of rows that are gathered whatever their keys.
+        """
+        small = np.flatnonzero(keys <= limit)
+        if len(small) > self.most:
+            small = np.sort(small[np.argpartition(keys[small], self.most - 1)[: self.most]])
+        given = np.array(sorted(wanted), dtype=np.int64)
+        given = given[(given >= first) & (given < first + rows.num_rows)]
+        self.keys = np.concatenate([self.keys, keys[small]])
+        self.numbers = np.concatenate([self.numbers, small + first])
+        self.wanted = np.union1d(self.wanted, given)
+        both = np.union1d(small, given - first)
+        if len(both):
+            self.tables.append((both + first, rows.take(both)))
+        if len(self.keys) > 4 * self.most + 10_000:
+            self._prune()
+
+    def _prune(self) -> None:
+        """Forget the rows that are not among the smallest."""
+        if len(self.keys) > self.most:
+            # Rows with equal keys: the first ones, so that the rows do not depend on the ranges.
+            order = np.lexsort((self.numbers, self.keys))[: self.most]
+            self.keys, self.numbers = self.keys[order], self.numbers[order]
+        kept = np.union1d(self.numbers, self.wanted)
+        tables: list[tuple[Ints, ArrowTable]] = []
+        for numbers, rows in self.tables:
+            there = np.isin(numbers, kept)
+            if there.all():
+                tables.append((numbers, rows))
+            elif there.any():
+                tables.append((numbers[there], rows.take(np.flatnonzero(there))))
+        self.tables = tables
+
+    def merge(self, other: RowState) -> None:
+        """Add the rows of another range."""
+        self.keys = np.concatenate([self.keys, other.keys])
+        self.numbers = np.concatenate([self.numbers, other.numbers])
+        self.wanted = np.union1d(self.wanted, other.wanted)
+        self.tables += other.tables
+        if len(self.keys) > 4 * self.most + 10_000:
+            self._prune()
+
+    def result(self) -> tuple[Ints, Ints, ArrowTable]:
+        """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows."""
+        import pyarrow as pa
+
+        self._prune()
+        numbers = np.concatenate([n for n, _ in self.tables])
+        rows = pa.concat_tables([t for _, t in self.tables]).combine_chunks()
+        numbers, index = np.unique(numbers, return_index=True)
+        return numbers, np.flatnonzero(np.isin(numbers, self.numbers)), rows.take(index)
+
+
+@dataclass(frozen=True, eq=False)
+class FirstPass:
+    """What the first pass computes.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    numeric : mapping of int to float
+        The numeric features to count, with the pivot of each.
+    leveled : tuple of Feature
+        The categorical features to count.
+    level_limit : int
+        Largest number of levels that are collected.
+    quantum : float, optional
+        Unit of the integer weights; None without weights.
+    seed : int
+    draw : int
+        Number of rows to draw.
+    limit : float
+        Above this key no row is drawn.
+    places : ndarray of int
+        Numbers of further rows to gather.
+    """
+
+    reader: ChunkReader
+    numeric: Mapping[int, float]
+    leveled: tuple[Feature, ...]
+    level_limit: int
+    quantum: float | None
+    seed: int
+    draw: int
+    limit: float
+    places: Ints
+
+    def state(self) -> FirstState:
+        """Return the state of no rows."""
+        return FirstState(
+            {
+                j: NumericState(ColumnCounts(pivot, self.quantum), MergeTree(Moments.merge))
+                for j, pivot in self.numeric.items()
+            },
+            {f.name: LevelState(self.level_limit) for f in self.leveled},
+            RowState(self.draw),
+        )
+
+    def add(self, state: FirstState, first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows, of which the first has this number, to the state."""
+        chunk = self.reader.dataset(rows, first)
+        examples: set[int] = set()
+        integers = None
+        if self.quantum is not None and chunk.weights is not None:
+            integers = quantised(chunk.weights, self.quantum)
+        for j, numeric in state.numeric.items():
+            numeric.add(chunk, j, first)
+        for feature in self.leveled:
+            known = state.levels[feature.name]
+            before = len(known.levels)
+            known.add(chunk, feature, first, integers)
+            if len(known.levels) > before:
+                examples |= {row for row, _, _ in known.levels.values() if row >= first}
+        keys = draw_keys(chunk.identifiers, chunk.weights, self.seed)
+        state.rows.add(rows, first, keys, self.limit, examples | set(self.places.tolist()))
+
+
+@dataclass(eq=False)
+class FirstState:
+    """The state of the first pass over a range of rows."""
+
+    numeric: dict[int, NumericState]
+    levels: dict[str, LevelState]
+    rows: RowState
+
+    def merge(self, other: FirstState) -> None:
+        """Add another range."""
+        for j, numeric in self.numeric.items():
+            numeric.merge(other.numeric[j])
+        for name, levels in self.levels.items():
+            levels.merge(other.levels[name])
+        self.rows.merge(other.rows)
+
+
+# ------------------------------------------------------------------------------------ later passes
+@dataclass(eq=False)
+class Distinct:
+    """The distinct values of a column, up to a limit; None if there are more."""
+
+    limit: int
+    values: Floats | None = field(default_factory=lambda: np.zeros(0))
+
+    def add(self, x: Floats) -> None:
+        """Add values."""
+        if self.values is None:
+            return
+        found = np.union1d(self.values, x[~np.isnan(x)] + 0.0)
+        self.values = found if len(found) <= self.limit else None
+
+    def merge(self, other: Distinct) -> None:
+        """Add the values of another range."""
+        if other.values is None:
+            self.values = None
+        else:
+            self.add(other.values)
+
+
+@dataclass(eq=False)
+class Question:
+    """A request of a column, on its way through the passes."""
+
+    column: int
+    request: Request
+    search: RankSearch | None
+    distinct: Distinct | None
+
+    @classmethod
+    def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
+        """Return the question for a request of a column."""
+        j = column.feature.position
+        if isinstance(request, DistinctRequest):
+            return cls(j, request, None, Distinct(request.limit))
+        if isinstance(request, RankRequest):
+            targets = np.array(request.targets, dtype=np.int64)
+        else:
+            targets = targets_of(column.counts.weight, request.k, np.array(request.steps))
+        return cls(j, request, RankSearch(column.counts, targets, budget), None)
+
+    @property
+    def narrows(self) -> bool:
+        """Return whether another counting pass is needed first."""
+        return self.search is not None and self.search.narrows
+
+    def take(self, found: AnswerState, index: int) -> None:
+        """Take what a pass has found for this question, the one at `index` of the pass."""
+        if self.distinct is not None:
+            self.distinct = found.distinct[index]
+        tally = found.tallies[index]
+        if self.search is not None and tally is not None:
+            self.search.take(tally)
+
+    def answer(self) -> Floats | None:
+        """Return the values."""
+        if self.search is not None:
+            return self.search.answer()
+        return None if self.distinct is None else self.distinct.values
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerPass:
+    """A pass that answers questions about columns.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    questions : sequence of Question
+    narrowing : bool
+        Whether those that must narrow first are counted, else all others are collected.
+    """
+
+    reader: ChunkReader
+    questions: Sequence[Question]
+
+    def state(self) -> AnswerState:
+        """Return the state of no rows."""
+        return AnswerState(
+            [None if q.distinct is None else Distinct(q.distinct.limit) for q in self.questions],
+            [None if q.search is None else q.search.tally() for q in self.questions],
+        )
+
+    def add(self, state: AnswerState, first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows to the state."""
+        chunk = self.reader.dataset(rows, first)
+        read: dict[int, Floats] = {}
+        for index, question in enumerate(self.questions):
+            x = read.setdefault(question.column, chunk.floats(question.column))
+            state.add(index, question, x, chunk.weights)
+
+
+@dataclass(eq=False)
+class AnswerState:
+    """Partial answers of a range of rows, by question."""
+
+    distinct: list[Distinct | None]
+    tallies: list[Tally | None]
+
+    def add(self, index: int, question: Question, x: Floats, weights: Floats | None) -> None:
+        """Add the rows of a chunk."""
+        distinct, tally = self.distinct[index], self.tallies[index]
+        if distinct is not None:
+            distinct.add(x)
+        if question.search is not None and tally is not None:
+            question.search.add(tally, x, weights)
+
+    def merge(self, other: AnswerState) -> None:
+        """Add another range."""
+        for own, others in zip(self.distinct, other.distinct, strict=True):
+            if own is not None and others is not None:
+                own.merge(others)
+        for tally, others_tally in zip(self.tallies, other.tallies, strict=True):
+            if tally is not None and others_tally is not None:
+                tally.merge(others_tally)
+
+
+# ------------------------------------------------------------------------------------ joint counts
+@dataclass(frozen=True, eq=False)
+class JointTable:
+    """A table to count: the levels of a feature by the cells of another one.
+
+    Parameters
+    ----------
+    request : TableRequest
+    column : LevelColumn
+    other : LevelColumn or ndarray of float
+        The other feature's levels, or the position and the points between its cells.
+    position : int
+        The other feature's column, if it is numeric.
+    """
+
+    request: TableRequest
+    column: LevelColumn
+    other: LevelColumn | Floats
+    position: int
+
+    @property
+    def cells(self) -> int:
+        """Return the number of cells of the other feature."""
+        if isinstance(self.other, LevelColumn):
+            return len(self.other.levels)
+        return len(self.other) + 1
+
+    def locate(self, chunk: Dataset) -> Ints:
+        """Return the cell of each row, -1 for missing values."""
+        if isinstance(self.other, LevelColumn):
+            return chunk.level_codes(self.other)
+        x = chunk.floats(self.position)
+        # A value at a point belongs to the cell before it: x <= point.
+        cell = np.searchsorted(self.other, x, side="left")
+        return np.where(np.isnan(x), -1, cell)
+
+
+@dataclass(frozen=True, eq=False)
+class JointPass:
+    """A pass that counts the levels of categorical features by the cells of other features.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    tables : sequence of JointTable
+    quantum : float, optional
+        Unit of the integer weights; None without weights.
+    """
+
+    reader: ChunkReader
+    tables: Sequence[JointTable]
+    quantum: float | None
+
+    def state(self) -> list[Ints]:
+        """Return tables without rows."""
+        return [np.zeros((len(t.column.levels), t.cells), dtype=np.int64) for t in self.tables]
+
+    def add(self, state: list[Ints], first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows."""
+        chunk = self.reader.dataset(rows, first)
+        weights = None
+        if self.quantum is not None and chunk.weights is not None:
+            weights = quantised(chunk.weights, self.quantum)
+        cells: dict[str, Ints] = {}
+        for table, counted in zip(self.tables, state, strict=True):
+            name = table.request.other
+            if name not in cells:
+                cells[name] = table.locate(chunk)
+            codes, cell = chunk.level_codes(table.column), cells[name]
+            there = (codes >= 0) & (cell >= 0)
+            index = (codes * table.cells + cell)[there]
+            if weights is None:
+                sums = np.bincount(index, minlength=counted.size)
+            else:
+                sums = integer_sums(index, weights[there], counted.size)
+            np.add(counted, sums.reshape(counted.shape), out=counted)
+
+
+def merge_tables(left: list[Ints], right: list[Ints]) -> None:
+    """Add the tables of another range."""
+    for own, other in zip(left, right, strict=True):
+        np.add(own, other, out=own)

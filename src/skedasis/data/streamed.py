@@ -1,0 +1,680 @@
+"""Data sets that do not fit in memory: known by summaries of their columns, and read again in chunks.
+
+`StreamedDataset` takes the place of `Dataset` in planning. It holds a few rows (those that are drawn by their hashes,
+those at even steps, an example of each level) and `CountedColumn`s, which know their statistics from passes over the
+data. What a plan asks for and a column does not know yet raises `NotYetKnown`, after the request has been noted: the
+engine collects the requests of all features, answers them in one more pass, and plans again.
+
+`ChunkReader` reads the rows as data sets in memory, one after the other. It can be sent to other processes.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
+
+import numpy as np
+
+from skedasis._types import Container, Floats, Ints, JsonValue, Values
+from skedasis.data.arrow import ArrowColumn, ArrowSchema, ArrowTable
+from skedasis.data.categories import (
+    MAX_LEVELS,
+    LevelColumn,
+    check_level_count,
+    keep_top,
+)
+from skedasis.data.category_order import (
+    STEPS,
+    OtherFeature,
+    categorical_distances,
+    filled,
+    numeric_distances,
+    similarity_order,
+    sum_of_distances,
+)
+from skedasis.data.column_stats import Column, NotYetKnown, std_of
+from skedasis.data.containers import ArrayTable, Table
+from skedasis.data.dataset import Batch, Dataset
+from skedasis.data.factorize import Factorized
+from skedasis.data.features import Feature, check_integers, check_range, infinite_values, no_values
+from skedasis.data.parquet import Library, ParquetData
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.stats.moments import STATS_LEAF, Moments
+from skedasis.stats.order_statistics import ColumnCounts, targets_of
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
+    from skedasis.data.times import TimeAxis
+
+
+CHUNK_ROWS = 4 * STATS_LEAF
+"""Rows that are read at a time in a pass that does not call the model."""
+
+
+# ------------------------------------------------------------------------------------ columns
+MAX_DISTINCT = 1_000_000
+"""Largest number of distinct values of a column that are collected from data beyond memory."""
+
+Request: TypeAlias = "OrderRequest | DistinctRequest | RankRequest"
+
+
+@dataclass(frozen=True)
+class OrderRequest:
+    """A request for order statistics: the inverse empirical distribution at ``steps / k``."""
+
+    k: int
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class DistinctRequest:
+    """A request for all distinct values, if there are at most `limit`."""
+
+    limit: int
+
+
+@dataclass(frozen=True)
+class RankRequest:
+    """A request for the values at which the cumulative weight first reaches given integers."""
+
+    targets: tuple[int, ...]
+
+
+class CountedColumn(Column):
+    """A numeric feature that is known by counts of its values, not by the values.
+
+    Parameters
+    ----------
+    feature : Feature
+    counts : ColumnCounts
+        Of all rows.
+    moments : Moments
+        Of all rows with a value, as one cell.
+    dtype : numpy dtype
+        The type to which values are rounded when they are written into the column.
+    quantum : float, optional
+        Unit of the integer weights in the counts; None without weights.
+    ends : tuple of two int, optional
+        Smallest and largest integer of a column of large integers.
+
+    Raises
+    ------
+    DataError
+        As `Column`.
+    """
+
+    def __init__(
+        self,
+        feature: Feature,
+        counts: ColumnCounts,
+        moments: Moments,
+        dtype: np.dtype[np.generic],
+        quantum: float | None = None,
+        ends: tuple[int, int] | None = None,
+    ) -> None:
+        self.feature, self.dtype, self.counts = feature, dtype, counts
+        self.missing, self.present = counts.missing, None
+        self.x, self.weights, self.weighted = np.zeros(0), None, quantum is not None
+        self.requests: set[Request] = set()
+        self._order: dict[OrderRequest | RankRequest, Floats] = {}
+        self._distinct: dict[int, Floats | None] = {}
+        # The weight of one row; of weights below 1 on average, the mean weight.
+        one = 1.0 if quantum is None else 1.0 / quantum
+        self._unit = int(min(one, counts.weight / max(counts.n, 1)))
+        check_integers(feature, ends)
+        self._set("low", counts.low + 0.0)
+        self._set("high", counts.high + 0.0)
+        self.quantum = 1.0 if quantum is None else quantum
+        self._set("weight", counts.weight * self.quantum)
+        self._set("integer", dtype.kind in "iub" or counts.integer)
+        if counts.n == 0:
+            raise no_values(feature)
+        if counts.infinite:
+            raise infinite_values(feature, counts.infinite)
+        check_range(feature, self.low, self.high)
+        self._set("std", 0.0 if self.low == self.high else std_of(moments))
+
+    def _set(self, name: str, value: float | bool) -> None:
+        """Set a property that `Column` computes from the values."""
+        self.__dict__[name] = value
+
+    def __len__(self) -> int:
+        return self.counts.n
+
+    def distinct(self, limit: int | None = None) -> Floats | None:
+        """Return the sorted distinct values, or None if there are more than `limit`.
+
+        Raises
+        ------
+        NotYetKnown
+            If there are too many for the first pass to count, and not too many for the limit.
+        """
+        few = self.counts.distinct()
+        if few is not None:
+            return few[0] if limit is None or len(few[0]) <= limit else None
+        if limit is not None and limit <= self.counts.max_distinct:
+            return None
+        most = MAX_DISTINCT if limit is None else min(limit, MAX_DISTINCT)
+        if most not in self._distinct:
+            self.requests.add(DistinctRequest(most))
+            raise NotYetKnown
+        values = self._distinct[most]
+        if values is None and (limit is None or limit > MAX_DISTINCT):
+            raise UnsupportedError(
+                f"feature {self.feature.name!r}",
+                f"more than {MAX_DISTINCT:,} distinct values in data that are read in chunks",
+                "at most that many, where each of them is a step of the curve",
+                "Choose bins: sd.ALE(bins=40), sd.RHALE(bins=sd.Quantile(100))",
+            )
+        return values
+
+    @property
+    def distinct_values(self) -> Floats:  # type: ignore[override] - a cached property there
+        """Return all sorted distinct values."""
+        values = self.distinct()
+        if values is None:
+            raise TypeError("without a limit there is no None")
+        return values
+
+    def value_weights(self, values: Floats) -> Floats:
+        """Return the weight of each distinct value."""
+        few = self.counts.distinct()
+        if few is None:
+            raise TypeError("the weights of many values are not counted")
+        return few[2].astype(float) * self.quantum
+
+    def order_statistics(self, k: int, steps: Ints | None = None) -> Floats:
+        """Return the inverse empirical distribution at 0, 1/k, …, 1; see `Column.order_statistics`.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has collected these.
+        """
+        steps = np.arange(k + 1) if steps is None else steps
+        few = self.counts.distinct()
+        if few is not None:
+            targets = targets_of(self.counts.weight, k, steps)
+            found = np.searchsorted(np.cumsum(few[2]), targets, side="left")
+            return few[0][np.minimum(found, len(few[0]) - 1)]
+        request = OrderRequest(k, tuple(steps.tolist()))
+        if request not in self._order:
+            self.requests.add(request)
+            raise NotYetKnown
+        return self._order[request]
+
+    def quantile_floors(self) -> Floats:
+        """Return the distinct values at or below the quantiles at which distributions are compared.
+
+        They are those of `skedasis.data.category_order`: type 7, at 0, 1/99, …, 1.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has collected these.
+        """
+        last = self.counts.weight - (1 if not self.weighted else self._unit)
+        targets = [step * last // STEPS + 1 for step in range(STEPS + 1)]
+        few = self.counts.distinct()
+        if few is not None:
+            found = np.searchsorted(np.cumsum(few[2]), np.array(targets, dtype=np.int64))
+            return np.unique(few[0][np.minimum(found, len(few[0]) - 1)])
+        request = RankRequest(tuple(targets))
+        if request not in self._order:
+            self.requests.add(request)
+            raise NotYetKnown
+        return np.unique(self._order[request])
+
+    def answer(self, request: Request, values: Floats | None) -> None:
+        """Note the answer to a request."""
+        if isinstance(request, DistinctRequest):
+            self._distinct[request.limit] = values
+        elif values is not None:
+            self._order[request] = values
+        self.requests.discard(request)
+
+    def release(self) -> None:
+        """Do nothing: there are no values to free."""
+
+
+# ------------------------------------------------------------------------------------ chunks
+@dataclass(frozen=True, eq=False)
+class ChunkReader:
+    """Reads rows as data sets in memory, one chunk after the other. Picklable, without open files.
+
+    Parameters
+    ----------
+    source : ParquetData
+    features : tuple of Feature
+        As the whole data set has them.
+    library : {"numpy", "pandas", "polars", "pyarrow"}
+        What the rows are held in when the model is called.
+    axes : mapping of int to TimeAxis
+        The time axes of the whole data set, by column.
+    types : pyarrow schema
+        The types that all chunks get before they are converted.
+    dtype : numpy dtype, optional
+        The type of the array, if the rows are held in an array.
+    examples : pyarrow table, optional
+        Rows that stand before those of each chunk: examples of levels, and donors.
+    weighted : bool
+        Whether the source's weights differ.
+    """
+
+    source: ParquetData
+    features: tuple[Feature, ...]
+    library: Library
+    axes: Mapping[int, TimeAxis]
+    types: ArrowSchema
+    dtype: np.dtype[np.generic] | None = None
+    examples: ArrowTable | None = None
+    weighted: bool = False
+
+    @property
+    def skip(self) -> int:
+        """Return the number of rows before those of each chunk."""
+        return 0 if self.examples is None else self.examples.num_rows
+
+    def datasets(
+        self, size: int, start: int = 0, stop: int | None = None
+    ) -> Iterator[tuple[int, Dataset]]:
+        """Yield the number of the first row of each chunk, and the chunk."""
+        for first, rows in self.source.chunks(size, start, stop):
+            yield first, self.dataset(rows, first)
+
+    def dataset(self, rows: ArrowTable, first: int) -> Dataset:
+        """Return rows of the source, of which the first has this number, as a data set in memory."""
+        import pyarrow as pa
+
+        source, skip = self.source, self.skip
+        own = rows.select(list(source.columns)).cast(self.types)
+        if self.examples is not None:
+            own = pa.concat_tables([self.examples, own])
+        keys = _plain(rows, source.row_id_name)
+        return Dataset(
+            self.table(own),
+            self.features,
+            _plain(rows, source.y_name),
+            self.weights(rows),
+            library=None if self.library == "numpy" else self.library,
+            keys=np.arange(first, first + rows.num_rows) if keys is None else keys,
+            skip=skip,
+            offset=first - skip,
+        )
+
+    def weights(self, rows: ArrowTable) -> Floats | None:
+        """Return the weights of some rows; None without weights."""
+        if not self.weighted:
+            return None
+        weights = _plain(rows, self.source.weight_name)
+        return None if weights is None else weights.astype(float)
+
+    def table(self, rows: ArrowTable) -> Table[Container]:
+        """Return rows with the columns of the features in their container."""
+        if self.library == "numpy":
+            columns = [_numbers(rows.column(j)) for j in range(rows.num_columns)]
+            X = np.empty((rows.num_rows, len(columns)), dtype=self.dtype, order="F")
+            for j, column in enumerate(columns):
+                X[:, j] = column
+            return ArrayTable(X)
+        from skedasis.data.frames import FrameTable
+
+        if self.library == "pandas":
+            return FrameTable(cast("IntoDataFrame", _as_pandas(rows))).with_axes(self.axes)
+        if self.library == "polars":
+            import polars as pl
+
+            frame = pl.from_arrow(rows)
+            return FrameTable(frame).with_axes(self.axes)  # pyright: ignore[reportArgumentType]
+        return FrameTable(cast("IntoDataFrame", rows)).with_axes(self.axes)
+
+
+def _plain(rows: ArrowTable, name: str | None) -> Values | None:
+    """Return a column that is no feature as an array; None if there is no such column."""
+    return None if name is None else rows.column(name).to_numpy(zero_copy_only=False)
+
+
+def _numbers(column: ArrowColumn) -> Values:
+    """Return a column of numbers or booleans, NaN where a value is missing."""
+    values = column.to_numpy(zero_copy_only=False)
+    return values.astype(float) if values.dtype.kind == "O" else values
+
+
+def _as_pandas(rows: ArrowTable) -> object:
+    """Return rows as a pandas frame. Booleans with missing values are objects in each chunk."""
+    return rows.to_pandas(split_blocks=True, date_as_object=True, ignore_metadata=True)
+
+
+def default_library() -> Library:
+    """Return what rows of files are held in: the first of pandas and Polars that is installed, else Arrow tables."""
+    for name in ("pandas", "polars"):
+        if importlib.util.find_spec(name) is not None:
+            return "pandas" if name == "pandas" else "polars"
+    return "pyarrow"
+
+
+# ------------------------------------------------------------------------------------ data sets
+@dataclass(frozen=True, eq=False)
+class LevelCounts:
+    """The levels of a categorical feature in data beyond memory.
+
+    Parameters
+    ----------
+    rows : ndarray of int, shape (L,)
+        An example of each level, as an index in the table of the data set.
+    count : ndarray of int, shape (L,)
+        Number of rows.
+    weight : ndarray of float, shape (L,)
+        Total weight.
+    """
+
+    rows: Ints
+    count: Ints
+    weight: Floats
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """A request for the joint counts of a categorical feature and another one, by their names."""
+
+    feature: str
+    other: str
+
+
+class JointCounts:
+    """The joint counts of categorical features with other features, as far as passes have counted them."""
+
+    def __init__(self) -> None:
+        self.requests: set[TableRequest] = set()
+        self.tables: dict[TableRequest, Ints] = {}
+
+    def of(self, request: TableRequest) -> Ints:
+        """Return a table; raise `NotYetKnown` if no pass has counted it."""
+        if request not in self.tables:
+            self.requests.add(request)
+            raise NotYetKnown
+        return self.tables[request]
+
+    def answer(self, request: TableRequest, table: Ints) -> None:
+        """Note the answer to a request."""
+        self.tables[request] = table
+        self.requests.discard(request)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedLevels(LevelColumn):
+    """The levels of a categorical feature in data beyond memory. It has no codes: chunks find those of their rows."""
+
+    streamed: StreamedDataset | None = field(default=None, repr=False, kw_only=True)
+
+    def __len__(self) -> int:
+        return int(self.count.sum())
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the data set, so that plans are small."""
+        return {**vars(self), "streamed": None, "dataset": _NO_ROWS}
+
+    def of_rows(self, dataset: object) -> bool:
+        """Return False: there are no codes."""
+        return False
+
+    def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
+        """Return the order of levels by the similarity of the other features; see `LevelColumn`.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has counted the other features by level.
+        """
+        dataset = self.streamed
+        if dataset is None:
+            raise TypeError("levels that were sent to a worker are in their order")
+        if self.n_other:
+            raise needs_memory("an order by similarity of the most frequent levels only")
+        own = set(self.feature.columns)
+        chosen = dataset.features if others is None else others
+        parts: list[Floats] = []
+        unknown: NotYetKnown | None = None
+        for feature in chosen:
+            if own & set(feature.columns):
+                continue
+            try:
+                part = dataset.level_distances(self, feature)
+            except NotYetKnown as error:
+                unknown = error
+                continue
+            if part is not None:
+                parts.append(part)
+        if unknown is not None:
+            raise unknown
+        return similarity_order(sum_of_distances(parts, len(self.levels)))
+
+
+class _NoRows:
+    """In place of the data set of levels that were sent to a worker."""
+
+    features: tuple[Feature, ...] = ()
+    weights: Floats | None = None
+    row_id: Ints | None = None
+
+    def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
+        """Yield nothing."""
+        return iter(())
+
+
+_NO_ROWS = _NoRows()
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedDataset(Dataset):
+    """A data set that does not fit in memory. Its table has few rows: those that are drawn, and examples of levels.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    n : int
+        Number of rows.
+    positions : ndarray of int
+        The number of each row of the table, ascending. `y`, `weights` and `keys` are those of the same rows.
+    drawn : ndarray of int
+        Which rows of the table have the smallest hashes.
+    columns : mapping of int to CountedColumn or DataError
+        The numeric features by position; the error for one that cannot be explained.
+    level_counts : mapping of str to LevelCounts
+        The categorical features by name.
+    sum_of_weights : float
+    passes : list of str
+        What was read, one entry for each pass over the data.
+    examples : ndarray of int
+        Which rows of the table the reader puts before the rows of each chunk, in this order.
+    leveled : mapping of str to Feature
+        The categorical features of `level_counts`.
+    quantum : float, optional
+        Unit of the integer weights in counts; None without weights.
+    joint : JointCounts
+        Joint counts of categorical features with others.
+    """
+
+    reader: ChunkReader = field(kw_only=True)
+    n: int = field(kw_only=True)
+    positions: Ints = field(kw_only=True)
+    drawn: Ints = field(kw_only=True)
+    columns: Mapping[int, CountedColumn | DataError] = field(kw_only=True)
+    level_counts: Mapping[str, LevelCounts] = field(kw_only=True)
+    sum_of_weights: float = field(kw_only=True)
+    passes: list[str] = field(kw_only=True)
+    examples: Ints = field(kw_only=True)
+    leveled: Mapping[str, Feature] = field(kw_only=True)
+    quantum: float | None = field(kw_only=True)
+    joint: JointCounts = field(default_factory=JointCounts, kw_only=True)
+
+    streamed: ClassVar[bool] = True
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def numbered(self) -> bool:
+        """Return whether rows are identified by their numbers."""
+        return self.reader.source.row_id_name is None
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the rows' weights."""
+        return self.sum_of_weights
+
+    @property
+    def provenance(self) -> dict[str, JsonValue]:
+        """Return the source, and how often it was read."""
+        return {"source": repr(self.reader.source), "passes": len(self.passes)}
+
+    @property
+    def drawable(self) -> Dataset:
+        """Return the rows with the smallest hashes, as a data set in memory."""
+        return self.in_memory(self.drawn)
+
+    def in_memory(self, index: Ints) -> Dataset:
+        """Return some rows of the table as a data set."""
+        return Dataset(
+            self.table,
+            self.features,
+            None if self.y is None else self.y[index],
+            None if self.weights is None else self.weights[index],
+            index,
+            self.library,
+            targets=None if self.targets is None else self.targets[index],
+            keys=None if self.keys is None else self.keys[index],
+            sampled=True,
+        )
+
+    def subset(self, places: Ints) -> Dataset:
+        """Return some of the rows at hand as a data set in memory.
+
+        Raises
+        ------
+        UnsupportedError
+            If other rows are needed.
+        """
+        index = np.minimum(np.searchsorted(self.positions, places), len(self.positions) - 1)
+        if not np.array_equal(self.positions[index], places):
+            raise needs_memory("all rows at the same time")
+        return self.in_memory(index)
+
+    def evenly_spaced_batch(self, count: int, among: Ints | None = None) -> Batch:
+        """Return a batch of up to `count` rows at even steps through all rows, or through rows of the table `among`."""
+        if among is not None:
+            return self.in_memory(among).evenly_spaced_batch(count)
+        places = even_places(self.n, count)
+        part = self.subset(places)
+        return next(part.batches(len(places)))
+
+    def column(self, j: int) -> Column:
+        """Return a numeric feature, known by counts."""
+        found = self.columns.get(j)
+        if isinstance(found, DataError):
+            raise found
+        if found is None:
+            name, kind = self.features[j].name, self.features[j].kind
+            raise DataError(
+                f"feature {name!r}",
+                f"values that are not numbers, declared as {kind}",
+                "numbers",
+                "Remove it from schema, or use numeric codes",
+            )
+        return found
+
+    def levels(
+        self, feature: Feature, top: int | None = None, most: int = MAX_LEVELS
+    ) -> LevelColumn:
+        """Return the levels of a categorical feature, from an example of each."""
+        counts = self.level_counts.get(feature.name)
+        if counts is None:
+            raise needs_memory(f"levels of {feature.name!r}")
+        limit = self.n if top is not None else most
+        check_level_count(feature, len(counts.rows), limit)
+        # One row stands for each level, so that the order of the examples is that of the codes.
+        some = self.in_memory(counts.rows)
+        column = some.levels(feature, most=len(counts.rows) + 1)
+        codes = column.codes
+        count, weight = np.zeros(len(column.levels), dtype=np.int64), np.zeros(len(column.levels))
+        there = codes >= 0
+        np.add.at(count, codes[there], counts.count[there])
+        np.add.at(weight, codes[there], counts.weight[there])
+        if feature.kind == "nominal" and None in column.levels.values:
+            missing = int(count[-1])
+        else:
+            missing = int(counts.count[~there].sum())
+        # In chunks, the examples are found at the start of the table.
+        rows = np.searchsorted(self.examples, column.levels.rows)
+        whole = replace(
+            column,
+            levels=replace(column.levels, rows=rows),
+            codes=np.zeros(0, dtype=np.int64),
+            weights=None,
+            count=count,
+            weight=weight,
+            missing=missing,
+            dataset=self,
+        )
+        whole = StreamedLevels(**vars(whole), streamed=self)
+        return whole if top is None or top >= len(whole.levels) else keep_top(whole, top)
+
+    def level_distances(self, column: LevelColumn, other: Feature) -> Floats | None:
+        """Return the distances of a feature's levels by another feature; None if that has no values.
+
+        Raises
+        ------
+        NotYetKnown
+        """
+        if not self.comparable(other):
+            return None
+        table = filled(self.joint.of(TableRequest(column.feature.name, other.name)).astype(float))
+        return numeric_distances(table) if other.numeric else categorical_distances(table)
+
+    def comparable(self, other: Feature) -> bool:
+        """Return whether levels can be compared by a feature; its quantiles are requested if they are not known."""
+        if not other.numeric:
+            counts = self.level_counts.get(other.name)
+            return counts is not None and len(counts.rows) <= MAX_LEVELS
+        counted = self.columns.get(other.position)
+        if not isinstance(counted, CountedColumn):
+            return False
+        counted.quantile_floors()
+        return True
+
+    def present(self, column: Column | LevelColumn) -> Ints | None:
+        """Return the rows of the table, not of the source, that have a value of a feature."""
+        here = self.in_memory(np.arange(len(self.positions)))
+        if isinstance(column, LevelColumn):
+            return np.flatnonzero(here.level_codes(column) >= 0)
+        return np.flatnonzero(~np.isnan(here.floats(column.feature.position)))
+
+    def floats(self, j: int) -> Floats:
+        """Raise: all values of a column do not fit in memory."""
+        raise needs_memory(f"all values of {self.features[j].name!r}")
+
+    def coded(self, j: int) -> Factorized:
+        """Raise: all values of a column do not fit in memory."""
+        raise needs_memory(f"all values of {self.features[j].name!r}")
+
+    def batches(self, size: int) -> Iterator[Batch]:
+        """Raise: the rows are read in chunks (`ChunkReader`)."""
+        raise needs_memory("all rows at the same time")
+
+
+def even_places(n: int, count: int) -> Ints:
+    """Return up to `count` row numbers at even steps through n rows."""
+    return np.unique(np.linspace(0, n - 1, min(count, n)).astype(int))
+
+
+def needs_memory(what: str) -> UnsupportedError:
+    """Return the error for work that cannot be done in passes over the data."""
+    return UnsupportedError(
+        "data that are read in chunks",
+        f"work that needs {what}",
+        "work in one pass after the other",
+        "Read a part into memory: data.take(rows), or a data frame",
+    )

@@ -1,0 +1,120 @@
+"""Progress bars, and work on several threads whose results arrive in order."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+    from rich.progress import TaskID
+
+_Task = TypeVar("_Task")
+
+
+_Result = TypeVar("_Result")
+
+
+_DELAY = 2.0
+"""Seconds before a progress bar appears."""
+
+
+class Progress:
+    """A progress bar that appears once the work has taken two seconds.
+
+    Parameters
+    ----------
+    total : int
+        Number of steps.
+    what : str
+        Description of the work.
+    show : bool, optional
+        True shows the bar, False never. None shows it if standard error is a terminal.
+    """
+
+    def __init__(self, total: int, what: str, show: bool | None = None) -> None:
+        self.total, self.what, self.done = total, what, 0
+        self.wanted = sys.stderr.isatty() if show is None else show
+        self._started = time.monotonic()
+        self._bar: Bar | None = None
+        self._task: TaskID | None = None
+        self._lock = threading.Lock()
+
+    def advance(self, steps: int = 1) -> None:
+        """Count finished steps. Safe to call from any thread."""
+        with self._lock:
+            self.done += steps
+            if not self.wanted:
+                return
+            if self._bar is None and time.monotonic() - self._started > _DELAY:
+                self._open()
+            if self._bar is not None and self._task is not None:
+                self._bar.update(self._task, completed=self.done)
+
+    def _open(self) -> None:
+        from rich.console import Console
+        from rich.markup import escape
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(console=Console(stderr=True), transient=True)
+        # The description holds names of models and classes, which may contain control sequences of terminals.
+        what = "".join(c if c.isprintable() else "?" for c in self.what)
+        self._task = self._bar.add_task(escape(what), total=self.total)
+        self._bar.start()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+def map_in_order(
+    work: Callable[[_Task], _Result],
+    tasks: Iterable[_Task],
+    n_jobs: int = 1,
+    begin: Callable[[], object] | None = None,
+    stop: Callable[[], object] | None = None,
+) -> Iterator[_Result]:
+    """Yield ``work(task)`` for each task, in the order of the tasks.
+
+    Parameters
+    ----------
+    work : callable
+    tasks : iterable
+    n_jobs : int
+        1 works in the calling thread. At most two results per thread are computed ahead.
+    begin : callable, optional
+        Called once in each new thread, before its first task.
+    stop : callable, optional
+        Called if the work ends early, by an error or Ctrl-C, so that running threads stop soon.
+
+    Notes
+    -----
+    Results are merged in the order of the tasks, so they are identical for any number of threads.
+    """
+    if n_jobs == 1 or (isinstance(tasks, Sized) and len(tasks) < 2):
+        yield from map(work, tasks)
+        return
+    waiting: deque[Future[_Result]] = deque()
+    with ThreadPoolExecutor(n_jobs, initializer=begin) as pool:
+        try:
+            for task in tasks:
+                waiting.append(pool.submit(work, task))
+                if len(waiting) >= 2 * n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
+        finally:
+            for future in waiting:
+                future.cancel()

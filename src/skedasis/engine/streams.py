@@ -1,0 +1,358 @@
+"""Data that do not fit in memory: open them, answer what plans ask for, and compute in chunks.
+
+`open_stream` makes a `StreamedDataset` of a source by a first pass over it. `answer` goes over the data once more for
+all that plans asked for (`NotYetKnown`), `known` repeats a piece of work until nothing is missing. `run_streamed` is
+the pass that calls the model. The same plan, compute, merge and finalize as in memory: rows are cut into leaves by
+their numbers, so that results have the same bits for any files, chunks, threads and processes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from skedasis._types import Ints
+from skedasis.data.arrow import ArrowField, ArrowTable, ArrowType
+from skedasis.data.column_stats import NotYetKnown, column_moments
+from skedasis.data.dataset import Dataset
+from skedasis.data.features import Feature, apply_schema
+from skedasis.data.parquet import Library, ParquetData, located
+from skedasis.data.passes import (
+    AnswerPass,
+    AnswerState,
+    FirstPass,
+    FirstState,
+    JointPass,
+    JointTable,
+    LevelState,
+    NumericState,
+    Question,
+    merge_tables,
+)
+from skedasis.data.streamed import (
+    CHUNK_ROWS,
+    MAX_DISTINCT,
+    ChunkReader,
+    CountedColumn,
+    LevelCounts,
+    StreamedDataset,
+    default_library,
+    even_places,
+)
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.progress import Progress, map_in_order
+from skedasis.engine.select import FeatureSelection, as_method
+from skedasis.errors import DataError
+from skedasis.methods.ale_categorical import MOST_LEVELS
+from skedasis.results.checks.slope_check import ROWS as CHECKED_ROWS
+from skedasis.stats.order_statistics import weight_quantum
+
+_HEAD_ROWS = 10_000
+"""Rows at the start of the data from which kinds of columns and pivots are taken. Results do not depend on pivots."""
+
+_EVEN = (2, 64, 128)
+"""Numbers of rows at even steps at which models are probed."""
+
+_BUDGET = 40_000_000
+"""Bytes of candidates of order statistics that one pass may collect for a column."""
+
+StateT = TypeVar("StateT")
+ResultT = TypeVar("ResultT")
+
+
+class Pass(Protocol[StateT]):
+    """One pass over the data: its state, and how a chunk is added to it."""
+
+    def state(self) -> StateT:
+        """Return the state of no rows."""
+        ...
+
+    def add(self, state: StateT, first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows, of which the first has this number, to the state."""
+        ...
+
+
+# ------------------------------------------------------------------------------------ running a pass
+def run_pass(
+    work: Pass[StateT],
+    merge: Callable[[StateT, StateT], None],
+    source: ParquetData,
+    options: ExplainOptions,
+    text: str,
+) -> StateT:
+    """Return the state of all rows of a source.
+
+    Each thread adds to a state of its own. States merge at the end; what passes compute does not depend on which rows
+    are in which state.
+    """
+    states: dict[int, StateT] = {}
+    lock = threading.Lock()
+
+    def own() -> StateT:
+        """Return the state of this thread."""
+        with lock:
+            thread = threading.get_ident()
+            if thread not in states:
+                states[thread] = work.state()
+            return states[thread]
+
+    def add(chunk: tuple[int, ArrowTable]) -> int:
+        first, rows = chunk
+        with located(source, first, rows.num_rows):
+            work.add(own(), first, rows)
+        return rows.num_rows
+
+    with Progress(source.n_rows, text, options.progress) as bar:
+        for n in map_in_order(add, source.chunks(CHUNK_ROWS), options.n_jobs):
+            bar.advance(n)
+    whole, *others = states.values()
+    for state in others:
+        merge(whole, state)
+    return whole
+
+
+# ------------------------------------------------------------------------------------ opening
+def open_stream(
+    source: ParquetData, features: object, method: object, options: ExplainOptions
+) -> StreamedDataset:
+    """Return a source as a data set, after the first pass over it.
+
+    Parameters
+    ----------
+    source : ParquetData
+    features, method, options
+        As in `explain`.
+
+    Raises
+    ------
+    DataError
+        For arguments that are arrays of all rows, and for columns that cannot be explained.
+    """
+    _check_no_arrays(options)
+    library = source.container or default_library()
+    reader, head = _reader(source, library, options)
+    wanted = FeatureSelection(head, features, options.groups)
+    asked = list({f.name: f for item in wanted.asked for f in item}.values())
+    counted = list(asked)
+    if any(f.kind == "nominal" for f in asked):
+        # The order of levels compares all other features.
+        counted += [f for f in head.features if f.name not in {a.name for a in asked}]
+    numeric = {f.position: _pivot(head, f) for f in counted if f.numeric and not f.members}
+    leveled = tuple(f for f in counted if f.categorical)
+    chosen = None if method is None else as_method(method)
+    top = None if chosen is None else chosen.top_levels
+    quantum = weight_quantum(source.largest_weight, source.n_rows) if reader.weighted else None
+    n, rows = source.n_rows, options.heterogeneity_rows
+    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS) + 1)
+    first = FirstPass(
+        reader,
+        {j: pivot for j, pivot in numeric.items() if pivot is not None},
+        leveled,
+        MOST_LEVELS if top is None else MAX_DISTINCT,
+        quantum,
+        options.seed,
+        draw,
+        _key_limit(draw, n, reader),
+        np.unique(np.concatenate([even_places(n, count) for count in _EVEN])),
+    )
+    found = run_pass(first, FirstState.merge, source, options, "Counting values")
+    return _dataset(reader, found, head, quantum, {f.name: f for f in leveled})
+
+
+def _check_no_arrays(options: ExplainOptions) -> None:
+    arrays = {"y": options.y, "sample_weight": options.sample_weight, "row_id": options.row_id}
+    for name, array in arrays.items():
+        if array is not None:
+            raise DataError(
+                name,
+                "an array beside data that are read in chunks",
+                "the name of a column",
+                f'Name the column: sd.parquet(path, {name}="column")',
+            )
+
+
+def _reader(
+    source: ParquetData, library: Library, options: ExplainOptions
+) -> tuple[ChunkReader, Dataset]:
+    """Return the reader of chunks, and the first rows."""
+    import pyarrow as pa
+
+    schema = pa.schema([source.schema.field(name) for name in source.columns])
+    types = pa.schema([field.with_type(_type_of(field, source)) for field in schema])
+    weighted = source.weight_name is not None and not source.equal_weights
+    dtype = np.result_type(*(_array_type(t) for t in types)) if library == "numpy" else None
+    _, rows = next(source.chunks(_HEAD_ROWS))
+    reader = ChunkReader(source, (), library, {}, types, dtype, None, weighted)
+    table = reader.table(rows.select(list(source.columns)).cast(types))
+    inferred = tuple(
+        replace(f, name=name, label=name)
+        for f, name in zip(table.features(), source.columns, strict=True)
+    )
+    features = apply_schema(inferred, options.schema)
+    reader = replace(reader, features=features, axes={})
+    return reader, reader.dataset(rows, 0)
+
+
+def _type_of(field: ArrowField, source: ParquetData) -> ArrowType:
+    """Return the type that a column gets in all chunks: integers with missing values become floats."""
+    import pyarrow as pa
+
+    nulls = source.null_counts()
+    complete = nulls is not None and nulls.get(field.name) == 0
+    if pa.types.is_integer(field.type) and not complete and source.container != "pyarrow":
+        return pa.float64()
+    return field.type
+
+
+def _array_type(field: ArrowField) -> np.dtype[np.generic]:
+    return np.dtype(field.type.to_pandas_dtype())
+
+
+def _pivot(head: Dataset, feature: Feature) -> float | None:
+    """Return a value near the middle of a column; None if its values are not numbers."""
+    try:
+        x = head.floats(feature.position)
+    except (ValueError, TypeError):
+        return None
+    x = x[np.isfinite(x)]
+    return float(np.median(x)) if len(x) else 0.0
+
+
+def _key_limit(draw: int, n: int, reader: ChunkReader) -> float:
+    """Return a key above which no row is drawn: no limit if keys depend on weights."""
+    if reader.weighted or draw >= n:
+        return float("inf")
+    # Six standard deviations above the expected number.
+    return min(1.0, (draw + 6 * np.sqrt(draw) + 40) / n)
+
+
+def _dataset(
+    reader: ChunkReader,
+    found: FirstState,
+    head: Dataset,
+    quantum: float | None,
+    leveled: Mapping[str, Feature],
+) -> StreamedDataset:
+    """Return the data set from what the first pass found."""
+    numbers, drawn, rows = found.rows.result()
+    table_types = {j: head.table.numeric_type(j) for j in found.numeric}
+    columns = {
+        j: _column(head.features[j], state, table_types[j], quantum)
+        for j, state in found.numeric.items()
+    }
+    unit = 1.0 if quantum is None else quantum
+    levels = {name: _levels(state, numbers, unit) for name, state in found.levels.items()}
+    here = reader.dataset(rows, 0)
+    source = reader.source
+    examples = np.unique(
+        np.concatenate([np.zeros(0, dtype=np.int64), *(v.rows for v in levels.values())])
+    )
+    if len(examples):
+        reader = replace(
+            reader, examples=rows.take(examples).select(list(source.columns)).cast(reader.types)
+        )
+    return StreamedDataset(
+        here.table,
+        here.features,
+        here.y,
+        here.weights,
+        None,
+        here.library,
+        keys=numbers if source.row_id_name is None else here.keys,
+        reader=reader,
+        n=source.n_rows,
+        positions=numbers,
+        drawn=drawn,
+        columns=columns,
+        level_counts=levels,
+        sum_of_weights=float(source.total_weight),
+        passes=[*source.scans, "counts of values"],
+        examples=examples,
+        leveled=leveled,
+        quantum=quantum,
+    )
+
+
+def _column(
+    feature: Feature, state: NumericState, dtype: np.dtype[np.generic], quantum: float | None
+) -> CountedColumn | DataError:
+    """Return a numeric feature, or the error if it cannot be explained."""
+    try:
+        usable = state.counts.n > 0 and state.counts.infinite == 0
+        moments = state.moments.result() if usable else column_moments(np.zeros(0), None)
+        return CountedColumn(feature, state.counts, moments, dtype, quantum, state.ends)
+    except DataError as error:
+        return error
+
+
+def _levels(state: LevelState, numbers: Ints, unit: float) -> LevelCounts:
+    """Return the levels of a categorical feature, with the index of an example of each among the rows at hand."""
+    entries = np.array(list(state.levels.values()), dtype=np.int64).reshape(-1, 3)
+    rows = np.searchsorted(numbers, entries[:, 0])
+    order = np.argsort(entries[:, 0], kind="stable")
+    return LevelCounts(rows[order], entries[order, 1], entries[order, 2].astype(float) * unit)
+
+
+# ------------------------------------------------------------------------------------ answers
+def known(dataset: Dataset, options: ExplainOptions, work: Callable[[], ResultT]) -> ResultT:
+    """Return what `work` returns, after as many passes over the data as its plans ask for."""
+    while True:
+        try:
+            return work()
+        except NotYetKnown:
+            answer(dataset, options)
+
+
+def answer(dataset: Dataset, options: ExplainOptions) -> None:
+    """Answer all that columns were asked for and did not know, in one pass over the data; in more if it is narrowed."""
+    if not isinstance(dataset, StreamedDataset):
+        raise TypeError("only data that are read in chunks have open questions")
+    columns = [c for c in dataset.columns.values() if isinstance(c, CountedColumn)]
+    questions = [
+        Question.of(column, request, _BUDGET) for column in columns for request in column.requests
+    ]
+    pending = questions
+    while pending:
+        narrowing = [q for q in pending if q.narrows]
+        found = run_pass(
+            AnswerPass(dataset.reader, pending),
+            AnswerState.merge,
+            dataset.reader.source,
+            options,
+            "Order statistics",
+        )
+        dataset.passes.append("order statistics")
+        for index, question in enumerate(pending):
+            question.take(found, index)
+        pending = narrowing
+    by_position = {c.feature.position: c for c in columns}
+    for question in questions:
+        by_position[question.column].answer(question.request, question.answer())
+    if dataset.joint.requests and not questions:
+        _count_jointly(dataset, options)
+
+
+def _count_jointly(dataset: StreamedDataset, options: ExplainOptions) -> None:
+    """Count categorical features by the cells of other features, in one pass."""
+    requests = sorted(dataset.joint.requests, key=lambda r: (r.feature, r.other))
+    by_name = {f.name: f for f in dataset.features}
+    tables: list[JointTable] = []
+    for request in requests:
+        column = dataset.levels(dataset.leveled[request.feature])
+        other = by_name[request.other]
+        counted = dataset.columns.get(other.position) if other.numeric else None
+        cells = (
+            counted.quantile_floors()
+            if isinstance(counted, CountedColumn)
+            else dataset.levels(other)
+        )
+        tables.append(JointTable(request, column, cells, other.position))
+    work = JointPass(dataset.reader, tables, dataset.quantum)
+    found = run_pass(work, merge_tables, dataset.reader.source, options, "Comparing levels")
+    dataset.passes.append("levels by other features")
+    for request, table in zip(requests, found, strict=True):
+        dataset.joint.answer(request, table)

@@ -1,0 +1,490 @@
+"""Exact order statistics and distinct values of columns that are read in parts, and weights as integers.
+
+`ColumnCounts` counts the values of a column by the leading bits of a key that orders them: 18 bits of x - pivot as a
+float64, so that neither scale nor offset nor long tails matter. `RankSearch` then knows in which buckets the wanted
+ranks are. If the candidates there need too much memory, it counts them by the next 14 bits (it narrows), once or more;
+at last it collects the distinct values of the buckets. Counts and weights are integers: the result is the same for any
+parts in any order, and equals that of sorting all values.
+
+Weights are integer multiples of a power of two (`weight_quantum`), so that their sums are exact. Integer weights then
+equal repetition, and equal weights of any size equal no weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._compilation import compiled, has_numba
+from skedasis._types import Bools, Floats, Ints
+from skedasis.stats import order_statistics_kernels as kernels
+
+MAX_DISTINCT = 1024
+"""Up to this many distinct values of a column are counted one by one."""
+
+_LEADING, _FURTHER, _ALL = 18, 14, 64
+"""Bits of the key that are counted first, in each narrowing, and in all."""
+
+_MERGED = 500_000
+"""Collected candidates are merged when there are this many more."""
+
+Keys = NDArray[np.uint64]
+
+
+# --- weights as integers --------------------------------------------------------------------------
+
+
+def weight_quantum(largest: float, n: int) -> float:
+    """Return the power of two of which weights are taken as multiples, so that sums of n weights fit in 62 bits.
+
+    Parameters
+    ----------
+    largest : float
+        The largest weight.
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> weight_quantum(3.0, 1000) <= 1.0, 3.0 / weight_quantum(3.0, 1000) * 1000 < 2**62
+    (True, True)
+    """
+    return 2.0 ** (int(np.frexp(largest)[1]) + int(n).bit_length() - 62)
+
+
+def quantised(weights: Floats, quantum: float) -> Ints:
+    """Return weights as integer multiples of a quantum."""
+    return np.rint(weights / quantum).astype(np.int64)
+
+
+def integer_sums(codes: Ints, values: Ints, size: int) -> Ints:
+    """Return the sums of integers by code, which are exact up to 63 bits."""
+    # `bincount` sums floats, which are exact up to 53 bits: 21 bits at a time are, for up to 2**32 values.
+    sums = np.zeros(size, dtype=np.int64)
+    for shift in (0, 21, 42):
+        limb = (values >> shift) & 0x1FFFFF
+        if limb.any():
+            sums += np.bincount(codes, limb, size).astype(np.int64) << shift
+    return sums
+
+
+def weight_sums(codes: Ints, weights: Floats, size: int, quantum: float) -> Floats:
+    """Return the sums of weights by code, which do not depend on the order of the rows."""
+    return integer_sums(codes, quantised(weights, quantum), size).astype(float) * quantum
+
+
+def targets_of(total: int, k: int, steps: Ints) -> Ints:
+    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first."""
+    # Python's integers: the product may exceed 64 bits.
+    return np.array([max(-(-total * int(step) // k), 1) for step in steps], dtype=np.int64)
+
+
+# --- first pass -----------------------------------------------------------------------------------
+
+
+def _bits(x: Floats, pivot: float) -> NDArray[np.int64]:
+    """Return the bits of x - pivot."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return (x - pivot).view(np.int64)
+
+
+def _keys(x: Floats, pivot: float) -> Keys:
+    """Return the keys of finite values."""
+    bits = _bits(x, pivot)
+    return np.where(bits < 0, ~bits, bits ^ np.int64(-(2**63))).view(np.uint64)
+
+
+class ColumnCounts:
+    """Counts of the values of a column: what one pass over parts of it finds.
+
+    Parameters
+    ----------
+    pivot : float
+        A finite number, best in the middle of the values. No result depends on it.
+    quantum : float, optional
+        Unit of the integer weights; None without weights.
+
+    Attributes
+    ----------
+    n, missing, infinite : int
+        Number of values that are not missing, of missing ones, and of infinite ones (which are among the n).
+    low, high : float
+        Smallest and largest value; infinite if there is none.
+    integer : bool
+        Whether all finite values are whole numbers.
+    weight : int
+        Sum of the integer weights of the values that are not missing; their number without weights.
+
+    Examples
+    --------
+    >>> counts = ColumnCounts(0.0)
+    >>> counts.add(np.array([3.0, 1.0, np.nan]))
+    >>> counts.add(np.array([2.0, 3.0]))
+    >>> counts.n, counts.missing, counts.low, [a.tolist() for a in counts.distinct()]
+    (4, 1, 1.0, [[1.0, 2.0, 3.0], [1, 1, 2], [1, 1, 2]])
+    """
+
+    max_distinct = MAX_DISTINCT
+
+    def __init__(self, pivot: float, quantum: float | None = None) -> None:
+        self.pivot, self.quantum = pivot, quantum
+        self.n = self.missing = self.infinite = self.weight = 0
+        self.low, self.high, self.integer = float("inf"), -float("inf"), True
+        self.rows = np.zeros(1 << _LEADING, dtype=np.int64)
+        self.sums = np.zeros(0 if quantum is None else 1 << _LEADING, dtype=np.int64)
+        self._few: _Values | None = _Values.none()
+
+    def add(self, x: Floats, weights: Floats | None = None) -> None:
+        """Add the values of a part, NaN where missing, with the weights of its rows."""
+        x = np.ascontiguousarray(x, dtype=float)
+        whole_weights = self._integers(weights)
+        bits, shift = _bits(x, self.pivot), np.uint64(_ALL - _LEADING)
+        count = compiled(kernels.count_values) if has_numba() else _count_values
+        missing, infinite, whole = count(x, bits, whole_weights, shift, self.rows, self.sums)
+        self.missing, self.infinite = self.missing + missing, self.infinite + infinite
+        self.n += len(x) - missing
+        self.integer = self.integer and bool(whole)
+        present = ~np.isnan(x) if missing else None
+        if missing < len(x):
+            self.low = min(self.low, float(np.fmin.reduce(x)))
+            self.high = max(self.high, float(np.fmax.reduce(x)))
+        if self.quantum is None:
+            self.weight += len(x) - missing
+        else:
+            some = whole_weights if present is None else whole_weights[present]
+            self.weight += int(some.sum())
+        if self._few is not None:
+            if present is not None:
+                x = x[present]
+                whole_weights = whole_weights[present] if len(whole_weights) else whole_weights
+            self._few = self._few.with_values(x, whole_weights, MAX_DISTINCT)
+
+    def _integers(self, weights: Floats | None) -> Ints:
+        """Return the integer weights, an empty array without weights."""
+        if self.quantum is None or weights is None:
+            return np.zeros(0, dtype=np.int64)
+        return quantised(weights, self.quantum)
+
+    def merge(self, other: ColumnCounts) -> ColumnCounts:
+        """Return the counts of both parts. Changes this one."""
+        self.rows += other.rows
+        self.sums += other.sums
+        self.n, self.missing = self.n + other.n, self.missing + other.missing
+        self.infinite, self.weight = self.infinite + other.infinite, self.weight + other.weight
+        self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.integer = self.integer and other.integer
+        both = self._few is not None and other._few is not None
+        if self._few is not None and other._few is not None:
+            self._few = self._few.merge(other._few).limited(MAX_DISTINCT)
+        self._few = self._few if both else None
+        return self
+
+    def distinct(self) -> tuple[Floats, Ints, Ints] | None:
+        """Return the sorted distinct values with their numbers of rows and integer weights; None if there are many."""
+        few = self._few
+        if few is None:
+            return None
+        return few.values, few.rows, few.rows if self.quantum is None else few.weights
+
+    @property
+    def bucket_weights(self) -> Ints:
+        """The weight of each bucket."""
+        return self.rows if self.quantum is None else self.sums
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with those buckets only that have values."""
+        used = np.flatnonzero(self.rows)
+        sums = self.sums[used] if len(self.sums) else self.sums
+        return {**vars(self), "rows": (used.astype(np.int32), self.rows[used]), "sums": sums}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the state."""
+        vars(self).update(state)
+        used, rows = state["rows"]  # pyright: ignore[reportGeneralTypeIssues] - as `__getstate__` has it
+        sums = self.sums
+        self.rows = np.zeros(1 << _LEADING, dtype=np.int64)
+        self.rows[used] = rows
+        self.sums = np.zeros(0 if self.quantum is None else 1 << _LEADING, dtype=np.int64)
+        if len(self.sums):
+            self.sums[used] = sums
+
+
+def _count_values(
+    x: Floats, bits: NDArray[np.int64], weights: Ints, shift: np.uint64, rows: Ints, sums: Ints
+) -> tuple[int, int, bool]:
+    """Do what the kernel of this name does, without compilation."""
+    finite = np.isfinite(x)
+    missing = int(np.isnan(x).sum())
+    infinite = len(x) - int(finite.sum()) - missing
+    if missing or infinite:
+        x, bits, weights = x[finite], bits[finite], weights[finite] if len(weights) else weights
+    keys = np.where(bits < 0, ~bits, bits ^ np.int64(-(2**63))).view(np.uint64)
+    bucket = (keys >> shift).astype(np.int64)
+    rows += np.bincount(bucket, minlength=len(rows))
+    if len(weights):
+        sums += integer_sums(bucket, weights, len(sums))
+    # The first values decide for nearly all columns that are not whole.
+    whole = bool((x[:100] % 1 == 0).all() and (x % 1 == 0).all())
+    return missing, infinite, whole
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """Sorted distinct values, with their numbers of rows and their integer weights (zeros without weights)."""
+
+    values: Floats
+    rows: Ints
+    weights: Ints
+
+    @classmethod
+    def none(cls) -> Self:
+        """Return no values."""
+        return cls(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
+    @classmethod
+    def of(cls, x: Floats, weights: Ints) -> Self:
+        """Return the distinct values of an array; `weights` may be empty."""
+        values, code = np.unique(x + 0.0, return_inverse=True)
+        rows = np.bincount(code, minlength=len(values)).astype(np.int64)
+        if not len(weights):
+            return cls(values, rows, np.zeros(len(values), dtype=np.int64))
+        return cls(values, rows, integer_sums(code, weights, len(values)))
+
+    def limited(self, most: int) -> Self | None:
+        """Return this, or None if there are more values than `most`."""
+        return self if len(self.values) <= most else None
+
+    def merge(self, other: Self) -> Self:
+        """Return the values of both."""
+        both = np.concatenate([self.values, other.values])
+        values, code = np.unique(both, return_inverse=True)
+        rows, weights = (
+            integer_sums(code, np.concatenate(pair), len(values))
+            for pair in ((self.rows, other.rows), (self.weights, other.weights))
+        )
+        return type(self)(values, rows, weights)
+
+    def with_values(self, x: Floats, weights: Ints, most: int) -> Self | None:
+        """Return the values together with those of a part; None if there are more than `most`."""
+        if len(np.unique(x[: 2 * most])) > most:
+            return None
+        if not len(self.values):
+            return self.of(x, weights).limited(most)
+        # Nearly all values are known: looking them up is faster than sorting.
+        code = np.minimum(np.searchsorted(self.values, x), len(self.values) - 1)
+        new = self.values[code] != x
+        if new.any():
+            found = self.of(x[new], weights[new] if len(weights) else weights)
+            merged = self.merge(found).limited(most)
+            if merged is None:
+                return None
+            return merged.with_values(x[~new], weights[~new] if len(weights) else weights, most)
+        rows = self.rows + np.bincount(code, minlength=len(self.values))
+        if not len(weights):
+            return type(self)(self.values, rows, self.weights)
+        sums = self.weights + integer_sums(code, weights, len(self.values))
+        return type(self)(self.values, rows, sums)
+
+
+# --- later passes ---------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Tally:
+    """What a pass of a search has found in some parts: counts by further bits, or candidates. Merges in any order.
+
+    Parameters
+    ----------
+    rows, sums : ndarray of int, shape (buckets, 2**14), optional
+        Numbers and weights of values by the next bits of their keys, in a pass that narrows.
+    found : list
+        Candidates, in a pass that collects.
+    """
+
+    rows: Ints | None
+    sums: Ints | None
+    found: list[_Values]
+    _more: int = 0
+
+    def put(self, values: _Values) -> None:
+        """Add candidates; merge them from time to time, because equal values need no memory."""
+        self.found.append(values)
+        self._more += len(values.values)
+        if self._more > _MERGED and len(self.found) > 1:
+            self.found = [self.candidates()]
+            self._more = 0
+
+    def candidates(self) -> _Values:
+        """Return all candidates."""
+        if not self.found:
+            return _Values.none()
+        values = np.concatenate([f.values for f in self.found])
+        distinct, code = np.unique(values, return_inverse=True)
+        rows, weights = (
+            integer_sums(code, np.concatenate(parts), len(distinct))
+            for parts in ([f.rows for f in self.found], [f.weights for f in self.found])
+        )
+        return _Values(distinct, rows, weights)
+
+    def merge(self, other: Tally) -> None:
+        """Add what another tally has found."""
+        if self.rows is not None and other.rows is not None:
+            self.rows += other.rows
+        if self.sums is not None and other.sums is not None:
+            self.sums += other.sums
+        for values in other.found:
+            self.put(values)
+
+
+class RankSearch:
+    """The search for the values at which the cumulative weight of a sorted column first reaches given targets.
+
+    Parameters
+    ----------
+    counts : ColumnCounts
+        Of the whole column; finite values.
+    targets : ndarray of int
+        Cumulative weights, from 1 (`targets_of`).
+    budget : int
+        Bytes of candidates that may be collected.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=1000)
+    >>> counts = ColumnCounts(0.0)
+    >>> counts.add(x)
+    >>> search = RankSearch(counts, targets_of(counts.weight, 4, np.arange(5)), 10_000)
+    >>> tally = search.tally()
+    >>> search.add(tally, x)
+    >>> search.take(tally)
+    >>> bool((search.answer() == np.sort(x)[[0, 249, 499, 749, 999]]).all())
+    True
+    """
+
+    def __init__(self, counts: ColumnCounts, targets: Ints, budget: int) -> None:
+        self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
+        self._budget, self._bits = budget, _LEADING
+        self._found: _Values | None = None
+        weights = counts.bucket_weights
+        self._choose(
+            np.arange(1 << _LEADING, dtype=np.uint64), counts.rows, weights, np.cumsum(weights)
+        )
+
+    def _choose(self, prefixes: Keys, rows: Ints, weights: Ints, reached: Ints) -> None:
+        """Keep those buckets that hold a target.
+
+        Parameters
+        ----------
+        prefixes : ndarray of uint64
+            Leading bits of the keys in each bucket.
+        rows, weights : ndarray of int
+            Of each bucket.
+        reached : ndarray of int
+            Weight of all values up to the end of each bucket.
+        """
+        wanted = np.searchsorted(reached, self.targets, side="left")
+        some = np.unique(np.minimum(wanted, len(reached) - 1))
+        self._prefixes, self._rows, self._weights = prefixes[some], rows[some], weights[some]
+        self._before = (reached - weights)[some]
+        self._wanted: Bools = np.zeros(1 << _LEADING, dtype=bool)
+        self._wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
+
+    @property
+    def narrows(self) -> bool:
+        """Whether the next pass counts by further bits, because the candidates need too much memory."""
+        return self._bits < _ALL and 8 * int(self._rows.sum()) > self._budget
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the table of wanted buckets, which follows from the prefixes."""
+        return {**vars(self), "_wanted": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the state."""
+        vars(self).update(state)
+        self._wanted = np.zeros(1 << _LEADING, dtype=bool)
+        self._wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
+
+    def tally(self) -> Tally:
+        """Return an empty tally of the next pass."""
+        if not self.narrows:
+            return Tally(None, None, [])
+        shape = len(self._prefixes), 1 << self._further
+        sums = None if self.quantum is None else np.zeros(shape, dtype=np.int64)
+        return Tally(np.zeros(shape, dtype=np.int64), sums, [])
+
+    @property
+    def _further(self) -> int:
+        """Number of bits of the next narrowing."""
+        return min(_FURTHER, _ALL - self._bits)
+
+    def add(self, tally: Tally, x: Floats, weights: Floats | None = None) -> None:
+        """Add the values of a part to a tally."""
+        x = np.ascontiguousarray(x, dtype=float)
+        some = self._candidates(x)
+        values = x[some]
+        keys = _keys(values, self.pivot)
+        # The leading 18 bits may agree with a prefix of which further bits are known.
+        slot = np.searchsorted(self._prefixes, keys >> np.uint64(_ALL - self._bits))
+        slot = np.minimum(slot, len(self._prefixes) - 1)
+        inside = self._prefixes[slot] == keys >> np.uint64(_ALL - self._bits)
+        if not inside.all():
+            values, keys, slot, some = values[inside], keys[inside], slot[inside], some[inside]
+        integers = np.zeros(0, dtype=np.int64)
+        if self.quantum is not None and weights is not None:
+            integers = quantised(weights[some], self.quantum)
+        if tally.rows is None:
+            tally.put(_Values.of(values, integers))
+            return
+        size = 1 << self._further
+        last = (keys >> np.uint64(_ALL - self._bits - self._further)) & np.uint64(size - 1)
+        index = slot * size + last.astype(np.int64)
+        tally.rows += np.bincount(index, minlength=tally.rows.size).reshape(tally.rows.shape)
+        if tally.sums is not None:
+            tally.sums += integer_sums(index, integers, tally.sums.size).reshape(tally.sums.shape)
+
+    def _candidates(self, x: Floats) -> Ints:
+        """Return the indices of the values whose leading bits are those of a wanted bucket."""
+        if has_numba():
+            found = np.empty(len(x), dtype=np.int64)
+            shift = np.uint64(_ALL - _LEADING)
+            find = compiled(kernels.find_candidates)
+            return found[: find(x, _bits(x, self.pivot), shift, self._wanted, found)]
+        bucket = (_keys(x, self.pivot) >> np.uint64(_ALL - _LEADING)).astype(np.int64)
+        return np.flatnonzero(self._wanted[bucket] & np.isfinite(x))
+
+    def take(self, tally: Tally) -> None:
+        """Take the tally of all parts: choose among the finer buckets, or note the candidates."""
+        if tally.rows is None:
+            self._found = tally.candidates()
+            return
+        size, further = 1 << self._further, self._further
+        weights = tally.rows if tally.sums is None else tally.sums
+        reached = self._before[:, None] + np.cumsum(weights, axis=1)
+        prefixes = (self._prefixes[:, None] << np.uint64(further)) + np.arange(
+            size, dtype=np.uint64
+        )
+        self._bits += further
+        # A target is reached within its bucket, so that the buckets between need not be known.
+        used = tally.rows.reshape(-1) > 0
+        self._choose(
+            prefixes.reshape(-1)[used],
+            tally.rows.reshape(-1)[used],
+            weights.reshape(-1)[used],
+            reached.reshape(-1)[used],
+        )
+
+    def answer(self) -> Floats:
+        """Return the value of each target, in the order of the targets; zeros are positive."""
+        found = self._found
+        if found is None:
+            raise TypeError("the candidates have not been collected")
+        weights = found.rows if self.quantum is None else found.weights
+        reached = np.cumsum(weights)
+        # The weight of values that were not collected, before each bucket.
+        skipped = self._before - (np.cumsum(self._weights) - self._weights)
+        bucket = np.searchsorted(self._before, self.targets, side="left") - 1
+        index = np.searchsorted(reached, self.targets - skipped[np.maximum(bucket, 0)], side="left")
+        return found.values[np.minimum(index, len(found.values) - 1)]

@@ -1,0 +1,263 @@
+"""Rows of Parquet, read in chunks, give bit for bit what the same rows give in memory."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+pytest.importorskip("pyarrow")
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.neural_network import MLPRegressor
+
+N = 30_001
+COLUMNS = ["a", "b", "c", "t", "m", "k"]
+NUMBERS = ["a", "b", "c", "t"]
+
+
+def _frame(n: int, seed: int = 0) -> pd.DataFrame:
+    r = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "a": r.normal(size=n),
+            "b": r.normal(size=n).astype("f4"),
+            "c": r.integers(0, 9, n),
+            "t": 1.7e9 + np.arange(n) * 0.37,
+            "m": np.where(r.random(n) < 0.1, np.nan, r.random(n)),
+        }
+    )
+    frame["k"] = np.where(frame.a > 1, "high", r.choice(list("uvwxyz"), n))
+    frame["weight"] = r.integers(1, 4, n) * 0.3
+    frame["label"] = frame.a * frame.b + r.normal(size=n)
+    return frame
+
+
+def _written(frame: pd.DataFrame, folder: Path, cuts: list[int], groups: list[int]) -> Path:
+    """Write a frame to files that end at `cuts`, in row groups of these sizes."""
+    folder.mkdir()
+    starts = [0, *cuts]
+    for i, (start, stop) in enumerate(zip(starts, [*cuts, len(frame)], strict=True)):
+        table = pa.Table.from_pandas(frame.iloc[start:stop], preserve_index=False)
+        size = groups[i % len(groups)]
+        pq.write_table(table, folder / f"part-{i}.parquet", row_group_size=size)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return _frame(N)
+
+
+@pytest.fixture(scope="module")
+def folder(frame, tmp_path_factory):
+    where = tmp_path_factory.mktemp("streams") / "data"
+    return _written(frame, where, [1, 10_000, 22_222], [1, 3_333, 5_000, 50_000])
+
+
+def _function(X):
+    curve = np.exp((X["t"] - 1.7e9) / 1e4) + np.sin(X["c"])
+    return X["a"] * X["b"] + curve + np.where(X["m"] > 0.5, 1.0, 0.0) + (X["k"] == "high") * X["a"]
+
+
+def _differences(one, other) -> list[str]:
+    """Return the names of what differs in any bit."""
+    names = ["value", "heterogeneity", "std_error", "importance", "heterogeneity_score"]
+    found = [
+        name
+        for name in names
+        if hasattr(one, name)
+        and not np.array_equal(
+            np.asarray(getattr(one, name)), np.asarray(getattr(other, name)), equal_nan=True
+        )
+    ]
+    axes = [e.x if isinstance(e.x, tuple) else (e.x,) for e in (one, other)]
+    same = all(np.array_equal(p, q) for p, q in zip(*axes, strict=True))
+    return found if same else [*found, "x"]
+
+
+def _all_equal(one, other) -> bool:
+    return list(one) == list(other) and not any(_differences(one[k], other[k]) for k in one)
+
+
+METHODS = [
+    sd.ALE(),
+    sd.RHALE(),
+    sd.PDP(grid=7),
+    sd.MPlot(),
+    sd.ALE(bins=sd.Uniform(100)),
+    sd.RHALE(bins=sd.Optimal()),
+    sd.UALE(),
+]
+SMALL = {"progress": False, "memory": "3MB", "keep": "300KB", "heterogeneity_rows": 500}
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+def test_a_function_of_mixed_columns(frame, folder, method, weight):
+    data = sd.parquet(folder, columns=COLUMNS, sample_weight=weight)
+    weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+    memory = sd.explain(_function, frame[COLUMNS], method=method, **SMALL, **weights)
+    streamed = sd.explain(_function, data, method=method, **SMALL)
+    assert _all_equal(memory, streamed)
+    assert memory["a"].provenance["rows_kept"] == streamed["a"].provenance["rows_kept"]
+    assert memory["a"].provenance["model_rows"] == streamed["a"].provenance["model_rows"]
+
+
+@pytest.mark.parametrize("tree", ["auto", "off"])
+@pytest.mark.parametrize("method", ["ale", "rhale", "pdp"])
+def test_trees(frame, folder, method, tree):
+    X = frame[NUMBERS]
+    model = HistGradientBoostingRegressor(max_iter=10).fit(X, frame["label"])
+    data = sd.parquet(folder, columns=NUMBERS)
+    memory = sd.explain(model, X, method=method, tree=tree, **SMALL)
+    streamed = sd.explain(model, data, method=method, tree=tree, **SMALL)
+    assert _all_equal(memory, streamed)
+    assert ("trees" in streamed["a"].provenance) == (tree == "auto")
+
+
+@pytest.mark.parametrize("method", ["ale", "rhale", "dale"])
+def test_a_network_that_was_fitted_on_arrays(frame, folder, method):
+    X = frame[NUMBERS].to_numpy()
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=20, random_state=0, tol=1.0).fit(
+        scaled, frame["label"]
+    )
+    data = sd.parquet(folder, columns=NUMBERS, container="numpy")
+    memory = sd.explain(model, X, method=method, **SMALL)
+    streamed = sd.explain(model, data, method=method, **SMALL)
+    assert list(streamed) == NUMBERS
+    assert not any(
+        _differences(memory[m], streamed[s]) for m, s in zip(memory, streamed, strict=True)
+    )
+
+
+@pytest.mark.parametrize("method", ["ale", "pdp"])
+@pytest.mark.parametrize("pair", [("a", "b"), ("a", "c"), ("a", "k"), ("m", "t")])
+def test_pairs(frame, folder, pair, method):
+    method = sd.PDP(grid=5) if method == "pdp" else sd.ALE(bins=6)
+    memory = sd.explain(_function, frame[COLUMNS], pair, method=method, **SMALL)
+    data = sd.parquet(folder, columns=COLUMNS)
+    streamed = sd.explain(_function, data, pair, method=method, **SMALL)
+    assert not _differences(memory, streamed)
+
+
+def test_other_files_threads_and_chunks_give_the_same_bits(frame, folder, tmp_path):
+    other = _written(frame, tmp_path / "other", [7, 29_000], [997])
+    results = [
+        sd.explain(_function, sd.parquet(where, columns=COLUMNS), method="ale", **SMALL, **options)
+        for where, options in ((folder, {}), (other, {}), (folder, {"n_jobs": 3}))
+    ]
+    assert _all_equal(results[0], results[1])
+    assert _all_equal(results[0], results[2])
+
+
+def test_several_outputs_and_labels(frame, folder):
+    X, label = frame[NUMBERS], frame["label"].to_numpy()
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, label)
+    quantity = sd.loss(model, "squared_error")
+    memory = sd.explain(quantity, X, method="ale", y=label, **SMALL)
+    data = sd.parquet(folder, columns=NUMBERS, y="label")
+    assert _all_equal(memory, sd.explain(quantity, data, method="ale", **SMALL))
+
+
+def test_identifiers_of_the_caller_key_the_draws(frame, folder, tmp_path):
+    shuffled = frame.assign(id=np.random.default_rng(1).permutation(N))
+    where = _written(shuffled, tmp_path / "identified", [9_999], [4_000])
+    data = sd.parquet(where, columns=NUMBERS, row_id="id")
+    memory = sd.explain(
+        lambda X: X["a"] * X["b"], shuffled[NUMBERS], "a", method="ale", row_id=shuffled["id"]
+    )
+    streamed = sd.explain(lambda X: X["a"] * X["b"], data, "a", method="ale")
+    assert not _differences(memory, streamed)
+
+
+@pytest.mark.parametrize(
+    ("method", "passes"),
+    [
+        (sd.ALE(bins=sd.Uniform(20)), 2),
+        (sd.RHALE(bins=sd.Optimal()), 2),
+        (sd.ALE(bins=20), 3),
+        (sd.PDP(grid=9), 3),
+        (sd.MPlot(), 3),
+    ],
+    ids=lambda v: v.name if isinstance(v, sd.ALE | sd.RHALE | sd.PDP | sd.MPlot) else str(v),
+)
+def test_passes_are_counted(folder, method, passes):
+    """The passes before the one that calls the model, and that one."""
+    data = sd.parquet(folder, columns=NUMBERS)
+    quantity = sd.prediction(
+        lambda X: X["a"] * X["b"],
+        slope=lambda X: np.stack([X["b"], X["a"], 0 * X["c"], 0 * X["t"]], axis=1),
+    )
+    effect = sd.explain(quantity, data, "a", method=method, progress=False)
+    assert effect.provenance["passes"] == passes
+    assert "ParquetData" in effect.provenance["source"]
+
+
+def test_a_source_is_small_when_it_is_sent(folder):
+    data = sd.parquet(folder, columns=NUMBERS)
+    again = pickle.loads(pickle.dumps(data))
+    assert len(pickle.dumps(data)) < 20_000
+    assert len(again) == N
+
+
+@pytest.mark.parametrize("name", ["y", "sample_weight", "row_id"])
+def test_arrays_beside_the_source_are_refused(folder, name):
+    data = sd.parquet(folder, columns=NUMBERS)
+    with pytest.raises(sd.DataError, match=f"{name}: .*name of a column"):
+        sd.explain(_function, data, "a", **{name: np.ones(N)})
+
+
+def test_a_row_that_the_model_refuses_is_located(frame, tmp_path):
+    where = _written(frame, tmp_path / "poison", [20_000], [6_000])
+
+    def model(X):
+        if (X["t"] == frame["t"].iloc[25_000]).any():
+            raise RuntimeError("poison")
+        return X["a"]
+
+    with pytest.raises(RuntimeError, match="poison") as caught:
+        sd.explain(model, sd.parquet(where, columns=NUMBERS), "a", method="ale", **SMALL)
+    assert any("part-1.parquet, row group 0" in note for note in caught.value.__notes__)
+
+
+def test_infinite_values_and_columns_without_values(tmp_path):
+    frame = _frame(2_000)
+    frame.loc[1_500, "a"] = np.inf
+    frame["b"] = np.nan
+    data = sd.parquet(_written(frame, tmp_path / "odd", [700], [300]), columns=NUMBERS)
+    with pytest.raises(sd.DataError, match="1 infinite value"):
+        sd.explain(lambda X: X["c"] * 1.0, data, "a", progress=False)
+    with pytest.raises(sd.DataError, match="only missing values"):
+        sd.explain(lambda X: X["c"] * 1.0, data, "b", progress=False)
+    effect = sd.explain(lambda X: X["c"] * 1.0, data, "c", progress=False)
+    assert effect.value[-1] - effect.value[0] == pytest.approx(8.0)
+
+
+def test_two_rows(tmp_path):
+    frame = pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 3.0]})
+    data = sd.parquet(_written(frame, tmp_path / "two", [1], [1]))
+    memory = sd.explain(lambda X: X["a"] * X["b"], frame, method="ale", progress=False)
+    streamed = sd.explain(lambda X: X["a"] * X["b"], data, method="ale", progress=False)
+    assert _all_equal(memory, streamed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", [sd.ALE(), sd.RHALE(), sd.PDP(grid=9), sd.MPlot()])
+def test_six_hundred_thousand_rows(tmp_path, method):
+    frame = _frame(600_001, 3)
+    where = _written(frame, tmp_path / "large", [100_000, 450_000], [70_001, 333_333])
+    model = HistGradientBoostingRegressor(max_iter=20).fit(frame[NUMBERS], frame["label"])
+    options = {"progress": False, "keep": "20MB"}
+    for weight in (None, "weight"):
+        weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+        memory = sd.explain(model, frame[NUMBERS], method=method, **options, **weights)
+        data = sd.parquet(where, columns=NUMBERS, sample_weight=weight)
+        assert _all_equal(memory, sd.explain(model, data, method=method, **options))
