@@ -355,7 +355,7 @@ class TestDependence:
         half = (error.upper - error.lower) / 2
         np.testing.assert_allclose(half / pdp.heterogeneity, 1.9647 / np.sqrt(500), rtol=1e-4)
         assert main.y.label == "effect on prediction"
-        assert main.notes[-1] == "about 12 % of rows outside the grid"  # of the 200 that are kept
+        assert main.notes[-1] == "about 7.5 % of rows outside the grid"  # of the 200 that are kept
 
     def test_curves_lie_between_heterogeneity_and_interval(self, pdp):
         order = [m.style for m in effect_figure(pdp).main.marks]

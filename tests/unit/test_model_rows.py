@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.engine import run
+from skedasis.engine import progress
 
 N, D = 900, 4
 
@@ -282,14 +282,14 @@ def test_a_rebinned_result_says_how():
 def opened(monkeypatch):
     """Show progress bars without delay, and record them."""
     bars = []
-    original = run.Progress._open
+    original = progress.Progress._open
 
     def noted(self):
         bars.append(self)
         original(self)
 
-    monkeypatch.setattr(run.Progress, "_open", noted)
-    monkeypatch.setattr(run, "_DELAY", -1.0)
+    monkeypatch.setattr(progress.Progress, "_open", noted)
+    monkeypatch.setattr(progress, "_DELAY", -1.0)
     return bars
 
 
@@ -312,7 +312,7 @@ def test_a_bar_appears_when_asked_for_or_on_a_terminal(opened, monkeypatch, aske
 
 
 def test_short_work_shows_no_bar_even_when_asked(opened, monkeypatch, capfd):
-    monkeypatch.setattr(run, "_DELAY", 2.0)
+    monkeypatch.setattr(progress, "_DELAY", 2.0)
     sd.explain(Counted(), data(), method=sd.ALE(bins=5), progress=True)
     assert not opened
     assert capfd.readouterr() == ("", "")

@@ -118,6 +118,8 @@ def test_every_renamed_keyword_of_a_public_function_is_refused():
     new = set(_renamed.KEYWORDS.values())
     missing = []
     for name in sd.__all__:
+        if name == "parquet":  # newer than the old names, and `sample_weight` names a column
+            continue
         public = getattr(sd, name)
         found = [(name, public)]
         if inspect.isclass(public):

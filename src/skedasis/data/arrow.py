@@ -48,6 +48,13 @@ class ArrowColumn(Protocol):
     def to_numpy(self, zero_copy_only: bool = ...) -> Values: ...  # noqa: D102
 
 
+class ArrowValues(Protocol):
+    """An array of values."""
+
+    def __len__(self) -> int: ...
+    def to_pylist(self) -> list[Any]: ...  # noqa: D102
+
+
 class ArrowTable(Protocol):
     """Rows in columns of one chunk or several."""
 
@@ -65,6 +72,7 @@ class ArrowTable(Protocol):
     def cast(self, target_schema: ArrowSchema) -> Self: ...  # noqa: D102
     def filter(self, mask: object) -> Self: ...  # noqa: D102
     def append_column(self, field_: str, column: object) -> Self: ...  # noqa: D102
+    def set_column(self, i: int, field_: str, column: object) -> Self: ...  # noqa: D102
     def combine_chunks(self) -> Self: ...  # noqa: D102
     def to_pandas(self, **options: object) -> Any: ...  # noqa: D102
 
@@ -91,6 +99,8 @@ class FileInfo(Protocol):
 class FileSystem(Protocol):
     """A file system: local, or an object store."""
 
+    @property
+    def type_name(self) -> str: ...  # noqa: D102
     def get_file_info(self, paths_or_selector: object) -> Any: ...  # noqa: D102
     def open_input_file(self, path: str) -> Any: ...  # noqa: D102
 

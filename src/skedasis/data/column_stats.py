@@ -17,7 +17,13 @@ from skedasis._types import Floats, Ints
 from skedasis.data.features import Feature, check_range, infinite_values, no_values
 from skedasis.stats.grid import order_statistics
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
-from skedasis.stats.order_statistics import quantised, targets_of, weight_quantum, weight_sums
+from skedasis.stats.order_statistics import (
+    are_whole,
+    quantised,
+    targets_of,
+    weight_quantum,
+    weight_sums,
+)
 
 _FEW, MANY_FEW, _ROWS_PER_VALUE = 13, 64, 10
 """A feature has few values if it has at most 13, or at most 64 with on average ten rows or more per value."""
@@ -220,8 +226,10 @@ class Column:
             ranks = np.maximum((len(self.x) * steps + k - 1) // k, 1) - 1
             return order_statistics(self.x, self.low, self.high, ranks)
         order = np.argsort(self.x, kind="stable")
-        cumulative = np.cumsum(quantised(self.weights, self.quantum)[order])
-        targets = targets_of(int(cumulative[-1]), k, steps)
+        weights = quantised(self.weights, self.quantum)
+        cumulative = np.cumsum(weights[order])
+        inexact = 0 if are_whole(weights, self.quantum) else len(order)
+        targets = targets_of(int(cumulative[-1]), k, steps, inexact)
         ranks = np.searchsorted(cumulative, targets, side="left")
         return self.x[order][np.minimum(ranks, len(order) - 1)]
 

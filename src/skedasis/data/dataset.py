@@ -284,6 +284,14 @@ class Dataset:
         """Return whether arrays of `size` bytes are small enough to be cached, one for each column."""
         return size * len(self.features) <= _CACHE_BYTES
 
+    def cache_numbers(self) -> None:
+        """Read all numeric columns once, if batches are to read them many times."""
+        for feature in self.features:
+            x = self.numbers(feature)
+            if x is not None:
+                x.flags.writeable = False  # shared with batches and results
+                self.float_cache[feature.position] = x
+
     def floats(self, j: int) -> Floats:
         """Return column j of the rows as float64, NaN where a value is missing."""
         return self.table.column(j, self.rows)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import time
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -115,11 +116,21 @@ class FrameTable:
             self._times[j] = None if numbers else TimeColumn.of(self.series(j))
         return self._times[j]
 
-    def with_axes(self, axes: Mapping[int, TimeAxis]) -> Self:
-        """Return the table with the time axes of a larger one, of which this is a part."""
-        for j, axis in axes.items():
-            self._times[j] = TimeColumn.on(axis, self.series(j))
+    def time_formats(self) -> dict[int, TimeFormat]:
+        """Return how the columns of times are read, by position."""
+        times = {j: self._time(j) for j in range(len(self.columns))}
+        return {j: t.format for j, t in times.items() if t is not None}
+
+    def with_times(self, formats: Mapping[int, TimeFormat]) -> Self:
+        """Return the table with the columns of times read as in a larger one, of which this is a part."""
+        for j, known in formats.items():
+            self._times[j] = TimeColumn.on(known, self.series(j))
         return self
+
+    def tick_range(self, j: int) -> tuple[int, int, int] | None:
+        """Return the smallest and largest tick of a column of times, and the common divisor of all; None if empty."""
+        times = self._time(j)
+        return None if times is None else times.tick_range()
 
     def _kind(self, j: int) -> Kind:
         dtype = self.dtypes[j]
@@ -304,6 +315,14 @@ def _polars_codes(series: Series) -> Ints:
 
 
 # ------------------------------------------------------------------------- columns of times
+@dataclass(frozen=True)
+class TimeFormat:
+    """How a column of times is read: its axis, and the type of its objects if it is a column of objects."""
+
+    axis: TimeAxis
+    objects: TimeObjects | None
+
+
 class TimeColumn:
     """A data frame column of times: its axis, and the conversion of days to the column's own type.
 
@@ -344,10 +363,23 @@ class TimeColumn:
         return cls(axis, series, ticks, present, objects)
 
     @classmethod
-    def on(cls, axis: TimeAxis, series: Series) -> TimeColumn:
+    def on(cls, known: TimeFormat, series: Series) -> TimeColumn:
         """Return a column of times on a given axis."""
-        objects = objects_of(series)
-        return cls(axis, series, *ticks_of(series, axis.unit, objects), objects)
+        ticks, present = ticks_of(series, known.axis.unit, known.objects)
+        return cls(known.axis, series, ticks, present, known.objects)
+
+    @property
+    def format(self) -> TimeFormat:
+        """Return how the column is read."""
+        return TimeFormat(self.axis, self._objects)
+
+    def tick_range(self) -> tuple[int, int, int] | None:
+        """Return the smallest and the largest tick, and the common divisor of all; None without values."""
+        ticks, present = ticks_of(self._series, self.axis.unit, self._objects)
+        some = ticks[present]
+        if not len(some):
+            return None
+        return int(some.min()), int(some.max()), int(np.gcd.reduce(some))
 
     def days(self, series: Series) -> Floats:
         """Return values of the column as days; NaN where missing."""

@@ -208,7 +208,8 @@ class ParquetData:
             return _Used(tuple(rows for file in self.files for rows in file.rows))
         counts: list[int] = []
         smallest, largest, total = float("inf"), 0.0, 0.0
-        names = [] if self.weight_name is None else [self.weight_name]
+        # At least one column: a table without columns has no rows.
+        names = self.schema.names[:1] if self.weight_name is None else [self.weight_name]
         for i, file in enumerate(self.files):
             with self._open(i) as opened:
                 for g in file.groups:
@@ -413,7 +414,12 @@ class ParquetData:
                     "Write new data to a new folder, and call sd.parquet again",
                 )
             opened = self.filesystem.open_input_file(known.path)
-            return cast("ParquetReader", pq.ParquetFile(opened, pre_buffer=True))
+            # From an object store a row group is read at once, from a disk in small pieces.
+            local = self.filesystem.type_name == "local"
+            file_of_rows = pq.ParquetFile(
+                opened, pre_buffer=not local, buffer_size=65_536 if local else 0
+            )
+            return cast("ParquetReader", file_of_rows)
 
     @contextmanager
     def _open(self, file: int) -> Generator[ParquetReader]:
@@ -505,7 +511,7 @@ def parquet(
     ...     data = sd.parquet(folder)
     ...     effect = sd.explain(lambda X: X["a"] * X["b"], data, "a", method="ale", progress=False)
     >>> len(data), effect.provenance["passes"]
-    (1000, 3)
+    (1000, 2)
     """
     try:
         importlib.import_module("pyarrow.parquet")
@@ -805,7 +811,9 @@ def _features(
     given = set(filter(None, roles.values()))
     if isinstance(columns, str):
         raise DataError("parquet(columns)", repr(columns), "a list of names", f"Use [{columns!r}]")
-    features = [n for n in schema.names if n not in given] if columns is None else list(columns)
+    # The index of a pandas frame is no feature.
+    free = [n for n in schema.names if n not in given and not n.startswith("__index_level_")]
+    features = free if columns is None else list(columns)
     known = ", ".join(repr(n) for n in schema.names[:12]) + ", …" * (len(schema.names) > 12)
     wanted = [("columns", name) for name in features]
     wanted += [(role, name) for role, name in roles.items() if name is not None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,11 +39,96 @@ from skedasis.stats.order_statistics import (
     Tally,
     integer_sums,
     quantised,
-    targets_of,
 )
 
 if TYPE_CHECKING:
     pass
+
+
+# ------------------------------------------------------------------------------------ times, categories
+@dataclass(eq=False)
+class ScanState:
+    """The ranges of columns of times, and the values of dictionary columns.
+
+    Parameters
+    ----------
+    ticks : dict of int to (low, high, divisor)
+        By position.
+    values : dict of str to dict of value to (row, index)
+        By name: where each value is first, which orders the values.
+    """
+
+    ticks: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    values: dict[str, dict[Level, tuple[int, int]]] = field(default_factory=dict)
+
+    def put_ticks(self, j: int, found: tuple[int, int, int] | None) -> None:
+        """Add the range of some rows."""
+        known = self.ticks.get(j)
+        if found is None:
+            return
+        if known is not None:
+            low, high = min(known[0], found[0]), max(known[1], found[1])
+            found = low, high, int(np.gcd(known[2], found[2]))
+        self.ticks[j] = found
+
+    def put_values(self, name: str, found: Mapping[Level, tuple[int, int]]) -> None:
+        """Add the values of some rows."""
+        known = self.values.setdefault(name, {})
+        for value, place in found.items():
+            known[value] = min(known.get(value, place), place)
+
+    def merge(self, other: ScanState) -> None:
+        """Add another range."""
+        for j, found in other.ticks.items():
+            self.put_ticks(j, found)
+        for name, values in other.values.items():
+            self.put_values(name, values)
+
+    def ordered(self, name: str) -> list[Level]:
+        """Return the values of a dictionary column in the order of their first rows."""
+        known = self.values.get(name, {})
+        return sorted(known, key=known.__getitem__)
+
+
+@dataclass(frozen=True, eq=False)
+class ScanPass:
+    """The pass over columns of times and dictionary columns, before the first pass: it fixes axes and categories.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    times : tuple of int
+        Positions of the columns of times.
+    categories : tuple of str
+        Names of the dictionary columns.
+    """
+
+    reader: ChunkReader
+    times: tuple[int, ...]
+    categories: tuple[str, ...]
+
+    def state(self) -> ScanState:
+        """Return the state of no rows."""
+        return ScanState()
+
+    def add(self, state: ScanState, first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows, of which the first has this number, to the state."""
+        from skedasis.data.frames import FrameTable
+
+        for name in self.categories:
+            column: Any = rows.column(name)
+            found: dict[Level, tuple[int, int]] = {}
+            at = first
+            for part in column.chunks:
+                for index, value in enumerate(part.dictionary.to_pylist()):
+                    found.setdefault(value, (at, index))
+                at += len(part)
+            state.put_values(name, found)
+        if self.times:
+            table = self.reader.dataset(rows, first).table
+            if isinstance(table, FrameTable):
+                for j in self.times:
+                    state.put_ticks(j, table.tick_range(j))
 
 
 # ------------------------------------------------------------------------------------ first pass
@@ -360,7 +445,7 @@ class Question:
         if isinstance(request, RankRequest):
             targets = np.array(request.targets, dtype=np.int64)
         else:
-            targets = targets_of(column.counts.weight, request.k, np.array(request.steps))
+            targets = column.counts.targets(request.k, np.array(request.steps))
         return cls(j, request, RankSearch(column.counts, targets, budget), None)
 
     @property

@@ -13,12 +13,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
 from skedasis._types import Container, Floats, Ints, JsonValue, Values
-from skedasis.data.arrow import ArrowColumn, ArrowSchema, ArrowTable
+from skedasis.data.arrow import ArrowColumn, ArrowSchema, ArrowTable, ArrowValues
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
@@ -42,12 +42,12 @@ from skedasis.data.features import Feature, check_integers, check_range, infinit
 from skedasis.data.parquet import Library, ParquetData
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.moments import STATS_LEAF, Moments
-from skedasis.stats.order_statistics import ColumnCounts, targets_of
+from skedasis.stats.order_statistics import ColumnCounts
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
 
-    from skedasis.data.times import TimeAxis
+    from skedasis.data.frames import TimeFormat
 
 
 CHUNK_ROWS = 4 * STATS_LEAF
@@ -197,7 +197,7 @@ class CountedColumn(Column):
         steps = np.arange(k + 1) if steps is None else steps
         few = self.counts.distinct()
         if few is not None:
-            targets = targets_of(self.counts.weight, k, steps)
+            targets = self.counts.targets(k, steps)
             found = np.searchsorted(np.cumsum(few[2]), targets, side="left")
             return few[0][np.minimum(found, len(few[0]) - 1)]
         request = OrderRequest(k, tuple(steps.tolist()))
@@ -252,8 +252,10 @@ class ChunkReader:
         As the whole data set has them.
     library : {"numpy", "pandas", "polars", "pyarrow"}
         What the rows are held in when the model is called.
-    axes : mapping of int to TimeAxis
-        The time axes of the whole data set, by column.
+    times : mapping of int to TimeFormat
+        How columns of times are read, by position: on the axes of the whole data set.
+    categories : mapping of str to pyarrow array
+        The values of dictionary columns, by name, so that each chunk has all of them.
     types : pyarrow schema
         The types that all chunks get before they are converted.
     dtype : numpy dtype, optional
@@ -267,7 +269,8 @@ class ChunkReader:
     source: ParquetData
     features: tuple[Feature, ...]
     library: Library
-    axes: Mapping[int, TimeAxis]
+    times: Mapping[int, TimeFormat]
+    categories: Mapping[str, ArrowValues]
     types: ArrowSchema
     dtype: np.dtype[np.generic] | None = None
     examples: ArrowTable | None = None
@@ -290,7 +293,7 @@ class ChunkReader:
         import pyarrow as pa
 
         source, skip = self.source, self.skip
-        own = rows.select(list(source.columns)).cast(self.types)
+        own = self.unified(rows)
         if self.examples is not None:
             own = pa.concat_tables([self.examples, own])
         keys = _plain(rows, source.row_id_name)
@@ -304,6 +307,24 @@ class ChunkReader:
             skip=skip,
             offset=first - skip,
         )
+
+    def unified(self, rows: ArrowTable) -> ArrowTable:
+        """Return the columns of the features in the types that all chunks have."""
+        import pyarrow as pa
+        import pyarrow.compute
+
+        pc: Any = pyarrow.compute
+        own = rows.select(list(self.source.columns))
+        for name, values in self.categories.items():
+            at = own.schema.get_field_index(name)
+            kind: Any = self.types.field(name).type
+            text = own.column(name).cast(kind.value_type)
+            codes = pc.index_in(text, value_set=values).combine_chunks()
+            coded = pa.DictionaryArray.from_arrays(
+                codes.cast(kind.index_type), values, ordered=kind.ordered
+            )
+            own = own.set_column(at, name, coded)
+        return own.cast(self.types)
 
     def weights(self, rows: ArrowTable) -> Floats | None:
         """Return the weights of some rows; None without weights."""
@@ -323,13 +344,13 @@ class ChunkReader:
         from skedasis.data.frames import FrameTable
 
         if self.library == "pandas":
-            return FrameTable(cast("IntoDataFrame", _as_pandas(rows))).with_axes(self.axes)
+            return FrameTable(cast("IntoDataFrame", _as_pandas(rows))).with_times(self.times)
         if self.library == "polars":
             import polars as pl
 
             frame = pl.from_arrow(rows)
-            return FrameTable(frame).with_axes(self.axes)  # pyright: ignore[reportArgumentType]
-        return FrameTable(cast("IntoDataFrame", rows)).with_axes(self.axes)
+            return FrameTable(frame).with_times(self.times)  # pyright: ignore[reportArgumentType]
+        return FrameTable(cast("IntoDataFrame", rows)).with_times(self.times)
 
 
 def _plain(rows: ArrowTable, name: str | None) -> Values | None:

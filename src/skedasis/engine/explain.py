@@ -370,8 +370,8 @@ def explain(
         of the second. A list of fitted models of one kind (folds of cross-validation, seeds, refits) explains each of
         them on the same cells: see Notes. To explain the mixture of several models' predictive distributions instead,
         combine them with `ensemble`.
-    X : array or data frame, n rows
-        Rows to explain on. Never modified.
+    X : array, data frame or ParquetData, n rows
+        Rows to explain on. Never modified. Those of `sd.parquet` need not fit in memory.
     features : str, int, tuple of two, list or None
         One feature gives an `Effect`, a tuple of two a `Surface`. A list, or None for every feature, gives `Effects`
         from one pass over the rows; a list of pairs gives a dictionary of surfaces by pairs of names. With None, the
@@ -418,6 +418,9 @@ def explain(
         XGBoost). "auto" does so where it is exact; where that is not possible, the model is called, and a warning
         states the reason. "off" always calls the model. "force" raises an error where the tree structure cannot be
         used.
+    client : distributed.Client, optional
+        A client of a Dask cluster: its workers read and explain data that are read in chunks, such as `sd.parquet`. The
+        results are those of one process, bit for bit.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
         hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from skedasis.data.features import Groups, Schema
+    from skedasis.engine.cluster import Client
     from skedasis.engine.cross_validation import CrossValidation
 
 # ------------------------------------------------------------------------------------------
@@ -41,6 +42,7 @@ class CommonKeywords(TypedDict, total=False):
     n_jobs: int
     progress: bool | None
     tree: TreeMode
+    client: Client | None
 
 
 class ReportKeywords(CommonKeywords, total=False):
@@ -177,6 +179,13 @@ def _check_size(what: str, size: object) -> object:
     return size
 
 
+def _check_cluster(what: str, client: object) -> object:
+    # Imported here: most calls have no cluster.
+    from skedasis.engine.cluster import check_client
+
+    return check_client(what, client)
+
+
 def _check_threads(what: str, value: object) -> int:
     return check_int(what, value, 1, "Use 1")
 
@@ -275,6 +284,13 @@ class ExplainOptions:
             _one_of(get_args(TreeMode)),
         ),
     )
+    client: Client | None = field(
+        default=None,
+        metadata=_described(
+            "A client of a Dask cluster, on which data that are read in chunks are explained.",
+            _check_cluster,
+        ),
+    )
     heterogeneity_rows: int | None = field(
         default=SCORE_ROWS,
         metadata=_described(
@@ -348,6 +364,7 @@ class ExplainOptions:
             "weight_kind": self.weight_kind,
             "row_id": self.row_id,
             "tree": self.tree,
+            "client": self.client,
         }
 
     def keywords(self) -> ExplainKeywords:

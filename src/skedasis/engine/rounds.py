@@ -106,13 +106,30 @@ def prepare(
         # Imported here: data in memory do not need it.
         from skedasis.engine.streams import open_stream
 
-        dataset: Dataset = open_stream(X, features, method, options)
+        dataset: Dataset = open_stream(X, quantity, features, method, options)
     else:
+        _check_no_cluster(options)
         dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     dataset = quantity.prepare(dataset)
     if rows is not None:
         dataset = dataset.subset(rows)
     return prepare_rows(quantity, dataset, features, method, options, started)
+
+
+def _check_no_cluster(options: ExplainOptions) -> None:
+    """Raise if a cluster is to explain data in memory.
+
+    Raises
+    ------
+    DataError
+    """
+    if options.client is not None:
+        raise DataError(
+            "client",
+            "data in memory",
+            "data that workers can read",
+            'Write them to Parquet, and pass X=sd.parquet("folder")',
+        )
 
 
 def prepare_rows(

@@ -299,6 +299,7 @@ class ComputePass:
     ) -> Chunk:
         """Return the statistics of a chunk, which begins at the border of a leaf."""
         chunk = self.quantity.prepare(self.reader.dataset(rows, first))
+        chunk.cache_numbers()
         tree: MergeTree[Gathered] = MergeTree(merge_gathered)
         kept: list[Gathered] = []
         stats = CallStats()
@@ -325,6 +326,15 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
     steps = -(-len(dataset) // job.batch_rows) * len(job.plans)
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
     what = f"{job.method.name} of {job.quantity.describe()}"
+    size = _chunk_rows(job, CHUNK_ROWS)
+
+    def take(done: Chunk) -> None:
+        job.stats.add(done.stats)
+        for kept in done.kept:
+            rows.take(kept)
+        for level, index, node in done.nodes:
+            tree.put(index, node, level)
+
     with limiter as begin, Progress(steps, what, job.options.progress) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
@@ -333,17 +343,48 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
             with located(source, first, table.num_rows):
                 return work.compute(first, table, caller, worker, bar.advance)
 
-        chunks = source.chunks(_chunk_rows(job, CHUNK_ROWS))
-        for done in map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop):
-            job.stats.add(done.stats)
-            for kept in done.kept:
-                rows.take(kept)
-            for level, index, node in done.nodes:
-                tree.put(index, node, level)
+        if job.options.client is None:
+            chunks = source.chunks(size)
+            for done in map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop):
+                take(done)
+        else:
+            # Imported here: most calls have no cluster.
+            from skedasis.engine.cluster import map_ranges, ranges_of
+
+            client = job.options.client
+            ranges = ranges_of(client, len(dataset), size)
+            tasks = map_ranges(client, _chunk_of_range, (work, size), ranges)
+            for (start, stop), done in zip(ranges, tasks, strict=True):
+                take(done)
+                bar.advance(-(-(stop - start) // job.batch_rows) * len(job.plans))
     dataset.passes.append("model")
     merged = tree.result()
     rows.give(merged)
     return merged
+
+
+def _chunk_of_range(shared: tuple[ComputePass, int], start: int, stop: int) -> Chunk:
+    """Return the statistics of a range of rows, on a worker of a cluster."""
+    # Imported here: data in memory do not need it.
+    from skedasis.data.parquet import located
+
+    work, size = shared
+    source = work.reader.source
+    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    kept: list[Gathered] = []
+    stats, caller, worker = CallStats(), ChunkedCaller(), Worker(len(work.work.outputs))
+    for first, rows in source.chunks(size, start, stop):
+        with located(source, first, rows.num_rows):
+            done = work.compute(first, rows, caller, worker, _nothing)
+        stats.add(done.stats)
+        kept += done.kept
+        for level, index, node in done.nodes:
+            tree.put(index, node, level)
+    return Chunk(list(tree.nodes()), kept, stats)
+
+
+def _nothing() -> None:
+    """Count no step: the progress is shown where the work was submitted."""
 
 
 def _chunk_rows(job: Job, most: int) -> int:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from skedasis._types import Ints
-from skedasis.data.arrow import ArrowField, ArrowTable, ArrowType
+from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, apply_schema
@@ -31,6 +31,8 @@ from skedasis.data.passes import (
     LevelState,
     NumericState,
     Question,
+    ScanPass,
+    ScanState,
     merge_tables,
 )
 from skedasis.data.streamed import (
@@ -43,11 +45,13 @@ from skedasis.data.streamed import (
     default_library,
     even_places,
 )
+from skedasis.data.times import TimeAxis
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
 from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import MOST_LEVELS
+from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS as CHECKED_ROWS
 from skedasis.stats.order_statistics import weight_quantum
 
@@ -57,8 +61,8 @@ _HEAD_ROWS = 10_000
 _EVEN = (2, 64, 128)
 """Numbers of rows at even steps at which models are probed."""
 
-_BUDGET = 40_000_000
-"""Bytes of candidates of order statistics that one pass may collect for a column."""
+_BUDGET = 64_000_000
+"""Bytes of candidates of order statistics that one pass may collect for all columns."""
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -89,6 +93,8 @@ def run_pass(
     Each thread adds to a state of its own. States merge at the end; what passes compute does not depend on which rows
     are in which state.
     """
+    if options.client is not None:
+        return _run_on_cluster(work, merge, source, options, text)
     states: dict[int, StateT] = {}
     lock = threading.Lock()
 
@@ -115,15 +121,56 @@ def run_pass(
     return whole
 
 
+def _run_on_cluster(
+    work: Pass[StateT],
+    merge: Callable[[StateT, StateT], None],
+    source: ParquetData,
+    options: ExplainOptions,
+    text: str,
+) -> StateT:
+    """Do what `run_pass` does, on the workers of a cluster."""
+    # Imported here: most calls have no cluster.
+    from skedasis.engine.cluster import map_ranges, ranges_of
+
+    if options.client is None:
+        raise TypeError("a cluster needs a client")
+    ranges = ranges_of(options.client, source.n_rows, CHUNK_ROWS)
+    whole = work.state()
+    with Progress(source.n_rows, text, options.progress) as bar:
+        shared = source, work
+        for (start, stop), state in zip(
+            ranges, map_ranges(options.client, _state_of_range, shared, ranges), strict=True
+        ):
+            merge(whole, state)
+            bar.advance(stop - start)
+    return whole
+
+
+def _state_of_range(shared: tuple[ParquetData, Pass[StateT]], start: int, stop: int) -> StateT:
+    """Return the state of a range of rows."""
+    source, work = shared
+    state = work.state()
+    for first, rows in source.chunks(CHUNK_ROWS, start, stop):
+        with located(source, first, rows.num_rows):
+            work.add(state, first, rows)
+    return state
+
+
 # ------------------------------------------------------------------------------------ opening
 def open_stream(
-    source: ParquetData, features: object, method: object, options: ExplainOptions
+    source: ParquetData,
+    quantity: Quantity,
+    features: object,
+    method: object,
+    options: ExplainOptions,
 ) -> StreamedDataset:
     """Return a source as a data set, after the first pass over it.
 
     Parameters
     ----------
     source : ParquetData
+    quantity : Quantity
+        Workers of a cluster must be able to get it.
     features, method, options
         As in `explain`.
 
@@ -133,8 +180,13 @@ def open_stream(
         For arguments that are arrays of all rows, and for columns that cannot be explained.
     """
     _check_no_arrays(options)
+    if options.client is not None:
+        # Imported here: most calls have no cluster.
+        from skedasis.engine.cluster import packed_work
+
+        packed_work(quantity)
     library = source.container or default_library()
-    reader, head = _reader(source, library, options)
+    reader, head, passes = _reader(source, library, options)
     wanted = FeatureSelection(head, features, options.groups)
     asked = list({f.name: f for item in wanted.asked for f in item}.values())
     counted = list(asked)
@@ -160,7 +212,8 @@ def open_stream(
         np.unique(np.concatenate([even_places(n, count) for count in _EVEN])),
     )
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
-    return _dataset(reader, found, head, quantum, {f.name: f for f in leveled})
+    passes = [*source.scans, *passes, "counts of values"]
+    return _dataset(reader, found, head, quantum, {f.name: f for f in leveled}, passes)
 
 
 def _check_no_arrays(options: ExplainOptions) -> None:
@@ -177,24 +230,73 @@ def _check_no_arrays(options: ExplainOptions) -> None:
 
 def _reader(
     source: ParquetData, library: Library, options: ExplainOptions
-) -> tuple[ChunkReader, Dataset]:
-    """Return the reader of chunks, and the first rows."""
+) -> tuple[ChunkReader, Dataset, list[str]]:
+    """Return the reader of chunks, the first rows, and what was read for times and categories."""
     import pyarrow as pa
 
     schema = pa.schema([source.schema.field(name) for name in source.columns])
     types = pa.schema([field.with_type(_type_of(field, source)) for field in schema])
     weighted = source.weight_name is not None and not source.equal_weights
-    dtype = np.result_type(*(_array_type(t) for t in types)) if library == "numpy" else None
+    dtype = _array_dtype(types) if library == "numpy" else None
     _, rows = next(source.chunks(_HEAD_ROWS))
-    reader = ChunkReader(source, (), library, {}, types, dtype, None, weighted)
-    table = reader.table(rows.select(list(source.columns)).cast(types))
+    reader = ChunkReader(source, (), library, {}, {}, types, dtype, None, weighted)
+    reader, passes = _with_times_and_categories(reader, reader.dataset(rows, 0), options)
     inferred = tuple(
         replace(f, name=name, label=name)
-        for f, name in zip(table.features(), source.columns, strict=True)
+        for f, name in zip(reader.dataset(rows, 0).table.features(), source.columns, strict=True)
     )
-    features = apply_schema(inferred, options.schema)
-    reader = replace(reader, features=features, axes={})
-    return reader, reader.dataset(rows, 0)
+    reader = replace(reader, features=apply_schema(inferred, options.schema))
+    return reader, reader.dataset(rows, 0), passes
+
+
+def _with_times_and_categories(
+    reader: ChunkReader, head: Dataset, options: ExplainOptions
+) -> tuple[ChunkReader, list[str]]:
+    """Return the reader with the time axes and the categories of all rows, if there are such columns."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    from skedasis.data.frames import FrameTable
+
+    table = head.table
+    formats = table.time_formats() if isinstance(table, FrameTable) else {}
+    names = tuple(field.name for field in reader.types if pt.is_dictionary(field.type))
+    if not formats and not names:
+        return reader, []
+    reader = replace(reader, times=formats)
+    work = ScanPass(reader, tuple(formats), names)
+    found = run_pass(work, ScanState.merge, reader.source, options, "Reading times and categories")
+    kinds: dict[str, Any] = {name: reader.types.field(name).type for name in names}
+    categories = {
+        name: pa.array(found.ordered(name), kind.value_type) for name, kind in kinds.items()
+    }
+    times = {
+        j: replace(known, axis=_axis(known.axis, found.ticks[j])) if j in found.ticks else known
+        for j, known in formats.items()
+    }
+    return replace(reader, times=times, categories=categories), ["times and categories"]
+
+
+def _axis(axis: TimeAxis, ticks: tuple[int, int, int]) -> TimeAxis:
+    """Return the time axis of all rows, from their smallest and largest tick and the common divisor of all."""
+    low, high, divisor = ticks
+    ends, both = np.array([low, high]), np.ones(2, dtype=bool)
+    fitted = TimeAxis.fitting(axis.kind, axis.unit, ends, both, axis.zone)
+    return replace(fitted, exact=divisor % fitted.grain == 0)
+
+
+def _array_dtype(types: ArrowSchema) -> np.dtype[np.generic]:
+    """Return the type of an array that holds all columns; raise if they are not numbers."""
+    dtypes = {field.name: np.dtype(field.type.to_pandas_dtype()) for field in types}
+    other = [name for name, dtype in dtypes.items() if dtype.kind not in "fiub"]
+    if other:
+        raise DataError(
+            'parquet(container="numpy")',
+            f"a column that has no numbers: {other[0]!r}",
+            "numbers and booleans only",
+            "Name the other columns: columns=[...]",
+        )
+    return np.result_type(*dtypes.values())
 
 
 def _type_of(field: ArrowField, source: ParquetData) -> ArrowType:
@@ -206,10 +308,6 @@ def _type_of(field: ArrowField, source: ParquetData) -> ArrowType:
     if pa.types.is_integer(field.type) and not complete and source.container != "pyarrow":
         return pa.float64()
     return field.type
-
-
-def _array_type(field: ArrowField) -> np.dtype[np.generic]:
-    return np.dtype(field.type.to_pandas_dtype())
 
 
 def _pivot(head: Dataset, feature: Feature) -> float | None:
@@ -236,6 +334,7 @@ def _dataset(
     head: Dataset,
     quantum: float | None,
     leveled: Mapping[str, Feature],
+    passes: list[str],
 ) -> StreamedDataset:
     """Return the data set from what the first pass found."""
     numbers, drawn, rows = found.rows.result()
@@ -252,9 +351,7 @@ def _dataset(
         np.concatenate([np.zeros(0, dtype=np.int64), *(v.rows for v in levels.values())])
     )
     if len(examples):
-        reader = replace(
-            reader, examples=rows.take(examples).select(list(source.columns)).cast(reader.types)
-        )
+        reader = replace(reader, examples=reader.unified(rows.take(examples)))
     return StreamedDataset(
         here.table,
         here.features,
@@ -270,7 +367,7 @@ def _dataset(
         columns=columns,
         level_counts=levels,
         sum_of_weights=float(source.total_weight),
-        passes=[*source.scans, "counts of values"],
+        passes=passes,
         examples=examples,
         leveled=leveled,
         quantum=quantum,
@@ -312,9 +409,9 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
     if not isinstance(dataset, StreamedDataset):
         raise TypeError("only data that are read in chunks have open questions")
     columns = [c for c in dataset.columns.values() if isinstance(c, CountedColumn)]
-    questions = [
-        Question.of(column, request, _BUDGET) for column in columns for request in column.requests
-    ]
+    open_requests = [(column, request) for column in columns for request in column.requests]
+    budget = _BUDGET // max(1, len(open_requests))
+    questions = [Question.of(column, request, budget) for column, request in open_requests]
     pending = questions
     while pending:
         narrowing = [q for q in pending if q.narrows]

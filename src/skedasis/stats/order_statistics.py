@@ -28,7 +28,10 @@ MAX_DISTINCT = 1024
 _LEADING, _FURTHER, _ALL = 18, 14, 64
 """Bits of the key that are counted first, in each narrowing, and in all."""
 
-_MERGED = 500_000
+_CANDIDATE = 24
+"""Bytes of a candidate: its value, its number of rows, its weight."""
+
+_MERGED = 100_000
 """Collected candidates are merged when there are this many more."""
 
 Keys = NDArray[np.uint64]
@@ -76,10 +79,31 @@ def weight_sums(codes: Ints, weights: Floats, size: int, quantum: float) -> Floa
     return integer_sums(codes, quantised(weights, quantum), size).astype(float) * quantum
 
 
-def targets_of(total: int, k: int, steps: Ints) -> Ints:
-    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first."""
-    # Python's integers: the product may exceed 64 bits.
-    return np.array([max(-(-total * int(step) // k), 1) for step in steps], dtype=np.int64)
+def are_whole(weights: Ints, quantum: float) -> bool:
+    """Return whether integer weights stand for whole numbers."""
+    if quantum < 2.0**-62:
+        return False  # all weights are below 1
+    unit = round(1.0 / quantum) if quantum <= 1.0 else 1
+    return bool((weights % unit == 0).all())
+
+
+def targets_of(total: int, k: int, steps: Ints, inexact: int = 0) -> Ints:
+    """Return the cumulative weights that the order statistics at ``steps / k`` of a total weight reach first.
+
+    Parameters
+    ----------
+    total : int
+    k : int
+    steps : ndarray of int
+    inexact : int
+        Number of rows, if their weights are fractions that floats round, such as thirds: sums that would be equal
+        without rounding then reach the target, too. 0 for exact weights.
+    """
+    # Python's integers: the products may exceed 64 bits. 4e-16 is the rounding of a number and of its sum with others.
+    wanted = [total * int(step) for step in steps]
+    return np.array(
+        [max(-(-(w - w * 4 * inexact // 10**16) // k), 1) for w in wanted], dtype=np.int64
+    )
 
 
 # --- first pass -----------------------------------------------------------------------------------
@@ -117,6 +141,8 @@ class ColumnCounts:
         Whether all finite values are whole numbers.
     weight : int
         Sum of the integer weights of the values that are not missing; their number without weights.
+    whole_weights : bool
+        Whether all their weights are whole numbers.
 
     Examples
     --------
@@ -133,6 +159,7 @@ class ColumnCounts:
         self.pivot, self.quantum = pivot, quantum
         self.n = self.missing = self.infinite = self.weight = 0
         self.low, self.high, self.integer = float("inf"), -float("inf"), True
+        self.whole_weights = True
         self.rows = np.zeros(1 << _LEADING, dtype=np.int64)
         self.sums = np.zeros(0 if quantum is None else 1 << _LEADING, dtype=np.int64)
         self._few: _Values | None = _Values.none()
@@ -156,6 +183,7 @@ class ColumnCounts:
         else:
             some = whole_weights if present is None else whole_weights[present]
             self.weight += int(some.sum())
+            self.whole_weights = self.whole_weights and are_whole(some, self.quantum)
         if self._few is not None:
             if present is not None:
                 x = x[present]
@@ -176,6 +204,7 @@ class ColumnCounts:
         self.infinite, self.weight = self.infinite + other.infinite, self.weight + other.weight
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.integer = self.integer and other.integer
+        self.whole_weights = self.whole_weights and other.whole_weights
         both = self._few is not None and other._few is not None
         if self._few is not None and other._few is not None:
             self._few = self._few.merge(other._few).limited(MAX_DISTINCT)
@@ -188,6 +217,10 @@ class ColumnCounts:
         if few is None:
             return None
         return few.values, few.rows, few.rows if self.quantum is None else few.weights
+
+    def targets(self, k: int, steps: Ints) -> Ints:
+        """Return the cumulative weights of the order statistics at ``steps / k`` (`targets_of`)."""
+        return targets_of(self.weight, k, steps, 0 if self.whole_weights else self.n)
 
     @property
     def bucket_weights(self) -> Ints:
@@ -367,6 +400,7 @@ class RankSearch:
     def __init__(self, counts: ColumnCounts, targets: Ints, budget: int) -> None:
         self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
         self._budget, self._bits = budget, _LEADING
+        self._divided = True
         self._found: _Values | None = None
         weights = counts.bucket_weights
         self._choose(
@@ -395,7 +429,10 @@ class RankSearch:
     @property
     def narrows(self) -> bool:
         """Whether the next pass counts by further bits, because the candidates need too much memory."""
-        return self._bits < _ALL and 8 * int(self._rows.sum()) > self._budget
+        if self._bits == _ALL or _CANDIDATE * int(self._rows.sum()) <= self._budget:
+            return False
+        # Buckets that the last narrowing did not divide have few distinct values, of which one each is collected.
+        return self._divided
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the table of wanted buckets, which follows from the prefixes."""
@@ -467,6 +504,7 @@ class RankSearch:
             size, dtype=np.uint64
         )
         self._bits += further
+        before = int(self._rows.sum())
         # A target is reached within its bucket, so that the buckets between need not be known.
         used = tally.rows.reshape(-1) > 0
         self._choose(
@@ -475,6 +513,7 @@ class RankSearch:
             weights.reshape(-1)[used],
             reached.reshape(-1)[used],
         )
+        self._divided = 2 * int(self._rows.sum()) <= before
 
     def answer(self) -> Floats:
         """Return the value of each target, in the order of the targets; zeros are positive."""

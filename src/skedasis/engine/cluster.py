@@ -1,0 +1,152 @@
+"""Passes over the data on a Dask cluster: each worker reads ranges of rows by itself, and returns their statistics.
+
+What is to be computed is submitted once, not scattered: Dask computes it again where the worker that holds it dies. A
+task depends on nothing but its range, and statistics merge in a tree fixed by the numbers of the rows, so that lost
+tasks, their order and the number of workers change no bit of a result.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar, cast
+
+from skedasis.errors import DataError, UnsupportedError
+
+ResultT = TypeVar("ResultT")
+WorkT = TypeVar("WorkT")
+
+_RETRIES = 3
+"""How often a task that fails, or whose worker dies, is computed again."""
+
+_TASKS, _MOST_CHUNKS = 6, 32
+"""Tasks for each thread of the cluster, if there are enough rows; largest number of chunks of a task."""
+
+_KEPT = 4
+"""Number of pieces of work that a worker keeps unpacked."""
+
+
+class Future(Protocol):
+    """The result of a task on the cluster, once it is there."""
+
+    def result(self) -> object:
+        """Wait for the result, and return it."""
+        ...
+
+    def release(self) -> None:
+        """Let the cluster forget the result."""
+        ...
+
+    def cancel(self) -> None:
+        """Let the cluster give up the task."""
+        ...
+
+
+class Client(Protocol):
+    """What is used of a ``distributed.Client``."""
+
+    def submit(self, func: Callable[..., object], *args: object, **options: object) -> Future:
+        """Compute a function of some arguments on a worker."""
+        ...
+
+    def nthreads(self) -> dict[str, int]:
+        """Return the number of threads of each worker."""
+        ...
+
+
+def check_client(what: str, client: object) -> Client | None:
+    """Return a Dask client, or None; raise for other objects."""
+    if client is None:
+        return None
+    kind = type(client)
+    if any(base.__module__ == "distributed.client" for base in kind.__mro__):
+        return cast("Client", client)
+    raise DataError(
+        what,
+        f"a {kind.__name__}",
+        "a client of a Dask cluster",
+        "from distributed import Client; explain(..., client=Client(address))",
+    )
+
+
+def map_ranges(
+    client: Client,
+    function: Callable[[WorkT, int, int], ResultT],
+    work: WorkT,
+    ranges: Sequence[tuple[int, int]],
+) -> Iterator[ResultT]:
+    """Yield ``function(work, start, stop)`` of each range, in their order, computed on the workers.
+
+    Raises
+    ------
+    UnsupportedError
+        If the work cannot be pickled.
+    """
+    packed = packed_work(work)
+    # A future, so that it travels once to each worker and not with each task.
+    shared = client.submit(_same, packed, pure=False, retries=_RETRIES)
+    futures = [
+        client.submit(_compute, function, shared, start, stop, pure=False, retries=_RETRIES)
+        for start, stop in ranges
+    ]
+    try:
+        for future in futures:
+            yield cast("ResultT", future.result())
+            future.release()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    finally:
+        shared.release()
+
+
+def ranges_of(client: Client, n: int, chunk: int) -> list[tuple[int, int]]:
+    """Return the ranges of n rows that become tasks: whole chunks, some tasks for each thread of the cluster.
+
+    A row group that two tasks share is decoded twice, so that tasks have many chunks where there are many.
+    """
+    threads = max(1, sum(client.nthreads().values()))
+    chunks = -(-n // chunk)
+    size = chunk * min(max(1, chunks // (_TASKS * threads)), _MOST_CHUNKS)
+    return [(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def packed_work(work: object) -> bytes:
+    """Return what workers are sent; raise `UnsupportedError` if it cannot be pickled."""
+    try:
+        import cloudpickle  # which `distributed` needs, and which pickles functions of notebooks
+    except ImportError as error:
+        raise UnsupportedError(
+            "client", "no cloudpickle", "what a Dask cluster needs", "pip install 'skedasis[dask]'"
+        ) from error
+    try:
+        return cloudpickle.dumps(work, protocol=5)
+    except Exception as error:
+        raise UnsupportedError(
+            "client",
+            f"a model that cannot be sent to workers ({type(error).__name__}: {str(error)[:150]})",
+            "a model that can be pickled",
+            "Pass a function that loads the model, or leave client out",
+        ) from error
+
+
+def _same(packed: bytes) -> bytes:
+    """Return the argument: the task that holds what all others share."""
+    return packed
+
+
+_UNPACKED: OrderedDict[bytes, object] = OrderedDict()
+
+
+def _compute(
+    function: Callable[[object, int, int], object], packed: bytes, start: int, stop: int
+) -> object:
+    """Unpack the work, once in each process, and compute one range."""
+    work = _UNPACKED.get(packed)
+    if work is None:
+        work = _UNPACKED[packed] = pickle.loads(packed)  # noqa: S301 - what the client has sent
+        while len(_UNPACKED) > _KEPT:
+            _UNPACKED.popitem(last=False)
+    return function(work, start, stop)

@@ -1,0 +1,167 @@
+"""Work on a Dask cluster gives the bits of one process, also where a worker dies in the middle."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+pytest.importorskip("distributed")
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from distributed import Client, LocalCluster
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+N = 600_001
+NAMES = ["a", "b", "c"]
+OPTIONS = {"progress": False, "keep": "3MB", "heterogeneity_rows": 500}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    r = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": r.normal(size=N), "b": r.normal(size=N), "c": r.integers(0, 9, N)})
+    where = tmp_path_factory.mktemp("cluster")
+    for i, (start, stop) in enumerate([(0, 1), (1, 250_000), (250_000, N)]):
+        table = pa.Table.from_pandas(frame.iloc[start:stop], preserve_index=False)
+        pq.write_table(table, where / f"part-{i}.parquet", row_group_size=70_001)
+    return where
+
+
+@pytest.fixture
+def client(tmp_path):
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with (
+        LocalCluster(**options, local_directory=str(tmp_path), silence_logs=50) as cluster,
+        Client(cluster) as found,
+    ):
+        yield found
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    frame = pd.read_parquet(folder).iloc[:5_000]
+    return HistGradientBoostingRegressor(max_iter=20).fit(frame, frame.a * frame.b + frame.c)
+
+
+def _same(one, other) -> bool:
+    names = ["x", "value", "heterogeneity", "std_error", "importance", "heterogeneity_score"]
+    return all(
+        np.array_equal(np.asarray(getattr(one[k], n)), np.asarray(getattr(other[k], n)))
+        for k in one
+        for n in names
+    )
+
+
+@pytest.mark.slow
+def test_the_bits_of_one_process(folder, client, model):
+    data = sd.parquet(folder)
+    for method in (sd.ALE(), sd.RHALE(), sd.PDP(grid=5)):
+        alone = sd.explain(model, data, method=method, **OPTIONS)
+        together = sd.explain(model, data, method=method, client=client, **OPTIONS)
+        assert _same(alone, together)
+        assert alone["a"].provenance["passes"] == together["a"].provenance["passes"]
+
+
+@pytest.mark.slow
+def test_a_function_of_a_notebook(folder, client):
+    def local(X):
+        return X["a"] * X["b"] + np.sin(X["c"])
+
+    data = sd.parquet(folder)
+    alone = sd.explain(local, data, method="ale", **OPTIONS)
+    assert _same(alone, sd.explain(local, data, method="ale", client=client, **OPTIONS))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_twice_changes_no_bit(folder, client):
+    def slow(X):
+        time.sleep(0.02)
+        return X["a"] * X["b"]
+
+    def kill():
+        for _ in range(2):
+            time.sleep(3.0)
+            pids = list(client.run(os.getpid).values())
+            os.kill(pids[0], signal.SIGKILL)
+
+    data = sd.parquet(folder)
+    alone = sd.explain(lambda X: X["a"] * X["b"], data, method="ale", **OPTIONS)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    together = sd.explain(slow, data, method="ale", client=client, memory="5MB", **OPTIONS)
+    killer.join()
+    memory = sd.explain(lambda X: X["a"] * X["b"], data, method="ale", memory="5MB", **OPTIONS)
+    assert _same(memory, together)
+    assert np.allclose(alone["a"].value, together["a"].value, rtol=1e-12)
+
+
+def test_what_is_sent_is_as_large_as_the_model(folder, model, monkeypatch):
+    from skedasis.engine import cluster
+
+    sent: list[int] = []
+
+    class Done:
+        def __init__(self, value):
+            self.value = value
+
+        def result(self):
+            return self.value
+
+        def release(self):
+            pass
+
+        cancel = release
+
+    class Here:
+        """A cluster in this process."""
+
+        def nthreads(self):
+            return {"here": 2}
+
+        def submit(self, function, *args, **options):
+            plain = [a.result() if isinstance(a, Done) else a for a in args]
+            if function is cluster._same:
+                sent.append(len(plain[0]))
+            return Done(pickle.loads(pickle.dumps(function(*plain))))
+
+    Here.__module__ = "distributed.client"
+    data = sd.parquet(folder)
+    together = sd.explain(model, data, method="ale", client=Here(), **OPTIONS)
+    assert max(sent) <= 4 * len(pickle.dumps(model)) + 1_000_000
+    assert _same(sd.explain(model, data, method="ale", **OPTIONS), together)
+
+
+def test_what_is_no_client_is_refused():
+    with pytest.raises(sd.DataError, match="client: got a str"):
+        sd.explain(len, np.zeros((3, 2)), client="tcp://host")
+
+
+def test_a_model_that_cannot_be_sent(folder):
+    lock = threading.Lock()
+
+    class Here:
+        def submit(self, function, *args, **options):
+            raise AssertionError
+
+    Here.__module__ = "distributed.client"
+
+    def model(X):
+        with lock:
+            return X["a"]
+
+    with pytest.raises(sd.UnsupportedError, match="cannot be sent"):
+        sd.explain(model, sd.parquet(folder), "a", method="ale", client=Here())
+
+
+def test_the_path_of_the_folder_is_all_that_is_needed(folder):
+    assert len(sd.parquet(Path(folder))) == N

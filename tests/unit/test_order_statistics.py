@@ -1,0 +1,257 @@
+"""Order statistics of columns that are read in parts equal those of sorting all values."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skedasis import _compilation as compilation
+from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
+from skedasis.stats import order_statistics
+from skedasis.stats.order_statistics import (
+    ColumnCounts,
+    RankSearch,
+    integer_sums,
+    quantised,
+    targets_of,
+    weight_quantum,
+    weight_sums,
+)
+
+N = 20_000
+R = np.random.default_rng(0)
+SHAPES = {
+    "unix times": 1.7e9 + np.arange(N) * 0.37,
+    "cauchy": R.standard_cauchy(N),
+    "zeros": np.where(R.random(N) < 0.9, 0.0, R.random(N)),
+    "ties": R.integers(0, 3000, N) / 7,
+    "missing": np.where(R.random(N) < 0.3, np.nan, R.normal(size=N)),
+    "signed zeros": np.where(R.random(N) < 0.5, -0.0, R.choice([0.0, 1e-310, -1e-310], N)),
+    "tiny": R.normal(size=N) * 1e-300,
+    "huge": R.normal(size=N) * 1e307,
+    "offset": 1e7 + 0.01 * R.normal(size=N),
+    "constant": np.full(N, 3.25),
+    "integers": R.poisson(300, N).astype(float),
+    "single precision": R.normal(size=N).astype(np.float32).astype(float),
+    "half a bucket": np.nextafter(1.0, 2.0) + np.arange(N) * 2.0**-50,
+}
+STEPS = np.arange(41)
+
+
+def _parts(n: int, cuts: list[int]) -> list[slice]:
+    edges = [0, *sorted(c % (n + 1) for c in cuts), n]
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+def _counted(x, parts, pivot, weights=None, quantum=None):
+    whole = ColumnCounts(pivot, quantum)
+    for part in parts:
+        one = ColumnCounts(pivot, quantum)
+        one.add(x[part], None if weights is None else weights[part])
+        whole = whole.merge(pickle.loads(pickle.dumps(one)))
+    return whole
+
+
+def _answered(x, counts, targets, parts, budget, weights=None):
+    """Return the values of the targets, and the number of passes."""
+    search, passes = RankSearch(counts, targets, budget), 0
+    while True:
+        collects = not search.narrows
+        sent, total = pickle.loads(pickle.dumps(search)), search.tally()
+        for part in parts[::-1]:
+            tally = sent.tally()
+            sent.add(tally, x[part], None if weights is None else weights[part])
+            total.merge(pickle.loads(pickle.dumps(tally)))
+        search.take(total)
+        passes += 1
+        if collects:
+            return search.answer(), passes
+
+
+def _sorted_ranks(x, k=40):
+    present = np.sort(x[~np.isnan(x)])
+    ranks = np.maximum((len(present) * np.arange(k + 1) + k - 1) // k, 1) - 1
+    return present[ranks]
+
+
+@pytest.mark.parametrize("budget", [10**9, 40_000, 100])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_ranks_are_those_of_sorting(shape, budget):
+    x = SHAPES[shape]
+    parts = _parts(N, [1, 777, 15_000])
+    counts = _counted(x, parts, float(np.nanmedian(x)))
+    found, passes = _answered(x, counts, targets_of(counts.weight, 40, STEPS), parts, budget)
+    assert np.array_equal(found, _sorted_ranks(x))
+    assert passes <= 5
+    assert counts.n == np.count_nonzero(~np.isnan(x))
+    assert (counts.low, counts.high) == (np.nanmin(x), np.nanmax(x))
+    assert counts.integer == bool((x[~np.isnan(x)] % 1 == 0).all())
+
+
+def test_ties_are_collected_once_and_not_divided_again_and_again():
+    x = SHAPES["zeros"]
+    counts = _counted(x, _parts(N, []), 0.0)
+    _, passes = _answered(x, counts, targets_of(N, 40, STEPS), _parts(N, []), 1000)
+    assert passes <= 3
+
+
+@pytest.mark.parametrize("pivot", [0.0, -1e300, 1e300, 1.7e9, 1e-300, np.pi])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_pivot_changes_nothing(shape, pivot):
+    x = SHAPES[shape]
+    parts = _parts(N, [9_999])
+    counts = _counted(x, parts, pivot)
+    found, _ = _answered(x, counts, targets_of(counts.weight, 40, STEPS), parts, 30_000)
+    assert np.array_equal(found, _sorted_ranks(x))
+
+
+@pytest.mark.parametrize("budget", [10**9, 500])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_integer_weights_are_repetitions(shape, budget):
+    x, weights = SHAPES[shape][:3000], R.integers(1, 5, 3000).astype(float)
+    quantum = weight_quantum(4.0, 3000)
+    parts = _parts(3000, [100, 2000])
+    counts = _counted(x, parts, 0.0, weights, quantum)
+    targets = counts.targets(40, STEPS)
+    found, _ = _answered(x, counts, targets, parts, budget, weights)
+    assert np.array_equal(found, _sorted_ranks(np.repeat(x, weights.astype(int))))
+
+
+@pytest.mark.parametrize("weight", [0.1, 1 / 3, 7e-12, 3e12])
+def test_equal_weights_equal_no_weights(weight):
+    x = SHAPES["cauchy"]
+    feature = Feature("a", "continuous")
+    plain, weighted = Column(feature, x, None), Column(feature, x, np.full(N, weight))
+    assert np.array_equal(plain.order_statistics(37), weighted.order_statistics(37))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e-100, 1e130, np.nan]), min_size=1),
+    st.lists(st.integers(0, 200), max_size=4),
+    st.integers(1, 9),
+    st.lists(st.floats(1e-6, 1e6), min_size=300, max_size=300),
+)
+def test_any_parts_give_what_a_column_in_memory_gives(values, cuts, k, weights):
+    x = np.array(values)
+    if np.isnan(x).all():
+        return
+    w = np.resize(np.array(weights), len(x))
+    quantum = weight_quantum(float(w.max()), len(x))
+    column = Column(Feature("a", "continuous"), x, w)
+    counts = _counted(x, _parts(len(x), cuts), 1.0, w, quantum)
+    few = counts.distinct()
+    assert few is not None
+    targets = counts.targets(k, np.arange(k + 1))
+    expected = column.order_statistics(k)
+    found, _ = _answered(x, counts, targets, _parts(len(x), cuts), 50, w)
+    assert np.array_equal(found, expected)
+    assert np.array_equal(few[0][np.searchsorted(np.cumsum(few[2]), targets)], expected)
+    assert np.array_equal(few[0], np.unique(x[~np.isnan(x)] + 0.0))
+
+
+def test_distinct_values_with_their_rows_and_weights():
+    x = R.integers(0, 1000, N).astype(float)
+    weights = R.random(N)
+    quantum = weight_quantum(1.0, N)
+    counts = _counted(x, _parts(N, [5, 6_000]), 500.0, weights, quantum)
+    few = counts.distinct()
+    assert few is not None
+    values, rows, sums = few
+    assert np.array_equal(values, np.unique(x))
+    assert np.array_equal(rows, np.bincount(x.astype(int)))
+    assert np.allclose(sums * quantum, np.bincount(x.astype(int), weights), rtol=1e-12)
+    assert _counted(R.random(N), _parts(N, []), 0.5).distinct() is None
+
+
+def test_infinities_are_counted():
+    counts = ColumnCounts(0.0)
+    counts.add(np.array([np.inf, -np.inf, np.nan, 1.0, 2.0]))
+    assert (counts.n, counts.missing, counts.infinite) == (4, 1, 2)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_without_compilation_the_counts_are_the_same(shape, monkeypatch):
+    if not compilation.has_numba():
+        pytest.skip("numba is not installed")
+    x = SHAPES[shape]
+    weights = R.random(N)
+    quantum = weight_quantum(1.0, N)
+    first = [_counted(x, _parts(N, [40]), 0.5, w, q) for w, q in ((None, None), (weights, quantum))]
+    monkeypatch.setattr(order_statistics, "has_numba", lambda: False)
+    monkeypatch.setattr(order_statistics, "compiled", None)
+    second = [
+        _counted(x, _parts(N, [40]), 0.5, w, q) for w, q in ((None, None), (weights, quantum))
+    ]
+    for one, other in zip(first, second, strict=True):
+        assert np.array_equal(one.rows, other.rows)
+        assert np.array_equal(one.sums, other.sums)
+        assert (one.missing, one.infinite, one.integer, one.low, one.high, one.weight) == (
+            other.missing,
+            other.infinite,
+            other.integer,
+            other.low,
+            other.high,
+            other.weight,
+        )
+    counts = second[0]
+    found, _ = _answered(x, counts, targets_of(counts.weight, 40, STEPS), _parts(N, [7]), 40_000)
+    assert np.array_equal(found, _sorted_ranks(x))
+
+
+def test_the_kernels_in_python():
+    from skedasis.stats import order_statistics_kernels as kernels
+
+    x = np.array([1.5, -2.0, np.nan, np.inf, 0.0, 3.0])
+    bits = (x - 0.5).view(np.int64)
+    rows, sums = np.zeros(1 << 18, dtype=np.int64), np.zeros(1 << 18, dtype=np.int64)
+    with np.errstate(invalid="ignore"):
+        found = kernels.count_values(x, bits, np.arange(1, 7), np.uint64(46), rows, sums)
+    assert found == (1, 1, False)
+    assert (rows.sum(), sums.sum()) == (4, 1 + 2 + 5 + 6)
+    wanted = np.zeros(1 << 18, dtype=bool)
+    wanted[np.flatnonzero(rows)[0]] = True
+    index = np.empty(6, dtype=np.int64)
+    with np.errstate(invalid="ignore"):
+        assert kernels.find_candidates(x, bits, np.uint64(46), wanted, index) == 1
+    assert index[0] == 1
+
+
+@pytest.mark.parametrize("largest", [1e-300, 3e-5, 1.0, 2.0, 3.5, 1e12])
+def test_sums_of_weights_fit_and_integers_are_exact(largest):
+    n = 10**6
+    quantum = weight_quantum(largest, n)
+    assert np.frexp(quantum)[0] == 0.5
+    assert int(quantised(np.array([largest]), quantum)[0]) * n < 2**62
+    if largest % 1 == 0:
+        assert quantised(np.array([1.0]), quantum)[0] * quantum == 1.0
+
+
+def test_integer_sums_are_exact():
+    values = R.integers(0, 2**60, 5)
+    codes = np.array([0, 1, 0, 1, 1])
+    assert integer_sums(codes, values // 4, 2).tolist() == [
+        sum(int(v) // 4 for v, c in zip(values, codes, strict=True) if c == k) for k in (0, 1)
+    ]
+
+
+def test_sums_of_weights_do_not_depend_on_the_order():
+    weights, codes = R.random(10_000) * 10.0 ** R.integers(-9, 9, 10_000), R.integers(0, 5, 10_000)
+    quantum = weight_quantum(float(weights.max()), 10_000)
+    order = R.permutation(10_000)
+    one = weight_sums(codes, weights, 5, quantum)
+    assert np.array_equal(one, weight_sums(codes[order], weights[order], 5, quantum))
+    assert np.allclose(one, np.bincount(codes, weights), rtol=1e-9)
+
+
+def test_the_state_is_small_when_it_is_sent():
+    counts = _counted(SHAPES["cauchy"], _parts(N, []), 0.0)
+    assert len(pickle.dumps(counts)) < 12 * np.count_nonzero(counts.rows) + 50_000
+    search = RankSearch(counts, targets_of(N, 40, STEPS), 100)
+    assert len(pickle.dumps(search)) < 5_000
