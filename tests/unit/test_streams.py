@@ -66,6 +66,10 @@ def _function(X):
     return X["a"] * X["b"] + curve + np.where(X["m"] > 0.5, 1.0, 0.0) + (X["k"] == "high") * X["a"]
 
 
+def _product(X):
+    return X["a"] * X["b"]
+
+
 def _differences(one, other) -> list[str]:
     """Return the names of what differs in any bit."""
     names = ["value", "heterogeneity", "std_error", "importance", "heterogeneity_score"]
@@ -206,6 +210,33 @@ def test_a_source_is_small_when_it_is_sent(folder):
     again = pickle.loads(pickle.dumps(data))
     assert len(pickle.dumps(data)) < 20_000
     assert len(again) == N
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda data: sd.explain(_function, data, method="pfi"),
+        lambda data: sd.explain(_product, data, "a", by="c"),
+        lambda data: sd.regions(_product, data, "a"),
+        lambda data: sd.explain([_function, _function], data, "a"),
+        lambda data: sd.ledger(_function, data),
+        lambda data: sd.prediction(_function).at(data),
+    ],
+    ids=["pfi", "by", "regions", "models", "ledger", "at"],
+)
+def test_what_needs_all_rows_says_what_to_do(folder, call):
+    data = sd.parquet(folder, columns=NUMBERS)
+    with pytest.raises((sd.DataError, sd.UnsupportedError), match=r"data\.take\(rows\)"):
+        call(data)
+
+
+def test_a_cluster_needs_data_that_its_workers_can_read():
+    class Here:
+        pass
+
+    Here.__module__ = "distributed.client"
+    with pytest.raises(sd.DataError, match="data in memory"):
+        sd.explain(len, np.zeros((3, 2)), client=Here())
 
 
 @pytest.mark.parametrize("name", ["y", "sample_weight", "row_id"])

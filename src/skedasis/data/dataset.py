@@ -511,6 +511,13 @@ def as_table(X: TableLike) -> Table[Container]:
     """
     if isinstance(X, np.ndarray):
         return ArrayTable(X)
+    if is_stream(X):
+        raise DataError(
+            "X",
+            "a ParquetData, whose rows are read in chunks",
+            "rows in memory",
+            "Use sd.explain with ALE, RHALE, PDP or MPlot, or read a part: data.take(rows).to_pandas()",
+        )
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
         raise DataError(
             "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"

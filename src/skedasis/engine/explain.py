@@ -419,8 +419,8 @@ def explain(
         states the reason. "off" always calls the model. "force" raises an error where the tree structure cannot be
         used.
     client : distributed.Client, optional
-        A client of a Dask cluster: its workers read and explain data that are read in chunks, such as `sd.parquet`. The
-        results are those of one process, bit for bit.
+        A client of a Dask cluster, on which data that are read in chunks are explained (`sd.parquet`). The results are
+        those of one process, bit for bit.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores; 0 computes no scores. The rows are those with the smallest
         hashes of `random_state` and `row_id`. None uses all rows. 1 is an error, because rows are compared in pairs.

@@ -42,7 +42,6 @@ class CommonKeywords(TypedDict, total=False):
     n_jobs: int
     progress: bool | None
     tree: TreeMode
-    client: Client | None
 
 
 class ReportKeywords(CommonKeywords, total=False):
@@ -70,6 +69,7 @@ class ExplainKeywords(DiagnoseKeywords, total=False):
 
     y: ArrayLike | None
     heterogeneity_rows: int | None
+    client: Client | None
 
 
 class MultiModelKeywords(ExplainKeywords, total=False):
@@ -364,13 +364,13 @@ class ExplainOptions:
             "weight_kind": self.weight_kind,
             "row_id": self.row_id,
             "tree": self.tree,
-            "client": self.client,
         }
 
     def keywords(self) -> ExplainKeywords:
         """Return the options as keywords of `explain` for one model."""
         shared = self.diagnose_keywords()
-        return {**shared, "y": self.y, "heterogeneity_rows": self.heterogeneity_rows}
+        rows, client = self.heterogeneity_rows, self.client
+        return {**shared, "y": self.y, "heterogeneity_rows": rows, "client": client}
 
 
 def help_of(name: str) -> str:

@@ -49,7 +49,7 @@ from skedasis.data.times import TimeAxis
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
-from skedasis.errors import DataError
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS as CHECKED_ROWS
@@ -180,6 +180,13 @@ def open_stream(
         For arguments that are arrays of all rows, and for columns that cannot be explained.
     """
     _check_no_arrays(options)
+    if method is not None and as_method(method).by_rows:
+        raise UnsupportedError(
+            f"{as_method(method).name} of data that are read in chunks",
+            "values that come from other rows of X",
+            "a method that moves each row by itself",
+            "Use sd.ALE() or sd.PDP(), or read a part: data.take(rows).to_pandas()",
+        )
     if options.client is not None:
         # Imported here: most calls have no cluster.
         from skedasis.engine.cluster import packed_work
