@@ -12,11 +12,13 @@ from types import ModuleType
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis.errors import TreeWarning, warn_caller
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
 # --- bits of a word -------------------------------------------------------------------------------
 
@@ -94,6 +96,37 @@ def has_numba() -> bool:
     except ImportError:
         return False
     return True
+
+
+_LOAD_ROWS, _IMPORT_ROWS = 10_000_000, 100_000_000
+"""Rows after which kernels that NumPy can replace are loaded, and numba is imported for them. NumPy takes about 5 ns
+longer for each row, loading the kernels takes up to 50 ms, and importing and starting numba half a second."""
+
+_PASSED = [0]
+
+
+def kernels_pay(rows: int) -> bool:
+    """Return whether a pass over so many rows should use kernels that NumPy can replace with the same result.
+
+    Waits until NumPy has cost the process as much time as loading the kernels, so that neither choice can cost more
+    than twice the better one.
+    """
+    if _PASSED[0] < _IMPORT_ROWS:
+        _PASSED[0] += rows
+        if _PASSED[0] < (_LOAD_ROWS if "numba" in sys.modules else _IMPORT_ROWS):
+            return False
+    return has_numba()
+
+
+def read_only(array: NDArray[_ScalarT]) -> NDArray[_ScalarT]:
+    """Return a contiguous read-only view, or a copy if the array is not contiguous.
+
+    numba compiles a kernel again for each layout, and for writable and read-only arrays. An argument that a kernel only
+    reads is always passed as read-only.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view
 
 
 @cache

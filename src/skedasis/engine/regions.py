@@ -316,7 +316,7 @@ def regions(
         Whether all features get the same regions: splits lower the heterogeneity of all effects together.
     y, sample_weight, schema, groups, random_state, memory, keep, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
-    row_id, tree, heterogeneity_rows, cv, correction
+    row_id, tree, heterogeneity_rows, client, cv, correction
         As in `skedasis.explain`. Regions have no standard errors over models, so that `correction` has no effect.
 
     Returns

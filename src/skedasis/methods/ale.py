@@ -239,13 +239,12 @@ class Accumulated(BinnedMethod):
         )
         x = evaluator.column(column.feature.position)
         cell = cells.locate(x)
-        inside = cell >= 0
-        outside = len(x) - int(np.count_nonzero(inside))
+        outside = int(np.count_nonzero(cell < 0))
         beyond = outside - int(np.count_nonzero(np.isnan(x))) if outside else 0
         if len(cells) == 0:
             return BatchStats({LOCAL: Moments.zeros(0), AXIS: Moments.zeros(0)})
         if outside:
-            rows = np.flatnonzero(inside)
+            rows = np.flatnonzero(cell >= 0)
             evaluator, cell, x = evaluator.subset(rows), cell[rows], x[rows]
             keep = None if keep is None else keep[rows]
         if plan.difference_bins is not None:
@@ -256,9 +255,9 @@ class Accumulated(BinnedMethod):
         if plan.values is not None:
             return self._by_values(evaluator, plan, (x, cell), keep, beyond)
         effects = self._effects(evaluator, plan, cell)
-        local = Moments.of(effects, cell, len(cells), evaluator.weights)
+        local, axis = Moments.of_both(effects, x, cell, len(cells), evaluator.weights)
         return BatchStats(
-            {LOCAL: local, AXIS: Moments.of(x, cell, len(cells), evaluator.weights, like=local)},
+            {LOCAL: local, AXIS: axis},
             select_rows({"x": x, "effect": effects, "weight": evaluator.weights}, keep),
             _largest(effects),
             beyond,
@@ -288,12 +287,8 @@ class Accumulated(BinnedMethod):
             slopes = both / np.stack([widths[code], widths[code + 1]], axis=1)
             exists = ~np.isnan(slopes)
             effects = np.where(exists, slopes, 0.0).sum(axis=1) / exists.sum(axis=1)
-        local = Moments.of(effects, cell, len(cells), w)
-        moments = {
-            **step_moments(down, up, code, size, w),
-            LOCAL: local,
-            AXIS: Moments.of(x, cell, len(cells), w, like=local),
-        }
+        local, axis = Moments.of_both(effects, x, cell, len(cells), w)
+        moments = {**step_moments(down, up, code, size, w), LOCAL: local, AXIS: axis}
         kept = {"x": x, "effect": both, "weight": w, "across": effects}
         return BatchStats(moments, select_rows(kept, keep), _largest(effects), beyond)
 

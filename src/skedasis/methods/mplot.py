@@ -162,8 +162,7 @@ class MPlot(BinnedMethod):
             weights = None if weights is None else weights[inside]
             keep = None if keep is None else keep[inside]
         size = max(len(cells), 1)
-        local = Moments.of(values, cell, size, weights)
-        axis = Moments.of(x, cell, size, weights, like=local)
+        local, axis = Moments.of_both(values, x, cell, size, weights)
         kept = {"x": x, "effect": values, "weight": weights}
         largest = float(np.abs(values).max(initial=0.0))
         moments = {LOCAL: local, AXIS: axis, MISSING: missing}

@@ -369,8 +369,8 @@ def _stats_of_cells(plan: CellPlan, kept: RowArrays) -> BatchStats:
         )
     else:
         moments, effects = {}, kept["effect"]
-    local = Moments.of(effects, cell, size, w)
-    moments = {**moments, LOCAL: local, AXIS: Moments.of(x, cell, size, w, like=local)}
+    local, axis = Moments.of_both(effects, x, cell, size, w)
+    moments = {**moments, LOCAL: local, AXIS: axis}
     if plan.difference_bins is not None:
         bins = plan.difference_bins
         moments[RISE] = Moments.of(kept["across"], bins.locate(x), len(bins), w)

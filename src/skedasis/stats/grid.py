@@ -3,7 +3,8 @@
 Order statistics and cells are exact, but found without sorting all values. The range is divided into a few thousand
 buckets of equal width. The bucket number is monotone in the value (subtraction, multiplication and truncation preserve
 order in floating point), so a value is above every edge in a lower bucket and below every edge in a higher one. Only
-the values that share a bucket with an edge, or with a requested rank, are compared or sorted: a few per cent.
+the values that share a bucket with an edge, or with a requested rank, are compared or sorted: a few per cent. Compiled
+kernels (`row_kernels.py`) do the same in one pass over the values.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skedasis._compilation import compiled, kernels_pay, read_only
 from skedasis._types import Bools, Floats, Ints, Side
+from skedasis.stats import row_kernels
 
 # ------------------------------------------------------------------------------ bucket arithmetic
 _BUCKETS = 4096
@@ -32,14 +35,20 @@ def bucket(x: Floats, low: float, high: float, count: int = _BUCKETS) -> Ints | 
     x : ndarray of float, shape (n,)
         Values between `low` and `high`.
     """
-    with np.errstate(over="ignore", divide="ignore"):
-        scale = count / np.float64(high - low)
-    if not np.isfinite(scale) or scale <= 0:
+    scale = _buckets_per_unit(low, high, count)
+    if scale is None:
         return None
     code = x - low
     code *= scale
     # Only the largest values can have the code `count`. int64, because NumPy casts narrower indices at every use.
     return code.astype(np.int64)
+
+
+def _buckets_per_unit(low: float, high: float, count: int) -> float | None:
+    """Return the number of buckets per unit of the values, or None if the range cannot be divided."""
+    with np.errstate(over="ignore", divide="ignore"):
+        scale = float(count / np.float64(high - low))
+    return scale if np.isfinite(scale) and scale > 0 else None
 
 
 def order_statistics(
@@ -58,18 +67,35 @@ def order_statistics(
         The values' buckets (see `bucket`), if they are known.
     """
     if code is None and len(x) > _FEW_VALUES:
+        scale = _buckets_per_unit(low, high, _BUCKETS)
+        if scale is not None and kernels_pay(len(x)):
+            return _compiled_order_statistics(read_only(x), low, scale, ranks)
         code = bucket(x, low, high)
     if code is None:
         return np.partition(x, np.unique(ranks))[ranks]
-    cumulative = np.cumsum(np.bincount(code, minlength=_BUCKETS + 1))
+    is_needed, index = _buckets_of_ranks(np.bincount(code, minlength=_BUCKETS + 1), ranks)
+    return np.sort(x[is_needed.take(code)])[index]
+
+
+def _compiled_order_statistics(x: Floats, low: float, scale: float, ranks: Ints) -> Floats:
+    """Return the values at the given ranks, by kernels."""
+    size = np.zeros(_BUCKETS + 1, dtype=np.int64)
+    compiled(row_kernels.count_buckets)(x, low, scale, size)
+    is_needed, index = _buckets_of_ranks(size, ranks)
+    some = np.empty(int(size[is_needed].sum()) + 1)
+    compiled(row_kernels.select_buckets)(x, low, scale, is_needed.view(np.uint8), some)
+    return np.sort(some[:-1])[index]
+
+
+def _buckets_of_ranks(size: Ints, ranks: Ints) -> tuple[Bools, Ints]:
+    """Return which buckets have a value of the given ranks, and the ranks among the values of these buckets only."""
+    cumulative = np.cumsum(size)
     rank_bucket = np.searchsorted(cumulative, ranks, side="right")
-    is_needed = np.zeros(_BUCKETS + 1, dtype=bool)
+    is_needed = np.zeros(len(size), dtype=bool)
     is_needed[rank_bucket] = True
-    some = np.sort(x[is_needed.take(code)])
-    # Ranks among the sorted values only: subtract the number of values in skipped buckets below.
-    size = np.diff(cumulative, prepend=0)
+    # Subtract the number of values in skipped buckets below.
     skipped = np.cumsum(np.where(is_needed, 0, size))
-    return some[ranks - skipped[rank_bucket]]
+    return is_needed, ranks - skipped[rank_bucket]
 
 
 def locate(
@@ -92,6 +118,10 @@ def locate(
         The values' buckets (see `bucket`), if they are known.
     """
     side = "right" if closed == "left" else "left"
+    if code is None and kernels_pay(len(x)):
+        found = _compiled_cells(inner, x, (low, high), closed, limited=False)
+        if found is not None:
+            return found
     use_numpy = len(x) <= _FEW_VALUES or not 0 < len(inner) < _BUCKETS_FOR_MANY_EDGES // 8
     count = _BUCKETS
     if len(inner) >= _BUCKETS // 8:
@@ -106,12 +136,46 @@ def locate(
         return np.searchsorted(inner, x, side=side)
     has_edge: Bools = np.zeros(count + 1, dtype=bool)
     has_edge[edge_code] = True
-    table = np.searchsorted(edge_code, np.arange(count + 1), side="left")
-    cell = table.take(code)
+    cell = _edges_below(edge_code, count).take(code)
     ambiguous = np.flatnonzero(has_edge.take(code))
     if 2 * len(ambiguous) > len(x):  # long tails: nearly all values lie in few buckets
         return np.searchsorted(inner, x, side=side)
     cell[ambiguous] = np.searchsorted(inner, x[ambiguous], side=side)
+    return cell
+
+
+def _edges_below(edge_code: Ints, count: int) -> Ints:
+    """Return the number of edges in lower buckets, for each bucket and one beyond the last, (count + 2,)."""
+    below = np.zeros(count + 2, dtype=np.int64)
+    np.cumsum(np.bincount(edge_code, minlength=count + 1), out=below[1:])
+    return below
+
+
+def _compiled_cells(
+    inner: Floats, x: Floats, ends: tuple[float, float], closed: Side, *, limited: bool
+) -> Ints | None:
+    """Return each value's cell, or None if NumPy's search is as fast.
+
+    With `limited` NaN and values outside the ends are `OUTSIDE`.
+    """
+    n, k, (low, high) = len(x), len(inner), ends
+    count = _BUCKETS if k < _BUCKETS // 8 else _BUCKETS_FOR_MANY_EDGES
+    if n <= _FEW_VALUES or not 0 < k < _BUCKETS_FOR_MANY_EDGES // 8 or n < count // 2:
+        return None
+    scale, edge_code = _buckets_per_unit(low, high, count), bucket(inner, low, high, count)
+    if scale is None or edge_code is None:
+        return None
+    table = _edges_below(edge_code, count).astype(np.int32)
+    cell = np.empty(n, dtype=np.int64)
+    compiled(row_kernels.locate)(
+        read_only(x),
+        read_only(inner),
+        (low, high, scale),
+        read_only(table),
+        closed == "left",
+        limited,
+        cell,
+    )
     return cell
 
 
@@ -163,6 +227,10 @@ class Cells:
         if len(self) == 0:
             return np.full(len(x), OUTSIDE, dtype=np.int64)
         low, high = float(self.edges[0]), float(self.edges[-1])
+        if kernels_pay(len(x)):
+            found = _compiled_cells(self.edges[1:-1], x, (low, high), self.closed, limited=True)
+            if found is not None:
+                return found
         # NaN compares false with both ends, so it is excluded together with the values outside them.
         inside = (x >= low) & (x <= high)
         if inside.all():

@@ -13,7 +13,9 @@ from typing import Generic, Literal, TypeVar
 
 import numpy as np
 
+from skedasis._compilation import compiled, kernels_pay, read_only
 from skedasis._types import Floats, Ints
+from skedasis.stats import row_kernels
 
 WeightKind = Literal["frequency", "sampling"]
 
@@ -74,18 +76,55 @@ class Moments:
         Two passes. The second pass corrects the rounding of the first (the sum of deviations is not exactly zero), so
         that adding 1e7 to the values changes the variance by rounding only.
         """
-        count, weight, weight2 = _sizes(cell, cells, weights) if like is None else like.sizes
-        safe = np.where(weight > 0, weight, 1.0)
+        if kernels_pay(len(cell)):
+            found = _compiled_moments(values, None, cell, cells, weights)
+            if found is not None:
+                return found[0]
+        sizes = _sizes(cell, cells, weights) if like is None else like.sizes
+        safe = np.where(sizes[1] > 0, sizes[1], 1.0)
         mean = _sums(cell, values if weights is None else weights * values, cells) / safe
         # One array, written in place: for arrays of this size allocation costs more than arithmetic.
         deviation = mean.take(cell)
         np.subtract(values, deviation, out=deviation)
-        residual = _sums(cell, deviation if weights is None else weights * deviation, cells) / safe
+        deviations = _sums(cell, deviation if weights is None else weights * deviation, cells)
         deviation *= deviation
         if weights is not None:
             deviation *= weights
-        m2 = _sums(cell, deviation, cells) - safe * residual**2
-        return cls(count, weight, weight2, mean + residual, np.maximum(m2, 0.0))
+        return cls._corrected(sizes, mean, deviations, _sums(cell, deviation, cells))
+
+    @classmethod
+    def of_both(
+        cls,
+        values: Floats,
+        other: Floats,
+        cell: Ints,
+        cells: int,
+        weights: Floats | None = None,
+    ) -> tuple[Moments, Moments]:
+        """Return the moments of two values of the same rows: those of `of`, in one pass over the rows where compiled.
+
+        Parameters
+        ----------
+        values, other : ndarray of float, shape (n,)
+        cell, cells, weights
+            As in `of`.
+        """
+        if kernels_pay(0):  # the rows are counted below
+            found = _compiled_moments(values, other, cell, cells, weights)
+            if found is not None:
+                return found[0], found[1]
+        first = cls.of(values, cell, cells, weights)
+        return first, cls.of(other, cell, cells, weights, like=first)
+
+    @classmethod
+    def _corrected(
+        cls, sizes: tuple[Floats, Floats, Floats], mean: Floats, deviations: Floats, squares: Floats
+    ) -> Moments:
+        """Return the moments from sums of deviations from a rounded mean, and of their squares."""
+        safe = np.where(sizes[1] > 0, sizes[1], 1.0)
+        residual = deviations / safe
+        m2 = squares - safe * residual**2
+        return cls(*sizes, mean + residual, np.maximum(m2, 0.0))
 
     @classmethod
     def of_curves(cls, values: Floats, weights: Floats | None = None) -> Moments:
@@ -227,6 +266,35 @@ def _sums(cell: Ints, values: Floats, cells: int) -> Floats:
     """Return the sum of the values in each cell."""
     sums: Floats = np.bincount(cell, values, cells).astype(float, copy=False)
     return sums
+
+
+def _compiled_moments(
+    values: Floats, other: Floats | None, cell: Ints, cells: int, weights: Floats | None
+) -> list[Moments] | None:
+    """Return the moments of one or two values of the same rows by kernels; None for rows without a cell or a value."""
+    # Compiled kernels do not check indices. NumPy raises the error.
+    if any(a is not None and a.shape != cell.shape for a in (values, other, weights)):
+        return None
+    cell = read_only(cell.astype(np.int64, copy=False))
+    values = read_only(values.astype(float, copy=False))
+    other = None if other is None else read_only(other.astype(float, copy=False))
+    weights = None if weights is None else read_only(weights)
+    sums = np.zeros((cells, 5))
+    if not compiled(row_kernels.add_rows)(cell, values, other, weights, sums):
+        return None
+    count, weight, weight2, *totals = np.ascontiguousarray(sums.T)
+    sizes = (count, count, count) if weights is None else (count, weight, weight2)
+    safe = np.where(sizes[1] > 0, sizes[1], 1.0)
+    means = [total / safe for total in totals]
+    deviations = np.zeros((cells, 4))
+    compiled(row_kernels.add_deviations)(
+        cell, values, other, weights, read_only(np.stack(means, axis=1)), deviations
+    )
+    parts = np.ascontiguousarray(deviations.T)
+    return [
+        Moments._corrected(sizes, means[i], parts[2 * i], parts[2 * i + 1])  # noqa: SLF001
+        for i in range(1 if other is None else 2)
+    ]
 
 
 # --- the order of merges -------------------------------------------------------------------------

@@ -1,0 +1,153 @@
+"""numba kernels over the rows of a column: their cells, their order statistics, and their sums by cell.
+
+Each kernel passes over the rows once, where NumPy needs an array for every step. All of them add row by row in the
+order of the rows and round after every operation, as `np.bincount` does, so that their results have the same bits as
+those of the NumPy code that they replace. For this reason they must not be compiled with `fastmath`.
+
+The kernels are plain Python, compiled by `skedasis._compilation`. All arrays are contiguous.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skedasis._types import Floats, Ints
+
+
+def locate(
+    x: Floats,
+    inner: Floats,
+    within: tuple[float, float, float],
+    table: NDArray[np.int32],
+    left: bool,
+    limited: bool,
+    out: Ints,
+) -> None:
+    """Fill in the cell of each value: the number of inner edges below it.
+
+    Parameters
+    ----------
+    x : float, (n,)
+    inner : float, (edges,)
+        Increasing.
+    within : tuple of three float
+        The ends of the range that is divided into buckets, and buckets per unit.
+    table : int32, (buckets + 2,)
+        The number of inner edges in lower buckets.
+    left : bool
+        Whether cells include their left edge, so that an edge equal to the value counts.
+    limited : bool
+        Whether NaN and values outside the range have no cell: -1.
+    out : int64, (n,)
+    """
+    low, high, scale = within
+    for i in range(len(x)):
+        v = x[i]
+        if v >= low and v <= high:
+            bucket = int((v - low) * scale)
+        elif limited:
+            out[i] = -1
+            continue
+        else:
+            bucket = 0 if v < low else len(table) - 2
+        # Edges in lower buckets are below the value, those in higher ones above it.
+        k, end = table[bucket], table[bucket + 1]
+        while k < end:
+            middle = (k + end) >> 1
+            below = inner[middle] <= v if left else inner[middle] < v
+            if below:
+                k = middle + 1
+            else:
+                end = middle
+        out[i] = k
+
+
+def count_buckets(x: Floats, low: float, scale: float, out: Ints) -> None:
+    """Count the values in each bucket, (buckets + 1,)."""
+    for i in range(len(x)):
+        out[int((x[i] - low) * scale)] += 1
+
+
+def select_buckets(
+    x: Floats, low: float, scale: float, needed: NDArray[np.uint8], out: Floats
+) -> None:
+    """Copy the values of the buckets where `needed` is 1 to `out`, which has room for one more."""
+    k = 0
+    for i in range(len(x)):
+        # Written for every value and kept for the needed ones only, so that nothing depends on a branch.
+        out[k] = x[i]
+        k += int(needed[int((x[i] - low) * scale)])
+
+
+def add_rows(
+    cell: Ints, values: Floats, other: Floats | None, weights: Floats | None, out: Floats
+) -> bool:
+    """Add count, weight, squared weight and the weighted values by cell; return False if a cell does not exist.
+
+    Parameters
+    ----------
+    cell : int64, (n,)
+    values : float, (n,)
+    other : float, (n,), optional
+        Other values of the same rows.
+    weights : float, (n,), optional
+    out : float, (cells, 5)
+        Sums of 1, of the weights, of their squares, of `values` and of `other`. Without weights the second and third
+        are not written to.
+    """
+    cells = len(out)
+    for i in range(len(cell)):
+        k = cell[i]
+        if k < 0 or k >= cells:
+            return False
+        out[k, 0] += 1.0
+        if weights is None:
+            out[k, 3] += values[i]
+            if other is not None:
+                out[k, 4] += other[i]
+        else:
+            w = weights[i]
+            out[k, 1] += w
+            out[k, 2] += w * w
+            out[k, 3] += w * values[i]
+            if other is not None:
+                out[k, 4] += w * other[i]
+    return True
+
+
+def add_deviations(
+    cell: Ints,
+    values: Floats,
+    other: Floats | None,
+    weights: Floats | None,
+    mean: Floats,
+    out: Floats,
+) -> None:
+    """Add the weighted deviations from the cells' means, and their squares, by cell.
+
+    Parameters
+    ----------
+    cell, values, other, weights
+        As in `add_rows`, which has checked the cells.
+    mean : float, (cells, 2)
+    out : float, (cells, 4)
+        Sums of the deviations of `values`, of their squares, and the same of `other`.
+    """
+    for i in range(len(cell)):
+        k = cell[i]
+        deviation = values[i] - mean[k, 0]
+        if weights is None:
+            out[k, 0] += deviation
+            out[k, 1] += deviation * deviation
+        else:
+            out[k, 0] += weights[i] * deviation
+            out[k, 1] += (deviation * deviation) * weights[i]
+        if other is not None:
+            deviation = other[i] - mean[k, 1]
+            if weights is None:
+                out[k, 2] += deviation
+                out[k, 3] += deviation * deviation
+            else:
+                out[k, 2] += weights[i] * deviation
+                out[k, 3] += (deviation * deviation) * weights[i]
