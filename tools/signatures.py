@@ -39,7 +39,7 @@ def keywords(module: str, name: str) -> Iterator[griffe.Parameter]:
     Examples
     --------
     >>> [(p.name, p.default) for p in keywords("skedasis.engine.explain", "explain")][-4:-2]
-    [('tree', '"auto"'), ('heterogeneity_rows', '10000')]
+    [('client', 'None'), ('heterogeneity_rows', '10000')]
     """
     parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

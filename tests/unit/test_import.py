@@ -91,4 +91,4 @@ def test_explaining_one_feature_of_a_function_touches_few_files():
         explained()
     finally:
         sys.setprofile(None)
-    assert len(files) < 37, sorted(files)
+    assert len(files) < 40, sorted(files)  # two of them are about compiled kernels

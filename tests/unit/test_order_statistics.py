@@ -14,6 +14,7 @@ from skedasis import _compilation as compilation
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.stats import order_statistics
+from skedasis.stats import order_statistics
 from skedasis.stats.order_statistics import (
     ColumnCounts,
     RankSearch,
@@ -62,7 +63,6 @@ def _answered(x, counts, targets, parts, budget, weights=None):
     """Return the values of the targets, and the number of passes."""
     search, passes = RankSearch(counts, targets, budget), 0
     while True:
-        collects = not search.narrows
         sent, total = pickle.loads(pickle.dumps(search)), search.tally()
         for part in parts[::-1]:
             tally = sent.tally()
@@ -70,7 +70,7 @@ def _answered(x, counts, targets, parts, budget, weights=None):
             total.merge(pickle.loads(pickle.dumps(tally)))
         search.take(total)
         passes += 1
-        if collects:
+        if search.found:
             return search.answer(), passes
 
 
@@ -99,6 +99,29 @@ def test_ties_are_collected_once_and_not_divided_again_and_again():
     counts = _counted(x, _parts(N, []), 0.0)
     _, passes = _answered(x, counts, targets_of(N, 40, STEPS), _parts(N, []), 1000)
     assert passes <= 3
+
+
+def _dense(n: int, spread: int) -> np.ndarray:
+    """Return values that differ in their last bits only, and others that are spread wide."""
+    close = (np.float64(1.5).view(np.int64) + R.integers(0, spread, n)).view(np.float64)
+    return np.where(R.random(n) < 0.8, close, R.normal(size=n))
+
+
+@pytest.mark.parametrize("spread", [2**20, 2**34, 2**45])
+def test_candidates_stay_within_the_budget(spread, monkeypatch):
+    # Values that agree in their leading bits look like ties after the first narrowing; they are not.
+    monkeypatch.setattr(order_statistics, "_MERGED", 500)
+    x, parts, budget = _dense(40_000, spread), _parts(40_000, [*range(1000, 40_000, 1000)]), 20_000
+    counts = _counted(x, parts, 0.0)
+    search = RankSearch(counts, targets_of(counts.weight, 40, STEPS), budget)
+    while not search.found:
+        tally = search.tally()
+        for part in parts:
+            search.add(tally, x[part])
+            # What has been collected, and one part more before it is merged.
+            assert sum(len(f.values) for f in tally.found) <= 4 * budget / 24 + 2 * 1000 + 500
+        search.take(tally)
+    assert np.array_equal(search.answer(), _sorted_ranks(x))
 
 
 @pytest.mark.parametrize("pivot", [0.0, -1e300, 1e300, 1.7e9, 1e-300, np.pi])

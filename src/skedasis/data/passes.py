@@ -449,9 +449,9 @@ class Question:
         return cls(j, request, RankSearch(column.counts, targets, budget), None)
 
     @property
-    def narrows(self) -> bool:
-        """Return whether another counting pass is needed first."""
-        return self.search is not None and self.search.narrows
+    def answered(self) -> bool:
+        """Return whether no further pass is needed."""
+        return self.search is None or self.search.found
 
     def take(self, found: AnswerState, index: int) -> None:
         """Take what a pass has found for this question, the one at `index` of the pass."""
@@ -476,8 +476,6 @@ class AnswerPass:
     ----------
     reader : ChunkReader
     questions : sequence of Question
-    narrowing : bool
-        Whether those that must narrow first are counted, else all others are collected.
     """
 
     reader: ChunkReader

@@ -421,7 +421,6 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
     questions = [Question.of(column, request, budget) for column, request in open_requests]
     pending = questions
     while pending:
-        narrowing = [q for q in pending if q.narrows]
         found = run_pass(
             AnswerPass(dataset.reader, pending),
             AnswerState.merge,
@@ -432,7 +431,7 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
         dataset.passes.append("order statistics")
         for index, question in enumerate(pending):
             question.take(found, index)
-        pending = narrowing
+        pending = [q for q in pending if not q.answered]
     by_position = {c.feature.position: c for c in columns}
     for question in questions:
         by_position[question.column].answer(question.request, question.answer())

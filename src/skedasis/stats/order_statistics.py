@@ -335,20 +335,30 @@ class Tally:
         Numbers and weights of values by the next bits of their keys, in a pass that narrows.
     found : list
         Candidates, in a pass that collects.
+    most : int
+        Largest number of distinct candidates that are collected.
+    overflown : bool
+        Whether there were more, so that none are known.
     """
 
     rows: Ints | None
     sums: Ints | None
     found: list[_Values]
+    most: int = 0
+    overflown: bool = False
     _more: int = 0
 
     def put(self, values: _Values) -> None:
         """Add candidates; merge them from time to time, because equal values need no memory."""
+        if self.overflown:
+            return
         self.found.append(values)
         self._more += len(values.values)
         if self._more > _MERGED and len(self.found) > 1:
             self.found = [self.candidates()]
             self._more = 0
+            if len(self.found[0].values) > self.most:
+                self.found, self.overflown = [], True
 
     def candidates(self) -> _Values:
         """Return all candidates."""
@@ -368,6 +378,9 @@ class Tally:
             self.rows += other.rows
         if self.sums is not None and other.sums is not None:
             self.sums += other.sums
+        self.overflown |= other.overflown
+        if self.overflown:
+            self.found = []
         for values in other.found:
             self.put(values)
 
@@ -400,14 +413,20 @@ class RankSearch:
     def __init__(self, counts: ColumnCounts, targets: Ints, budget: int) -> None:
         self.pivot, self.quantum, self.targets = counts.pivot, counts.quantum, targets
         self._budget, self._bits = budget, _LEADING
-        self._divided = True
+        self._overflown = False
         self._found: _Values | None = None
         weights = counts.bucket_weights
         self._choose(
-            np.arange(1 << _LEADING, dtype=np.uint64), counts.rows, weights, np.cumsum(weights)
+            np.arange(1 << _LEADING, dtype=np.uint64),
+            counts.rows,
+            weights,
+            np.cumsum(weights),
+            np.zeros(1 << _LEADING, dtype=bool),
         )
 
-    def _choose(self, prefixes: Keys, rows: Ints, weights: Ints, reached: Ints) -> None:
+    def _choose(
+        self, prefixes: Keys, rows: Ints, weights: Ints, reached: Ints, tied: Bools
+    ) -> None:
         """Keep those buckets that hold a target.
 
         Parameters
@@ -418,21 +437,27 @@ class RankSearch:
             Of each bucket.
         reached : ndarray of int
             Weight of all values up to the end of each bucket.
+        tied : ndarray of bool
+            Which buckets seem to have few distinct values.
         """
         wanted = np.searchsorted(reached, self.targets, side="left")
         some = np.unique(np.minimum(wanted, len(reached) - 1))
         self._prefixes, self._rows, self._weights = prefixes[some], rows[some], weights[some]
-        self._before = (reached - weights)[some]
+        self._before, self._tied = (reached - weights)[some], tied[some]
         self._wanted: Bools = np.zeros(1 << _LEADING, dtype=bool)
         self._wanted[(self._prefixes >> np.uint64(self._bits - _LEADING)).astype(np.int64)] = True
 
     @property
     def narrows(self) -> bool:
         """Whether the next pass counts by further bits, because the candidates need too much memory."""
-        if self._bits == _ALL or _CANDIDATE * int(self._rows.sum()) <= self._budget:
+        if self._bits == _ALL or self._found is not None:
             return False
-        # Buckets that the last narrowing did not divide have few distinct values, of which one each is collected.
-        return self._divided
+        return self._overflown or _CANDIDATE * int(self._rows[~self._tied].sum()) > self._budget
+
+    @property
+    def found(self) -> bool:
+        """Whether the candidates have been collected."""
+        return self._found is not None
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state without the table of wanted buckets, which follows from the prefixes."""
@@ -447,7 +472,7 @@ class RankSearch:
     def tally(self) -> Tally:
         """Return an empty tally of the next pass."""
         if not self.narrows:
-            return Tally(None, None, [])
+            return Tally(None, None, [], max(4 * self._budget // _CANDIDATE, _MERGED))
         shape = len(self._prefixes), 1 << self._further
         sums = None if self.quantum is None else np.zeros(shape, dtype=np.int64)
         return Tally(np.zeros(shape, dtype=np.int64), sums, [])
@@ -495,8 +520,10 @@ class RankSearch:
     def take(self, tally: Tally) -> None:
         """Take the tally of all parts: choose among the finer buckets, or note the candidates."""
         if tally.rows is None:
-            self._found = tally.candidates()
+            self._overflown = tally.overflown
+            self._found = None if tally.overflown else tally.candidates()
             return
+        self._overflown = False
         size, further = 1 << self._further, self._further
         weights = tally.rows if tally.sums is None else tally.sums
         reached = self._before[:, None] + np.cumsum(weights, axis=1)
@@ -504,7 +531,9 @@ class RankSearch:
             size, dtype=np.uint64
         )
         self._bits += further
-        before = int(self._rows.sum())
+        # A bucket of which one part has most of the values has few distinct ones, of which one each is collected. If
+        # that is wrong, the collection overflows.
+        tied = 2 * tally.rows > self._rows[:, None]
         # A target is reached within its bucket, so that the buckets between need not be known.
         used = tally.rows.reshape(-1) > 0
         self._choose(
@@ -512,8 +541,8 @@ class RankSearch:
             tally.rows.reshape(-1)[used],
             weights.reshape(-1)[used],
             reached.reshape(-1)[used],
+            tied.reshape(-1)[used],
         )
-        self._divided = 2 * int(self._rows.sum()) <= before
 
     def answer(self) -> Floats:
         """Return the value of each target, in the order of the targets; zeros are positive."""
