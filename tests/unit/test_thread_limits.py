@@ -11,7 +11,11 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.parallel import Parallel, delayed
@@ -284,3 +288,28 @@ def test_the_bound_of_lightgbm_is_set_and_put_back():
     with one_thread_each():
         assert bound() == 1
     assert bound() == before
+
+
+@pytest.mark.parametrize("method", [sd.PDP(), sd.ALE(), sd.PFI(n_repeats=2)], ids=lambda m: m.name)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_number_of_threads_changes_no_bit(method, weighted):
+    # With one job, the linear algebra library has all processors; with two, one each. Its sums of many terms differ.
+    rng = np.random.default_rng(1)
+    many = rng.normal(size=(40_000, 3))
+    tree = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(many[:500], many[:500, 0])
+    weights = rng.random(len(many)) if weighted else None
+
+    def bits(n_jobs):
+        found = sd.explain(
+            tree, many, method=method, sample_weight=weights, n_jobs=n_jobs,
+            heterogeneity_rows=500, progress=False,
+        )  # fmt: skip
+        if isinstance(method, sd.PFI):
+            return found.values.tobytes() + found.std_error.tobytes()
+        return b"".join(e.value.tobytes() + e.std_error.tobytes() for e in found.values())
+
+    with threadpool_limits(2):
+        several = bits(1)
+    with threadpool_limits(1):
+        assert bits(1) == several
+    assert bits(2) == several

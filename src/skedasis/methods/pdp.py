@@ -54,7 +54,7 @@ from skedasis.results.build.pdp import (
 from skedasis.results.effect import About, Curves, Effect, Spec
 from skedasis.results.surface import Surface
 from skedasis.stats.grid import EXACT_STEP_GRID, Grid, distinct, uniform_edges, width_weights
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import Moments, WeightKind, dot
 
 # --- exact grid of step functions -----------------------------------------------------------------
 
@@ -127,9 +127,9 @@ def curve_moments(
     # Subtract the value at one point first: the mean of a constant curve and its deviations are then exactly zero.
     anchored = curves - curves[0 if anchor is None else anchor]
     if center != "start" and anchor is None:
-        anchored -= (
-            np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
-        ) @ anchored
+        shares = np.full(len(curves), 1 / len(curves)) if point_weights is None else point_weights
+        # Not a matrix product, whose last digits depend on the number of threads.
+        anchored -= np.einsum("m,mn->n", shares, anchored)
     shown = curves if center is None and anchor is None else anchored
     centred = Moments.of_curves(anchored, weights)
     # Without centring, the variance of the raw curves gives the standard error of their mean.
@@ -158,7 +158,7 @@ def mean_moments(
     """
     m, n, w = len(total), len(evaluator), evaluator.weights
     weight = float(n) if w is None else float(w.sum())
-    weight2 = float(n) if w is None else float(w @ w)
+    weight2 = float(n) if w is None else float(dot(w, w))
     raw = total / weight
     anchored = raw - raw[0 if anchor is None else anchor]
     if center != "start" and anchor is None:

@@ -37,7 +37,7 @@ from skedasis.quantities.outputs import MultiOutput
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.provenance import as_provenance, merged
-from skedasis.stats.moments import Totals, WeightKind
+from skedasis.stats.moments import Totals, WeightKind, dot
 from skedasis.stats.resampling import influence_error, permutation_error, sum_error
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ class RowPFI(RowBasedVariant):
         if self.drawn is None:
             return []
         w, n = self.dataset.weights, len(self.dataset)
-        squares = n if w is None else float(w @ w)
+        squares = n if w is None else float(dot(w, w))
         # If some rows are in no block, all rows have equal weights.
         return [squares * c.n_in_blocks / n for c in self.drawn.cycles]
 
@@ -277,7 +277,7 @@ class RowPFI(RowBasedVariant):
         distinct = plan.permutations.cycles[0].distinct_fraction(evaluator.places)
         increases *= distinct if w is None else distinct * w
         sums = self._sums(evaluator, plan, increases, donors)
-        sums["own"] = Totals(np.array([own.sum() if w is None else own @ w]))
+        sums["own"] = Totals(np.array([own.sum() if w is None else dot(own, w)]))
         return self._batch_stats(evaluator, sums, after, keep)
 
     def _sums(
@@ -329,7 +329,7 @@ class RowPFI(RowBasedVariant):
     def _norm(self, kind: WeightKind) -> tuple[float, float]:
         """Return the divisors that turn the variances between rows, and between permutations, into those of a mean."""
         w = self.dataset.weights
-        effective = len(self.dataset) if w is None else w.sum() ** 2 / (w @ w)
+        effective = len(self.dataset) if w is None else w.sum() ** 2 / float(dot(w, w))
         return (self.weight if kind == "frequency" else float(effective)), float(effective)
 
 
@@ -428,12 +428,16 @@ class ExactPFI(RowBasedVariant):
         all_rows = DonorRows(self._rows(np.arange(n))[:, None])
         increases = self._after(evaluator, plan, all_rows) - evaluator.values()
         w, all_w = evaluator.weights, self.dataset.weights
-        mean = increases.mean(axis=0) if all_w is None else all_w @ increases / self.weight
+        mean = (
+            increases.mean(axis=0)
+            if all_w is None
+            else np.einsum("m,mn->n", all_w, increases) / self.weight
+        )
         by_recipient = np.zeros(n)
         by_recipient[evaluator.places] = mean
-        by_donor = (increases.sum(axis=1) if w is None else increases @ w) / self.weight
+        by_donor = (increases.sum(axis=1) if w is None else dot(increases, w)) / self.weight
         own = evaluator.values()
-        total = np.array([own.sum() if w is None else own @ w])
+        total = np.array([own.sum() if w is None else dot(own, w)])
         sums = {
             "recipients": Totals(by_recipient),
             "donors": Totals(by_donor),
@@ -447,7 +451,7 @@ class ExactPFI(RowBasedVariant):
         """Average the increases, and compute the standard error."""
         recipients, donors = (stats.totals[k].sums for k in ("recipients", "donors"))
         w = self.dataset.weights
-        mean = float(recipients.mean() if w is None else w @ recipients / self.weight)
+        mean = float(recipients.mean() if w is None else float(dot(w, recipients)) / self.weight)
         error = influence_error(recipients + donors - 2 * mean, w, kind)
         return self._result(plan, stats, about, np.array([mean]), error, exact=exact)
 
@@ -501,7 +505,7 @@ class WeightedPFI(RowPFI):
     def _variance_ratio(self, plan: FeaturePlan, local: BatchStats, mean: float) -> float:
         """Return the ratio of the rows' variance counted by weights to that counted by squared weights."""
         w = self._weights
-        size = float(w.sum()), float(w @ w)
+        size = float(w.sum()), float(dot(w, w))
         by_root = self._block_variation(plan, local, " by root", mean, np.sqrt(w)) / size[0]
         by_weight = self._block_variation(plan, local, "", mean, w) / size[1]
         return by_root / by_weight if by_weight > 0 and by_root > 0 else 1.0

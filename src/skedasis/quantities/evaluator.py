@@ -41,6 +41,7 @@ from skedasis.models.calling import (
     check_response,
     unit_round_off,
 )
+from skedasis.stats.moments import dot
 
 # --- what is evaluated ----------------------------------------------------------------------------
 
@@ -387,7 +388,7 @@ class BatchEvaluator:
         Costs n * m model rows; none for a sum of trees (see `TreeEvaluator`).
         """
         curves = self.sweep_together(changes, m).T
-        return curves.sum(axis=1) if self.weights is None else curves @ self.weights
+        return curves.sum(axis=1) if self.weights is None else dot(curves, self.weights)
 
     def cell_differences(self, j: int, edges: Floats, cell: Ints) -> Floats:
         """Return q(z_k, x_c) - q(z_{k-1}, x_c) for the edges of each row's cell, (n,). See `edge_differences`."""

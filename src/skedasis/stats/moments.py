@@ -20,6 +20,28 @@ from skedasis.stats import row_kernels
 WeightKind = Literal["frequency", "sampling"]
 
 
+_DOT = 8192
+"""Terms of a dot product that is left to the linear algebra library, which uses one thread for so few."""
+
+
+def dot(left: Floats, right: Floats) -> Floats:
+    """Return the dot products along the last axis; the same bits whatever the number of threads.
+
+    Linear algebra libraries divide longer products among their threads, so that the order of the sum, and with it the
+    last digits, depend on how many there are.
+
+    Examples
+    --------
+    >>> dot(np.ones((2, 3)), np.array([1.0, 2.0, 3.0]))
+    array([6., 6.])
+    """
+    total = np.vecdot(left[..., :_DOT], right[..., :_DOT])
+    for start in range(_DOT, left.shape[-1], _DOT):
+        part = slice(start, start + _DOT)
+        total = total + np.vecdot(left[..., part], right[..., part])
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Weighted first and second moments of many cells.
@@ -138,13 +160,13 @@ class Moments:
         """
         m, n = values.shape
         w = np.ones(n) if weights is None else weights
-        weight, weight2 = float(w.sum()), float(w @ w)
+        weight, weight2 = float(w.sum()), float(dot(w, w))
         # One dot product per point: a matrix product may round equal rows differently.
-        mean = np.vecdot(values, w) / weight
+        mean = dot(values, w) / weight
         deviation = values - mean[:, None]
-        residual = np.vecdot(deviation, w) / weight
+        residual = dot(deviation, w) / weight
         weighted = deviation if weights is None else deviation * w
-        m2 = np.vecdot(deviation, weighted) - weight * residual**2
+        m2 = dot(deviation, weighted) - weight * residual**2
         full = np.full(m, float(n)), np.full(m, weight), np.full(m, weight2)
         return cls(*full, mean + residual, np.maximum(m2, 0.0))
 
