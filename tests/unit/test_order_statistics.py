@@ -14,7 +14,6 @@ from skedasis import _compilation as compilation
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
 from skedasis.stats import order_statistics
-from skedasis.stats import order_statistics
 from skedasis.stats.order_statistics import (
     ColumnCounts,
     RankSearch,

@@ -86,7 +86,10 @@ class Batch:
     @property
     def row_id(self) -> Ints:
         """Return the indices of the rows in X, shape (size,)."""
-        return self.table_rows + self.dataset.offset
+        numbers = self.dataset.row_numbers
+        return (
+            self.table_rows + self.dataset.offset if numbers is None else numbers[self.table_rows]
+        )
 
     @property
     def places(self) -> Ints:
@@ -173,6 +176,8 @@ class Dataset:
         which are inserted into its rows.
     offset : int
         What is added to an index in the table for the row's index in X, if the table is a part of X.
+    row_numbers : ndarray of int, optional
+        The index in X of each row of the table, if the table has drawn rows of X.
     """
 
     table: Table[Container]
@@ -188,6 +193,7 @@ class Dataset:
     sampled: bool = False
     skip: int = 0
     offset: int = 0
+    row_numbers: Ints | None = None
     level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
 
     streamed: ClassVar[bool] = False

@@ -345,6 +345,8 @@ class FirstPass:
         Above this key no row is drawn.
     places : ndarray of int
         Numbers of further rows to gather.
+    by_weight : bool
+        Whether rows are drawn with probabilities by their weights.
     """
 
     reader: ChunkReader
@@ -356,6 +358,7 @@ class FirstPass:
     draw: int
     limit: float
     places: Ints
+    by_weight: bool = True
 
     def state(self) -> FirstState:
         """Return the state of no rows."""
@@ -383,7 +386,8 @@ class FirstPass:
             known.add(chunk, feature, first, integers)
             if len(known.levels) > before:
                 examples |= {row for row, _, _ in known.levels.values() if row >= first}
-        keys = draw_keys(chunk.identifiers, chunk.weights, self.seed)
+        weights = chunk.weights if self.by_weight else None
+        keys = draw_keys(chunk.identifiers, weights, self.seed)
         state.rows.add(rows, first, keys, self.limit, examples | set(self.places.tolist()))
 
 

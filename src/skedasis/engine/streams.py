@@ -49,7 +49,7 @@ from skedasis.data.times import TimeAxis
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS as CHECKED_ROWS
@@ -163,8 +163,11 @@ def open_stream(
     features: object,
     method: object,
     options: ExplainOptions,
-) -> StreamedDataset:
+    draw: int = 0,
+) -> StreamedDataset | Dataset:
     """Return a source as a data set, after the first pass over it.
+
+    For a method that explains a sample of the rows, that is the sample, in memory.
 
     Parameters
     ----------
@@ -173,6 +176,8 @@ def open_stream(
         Workers of a cluster must be able to get it.
     features, method, options
         As in `explain`.
+    draw : int
+        Least number of rows to draw into memory, beside what the method needs.
 
     Raises
     ------
@@ -180,13 +185,6 @@ def open_stream(
         For arguments that are arrays of all rows, and for columns that cannot be explained.
     """
     _check_no_arrays(options)
-    if method is not None and as_method(method).by_rows:
-        raise UnsupportedError(
-            f"{as_method(method).name} of data that are read in chunks",
-            "values that come from other rows of X",
-            "a method that moves each row by itself",
-            "Use sd.ALE() or sd.PDP(), or read a part: data.take(rows).to_pandas()",
-        )
     if options.client is not None:
         # Imported here: most calls have no cluster.
         from skedasis.engine.cluster import packed_work
@@ -194,6 +192,13 @@ def open_stream(
         packed_work(quantity)
     library = source.container or default_library()
     reader, head, passes = _reader(source, library, options)
+    chosen = None if method is None else as_method(method)
+    n = source.n_rows
+    sample = None if chosen is None else chosen.rows_in_memory(n)
+    if sample is not None:
+        return _sample(reader, sample, options)
+    if chosen is not None and chosen.donor_rows:
+        return _with_donors(reader, head, min(chosen.donor_rows, n), options, passes)
     wanted = FeatureSelection(head, features, options.groups)
     asked = list({f.name: f for item in wanted.asked for f in item}.values())
     counted = list(asked)
@@ -202,11 +207,10 @@ def open_stream(
         counted += [f for f in head.features if f.name not in {a.name for a in asked}]
     numeric = {f.position: _pivot(head, f) for f in counted if f.numeric and not f.members}
     leveled = tuple(f for f in counted if f.categorical)
-    chosen = None if method is None else as_method(method)
     top = None if chosen is None else chosen.top_levels
     quantum = weight_quantum(source.largest_weight, source.n_rows) if reader.weighted else None
-    n, rows = source.n_rows, options.heterogeneity_rows
-    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS) + 1)
+    rows = options.heterogeneity_rows
+    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS, draw) + 1)
     first = FirstPass(
         reader,
         {j: pivot for j, pivot in numeric.items() if pivot is not None},
@@ -221,6 +225,38 @@ def open_stream(
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
     passes = [*source.scans, *passes, "counts of values"]
     return _dataset(reader, found, head, quantum, {f.name: f for f in leveled}, passes)
+
+
+def _drawn(
+    reader: ChunkReader, size: int, places: Ints, options: ExplainOptions, text: str
+) -> FirstState:
+    """Return the rows with the smallest hashes, whatever their weights, and those with given numbers."""
+    n, seed = reader.source.n_rows, options.seed
+    limit = _key_limit(size, n, replace(reader, weighted=False))
+    work = FirstPass(reader, {}, (), 0, None, seed, size, limit, places, by_weight=False)
+    return run_pass(work, FirstState.merge, reader.source, options, text)
+
+
+def _sample(reader: ChunkReader, size: int, options: ExplainOptions) -> Dataset:
+    """Return the rows with the smallest hashes as a data set in memory, in the order of their numbers."""
+    found = _drawn(reader, size, np.zeros(0, dtype=np.int64), options, "Drawing rows")
+    numbers, _, rows = found.rows.result()
+    here = reader.dataset(rows, 0)
+    keys = numbers if reader.source.row_id_name is None else here.keys
+    return replace(here, keys=keys, row_numbers=numbers, sampled=size < reader.source.n_rows)
+
+
+def _with_donors(
+    reader: ChunkReader, head: Dataset, size: int, options: ExplainOptions, passes: list[str]
+) -> StreamedDataset:
+    """Return a data set of which each chunk begins with the donors: the rows with the smallest hashes."""
+    n = reader.source.n_rows
+    places = np.unique(np.concatenate([even_places(n, count) for count in _EVEN]))
+    found = _drawn(reader, size, places, options, "Drawing donors")
+    passes = [*reader.source.scans, *passes, "donors"]
+    _, drawn, rows = found.rows.result()
+    reader = replace(reader, examples=reader.unified(rows.take(drawn)))
+    return _dataset(reader, found, head, None, {}, passes)
 
 
 def _check_no_arrays(options: ExplainOptions) -> None:

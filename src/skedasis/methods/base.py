@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeAli
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey
+from skedasis._types import Bools, Floats, Ints, JsonValue, ResultKey, Values
 from skedasis.binning import Binning, Edges, Quantile, as_binning
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, Summary
@@ -74,6 +74,11 @@ class Evaluator(Protocol):
     @property
     def places(self) -> Ints:
         """The rows' positions among the rows used in the explanation."""
+        ...
+
+    @property
+    def identifiers(self) -> Values:
+        """The identifiers that key random draws: the caller's, else the rows' indices in X."""
         ...
 
     @property
@@ -632,6 +637,8 @@ class Parameters:
     """Number of most frequent levels to use of a categorical feature; None for all."""
     by_rows = False
     """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
+    donor_rows = 0
+    """Number of drawn rows that must be at hand beside each chunk of data beyond memory."""
 
     @property
     def name(self) -> str:
@@ -643,6 +650,10 @@ class Parameters:
     ) -> tuple[Dataset, Groups | None]:
         """Return the rows and groups to use; by default the caller's."""
         return dataset, groups
+
+    def rows_in_memory(self, n: int) -> int | None:
+        """Return how many of n rows beyond memory are drawn, and explained alone; by default None: all are used."""
+        return None
 
     def warn_unused_arguments(self, model: object, y: object) -> None:
         """Warn about arguments that the method ignores, and raise if a required one is missing.

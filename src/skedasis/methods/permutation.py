@@ -87,6 +87,10 @@ class PFI(RenamedAttributes, Parameters):
 
     Notes
     -----
+    Data that are read in chunks have at most 100,000 donors, the rows with the smallest hashes, of which each row draws
+    one in each repeat. The mean is unbiased, and the error counts the donors. A metric, ``exact=True`` and
+    ``conditional=True`` need all rows at the same time: they need `max_samples` there.
+
     Costs N (1 + R D) model rows for R repeats of D features, all repeats of a feature in one call per batch;
     N (1 + N D) with ``exact=True``. Values are not clipped at zero: an irrelevant feature has an importance around
     zero, and exactly zero if the model does not use it (Proposition 2).
@@ -131,6 +135,7 @@ class PFI(RenamedAttributes, Parameters):
     exact: bool = False
 
     by_rows = True
+    donor_rows = 100_000
 
     def __post_init__(self) -> None:
         check_int("PFI(n_repeats)", self.n_repeats, 1, "Use n_repeats=10")
@@ -174,15 +179,21 @@ class PFI(RenamedAttributes, Parameters):
             # Groups that are no mapping are rejected where they are resolved.
             own = self.groups
             groups = {**(groups or {}), **own} if isinstance(own, Mapping) else own
-        requested = self.max_samples
-        if requested is None:
-            return dataset, groups
         n = len(dataset)
-        size = max(1, round(requested * n)) if isinstance(requested, float) else int(requested)
-        if size >= n:
+        # Rows that were drawn from data beyond memory are the sample.
+        size = None if dataset.row_numbers is not None else self.rows_in_memory(n)
+        if size is None or size >= n:
             return dataset, groups
         drawn = np.random.default_rng([_SAMPLE, seed]).choice(n, size, replace=False)
         return dataset.subset(np.sort(dataset.order[drawn])), groups
+
+    def rows_in_memory(self, n: int) -> int | None:
+        """Return the number of rows of a sample of n rows; None for all."""
+        requested = self.max_samples
+        if requested is None:
+            return None
+        size = max(1, round(requested * n)) if isinstance(requested, float) else int(requested)
+        return min(size, n)
 
     def warn_unused_arguments(self, model: object, y: object) -> None:
         """Warn if labels are given with a model instead of a quantity: a prediction does not depend on them."""
@@ -200,8 +211,14 @@ class PFI(RenamedAttributes, Parameters):
         Raises
         ------
         UnsupportedError
-            For the conditional importance of a quantity that does not depend on the label.
+            For the conditional importance of a quantity that does not depend on the label, and for what needs all rows
+            of data that are read in chunks.
         """
+        if dataset.streamed:
+            # Imported here: data in memory do not need it.
+            from skedasis.methods.permutation_streamed import streamed_variant
+
+            return streamed_variant(self, dataset, seed)
         if self.exact:
             return exact_variant(self, dataset, seed)
         if self.metric is not None:

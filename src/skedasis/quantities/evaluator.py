@@ -284,6 +284,11 @@ class BatchEvaluator:
         return self.batch.row_id
 
     @property
+    def identifiers(self) -> Values:
+        """Return the identifiers that key random draws."""
+        return self.batch.identifiers
+
+    @property
     def places(self) -> Ints:
         """Return the rows' positions among the rows used in the explanation."""
         return self.batch.places
