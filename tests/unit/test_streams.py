@@ -215,14 +215,11 @@ def test_a_source_is_small_when_it_is_sent(folder):
 @pytest.mark.parametrize(
     "call",
     [
-        lambda data: sd.explain(_function, data, method="pfi"),
-        lambda data: sd.explain(_product, data, "a", by="c"),
-        lambda data: sd.regions(_product, data, "a"),
         lambda data: sd.explain([_function, _function], data, "a"),
         lambda data: sd.ledger(_function, data),
         lambda data: sd.prediction(_function).at(data),
     ],
-    ids=["pfi", "by", "regions", "models", "ledger", "at"],
+    ids=["models", "ledger", "at"],
 )
 def test_what_needs_all_rows_says_what_to_do(folder, call):
     data = sd.parquet(folder, columns=NUMBERS)

@@ -29,8 +29,15 @@ from skedasis.engine.h_statistic import (
     exact_pairs,
     h_statistics,
 )
+from skedasis.engine.kept_rows import at_kept_rows
 from skedasis.engine.modulation import Shares, modulation_shares
-from skedasis.engine.options import H_ROWS, ExplainKeywords, ExplainOptions, takes_options
+from skedasis.engine.options import (
+    H_ROWS,
+    ExplainKeywords,
+    ExplainOptions,
+    Need,
+    takes_options,
+)
 from skedasis.engine.rounds import Computed, compute, prepare
 from skedasis.engine.run import Gathered
 from skedasis.engine.select import FeatureSelection, as_method
@@ -199,12 +206,14 @@ def interactions(
         )
     quantity = as_quantity(model)
     warn_unused_arguments(method, quantity, options.y)
-    prepared = prepare(quantity, X, None, method, options)
+    prepared = prepare(
+        quantity, X, None, method, options, need=Need(draw=max_rows or 0 if h2 else 0)
+    )
     job = prepared.job
     features, chosen = _pairs(job.dataset, pairs, options)
     names = [f.name for f in features]
     done = compute(prepared)
-    shares = modulation_shares(done, {names[i] for pair in chosen for i in pair})
+    shares = modulation_shares(at_kept_rows(done), {names[i] for pair in chosen for i in pair})
     effects = _effects(done, done.gathered)
     found = h_statistics(quantity, job.dataset, features, chosen, max_rows, options) if h2 else None
     strengths: dict[OutputLabel, dict[tuple[str, str], Surface]] = {label: {} for label in effects}

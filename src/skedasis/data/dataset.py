@@ -220,6 +220,11 @@ class Dataset:
         return {}
 
     @property
+    def kept_row_bytes(self) -> int:
+        """Return the bytes of a kept row beside its local effects: none, because X is in memory."""
+        return 0
+
+    @property
     def drawable(self) -> Dataset:
         """Return a data set in memory from which rows are drawn by their hashes: itself."""
         return self

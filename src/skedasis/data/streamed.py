@@ -41,6 +41,7 @@ from skedasis.data.factorize import Factorized
 from skedasis.data.features import Feature, check_integers, check_range, infinite_values, no_values
 from skedasis.data.parquet import Library, ParquetData
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.moments import STATS_LEAF, Moments
 from skedasis.stats.order_statistics import ColumnCounts
 
@@ -442,6 +443,12 @@ class StreamedLevels(LevelColumn):
         """Return False: there are no codes."""
         return False
 
+    def at_rows(self, dataset: Dataset) -> LevelColumn:
+        """Return the same levels with the codes of some rows in memory."""
+        codes = dataset.level_codes(self)
+        sizes = self.count, self.weight, self.missing, self.n_other
+        return LevelColumn(self.feature, self.levels, codes, dataset.weights, *sizes, dataset)
+
     def similarity_order(self, others: Sequence[Feature] | None = None) -> Ints:
         """Return the order of levels by the similarity of the other features; see `LevelColumn`.
 
@@ -517,6 +524,8 @@ class StreamedDataset(Dataset):
         Unit of the integer weights in counts; None without weights.
     joint : JointCounts
         Joint counts of categorical features with others.
+    kept_features : bool
+        Whether all features of the kept rows will be read into memory.
     """
 
     reader: ChunkReader = field(kw_only=True)
@@ -531,6 +540,7 @@ class StreamedDataset(Dataset):
     leveled: Mapping[str, Feature] = field(kw_only=True)
     quantum: float | None = field(kw_only=True)
     joint: JointCounts = field(default_factory=JointCounts, kw_only=True)
+    kept_features: bool = field(default=False, kw_only=True)
 
     streamed: ClassVar[bool] = True
 
@@ -556,6 +566,27 @@ class StreamedDataset(Dataset):
     def drawable(self) -> Dataset:
         """Return the rows with the smallest hashes, as a data set in memory."""
         return self.in_memory(self.drawn)
+
+    @property
+    def kept_row_bytes(self) -> int:
+        """Return the bytes of a kept row beside its local effects."""
+        return 16 * len(self.features) if self.kept_features else 0
+
+    def drawn_rows(self, most: int, seed: int) -> Dataset:
+        """Return the rows with the smallest hashes as a data set in memory.
+
+        Parameters
+        ----------
+        most : int
+            Largest number of rows; at most as many as were drawn.
+        seed : int
+        """
+        drawn = self.drawable
+        rows = score_rows(drawn.identifiers, drawn.weights, most, seed)
+        order = np.argsort(rows.rows)
+        part = drawn.subset(rows.rows[order])
+        # Rows that were drawn by their weights count once.
+        return replace(part, weights=None if rows.weights is None else rows.weights[order])
 
     def in_memory(self, index: Ints) -> Dataset:
         """Return some rows of the table as a data set."""

@@ -128,8 +128,12 @@ def h_statistics(
     Notes
     -----
     Cost, with n ≤ `max_rows` rows: n² model rows for each feature and each pair, and n for the rows themselves; fewer
-    for features with few values, of which each is evaluated once. None for sums of leaves.
+    for features with few values, of which each is evaluated once. None for sums of leaves. Of data that are read in
+    chunks, both use at most `max_rows` rows.
     """
+    every = not dataset.streamed
+    if dataset.streamed:
+        dataset = _drawn(dataset, max_rows, options.seed)
     counted = CallStats()
     outputs = quantity.outputs(dataset, counted, None)
     checked = probe_model(list(outputs.values()), dataset, None)
@@ -142,7 +146,7 @@ def h_statistics(
         if leaf_sum is not None:
             trees = _tree_partial_dependence(leaf_sum, dataset, features, pairs)
             rows = HRows(trees.values, dataset.weights, checked.eps, options.weight_kind)
-            found[label] = _statistics(trees, rows, len(features), pairs, exact=True)
+            found[label] = _statistics(trees, rows, len(features), pairs, exact=every)
     called = {label: q for label, q in decision.outputs.items() if sums[label] is None}
     stats = CallStats()
     if called:
@@ -150,10 +154,26 @@ def h_statistics(
         by_calls = _call_model(called, part, features, pairs, checked, options, stats)
         for label, called_partial in by_calls.items():
             rows = HRows(called_partial.values, part.weights, checked.eps, options.weight_kind)
-            exact = len(part) == len(dataset)
+            exact = every and len(part) == len(dataset)
             found[label] = _statistics(called_partial, rows, len(features), pairs, exact=exact)
     ordered = {label: found[label] for label in outputs}
     return HComputation(ordered, stats, checked.stats, decision.said)
+
+
+def _drawn(dataset: Dataset, most: int | None, seed: int) -> Dataset:
+    """Return some rows of data that are read in chunks.
+
+    Raises
+    ------
+    UnsupportedError
+        If all rows are wanted.
+    """
+    # Imported here: data in memory do not need it.
+    from skedasis.data.streamed import StreamedDataset, needs_memory
+
+    if most is None or not isinstance(dataset, StreamedDataset):
+        raise needs_memory("all rows for H² (max_rows=None)")
+    return dataset.drawn_rows(most, seed)
 
 
 def exact_pairs(

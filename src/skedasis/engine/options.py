@@ -8,7 +8,7 @@ keywords (`ExplainKeywords` and its parts) repeat names and types for type check
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
@@ -383,3 +383,22 @@ def help_of(name: str) -> str:
     """
     (text,) = (f.metadata["help"] for f in fields(ExplainOptions) if f.name == name)
     return text
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a caller of `explain`'s work needs at hand, of data that are read in chunks, beside what the method does.
+
+    Parameters
+    ----------
+    column : hashable
+        Name, label or position of a column whose values are counted; None for no other.
+    draw : int
+        Number of rows that are drawn by their hashes.
+    kept_features : bool
+        Whether all features of the kept rows are read into memory.
+    """
+
+    column: Hashable = None
+    draw: int = 0
+    kept_features: bool = True

@@ -173,9 +173,8 @@ def prepare_job(
         column.release()  # together, the sorted columns need as much memory as X
     rows, copies = _batch_size(dataset, tasks, plans, evaluated, options.memory_bytes)
     variants = {t.key: t.variant for t in tasks}
-    budget = options.keep_bytes // max(
-        1, sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
-    )
+    row_bytes = sum(variants[k].row_bytes(p) for (_, k), p in plans.items())
+    budget = options.keep_bytes // max(1, row_bytes + dataset.kept_row_bytes)
     requested = max(t.variant.n_rows_to_keep(len(dataset)) for t in tasks)
     kept = min(requested, budget)
     if kept < requested:

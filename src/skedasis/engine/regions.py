@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_flag, check_int, check_number, check_option, shown
 from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature
 from skedasis.engine.assemble import (
     abouts_of,
@@ -45,15 +45,17 @@ from skedasis.engine.conditioning import (
 )
 from skedasis.engine.cross_validation import as_folds
 from skedasis.engine.heterogeneity_score import RegionScore, compute_region_scores
+from skedasis.engine.kept_rows import Rules, at_kept_rows, column_of, count_regions
 from skedasis.engine.options import (
     ALPHA,
     MAX_DEPTH,
     WORTH,
     ExplainOptions,
     MultiModelKeywords,
+    Need,
     takes_options,
 )
-from skedasis.engine.plan import Job, Key, sample_rows
+from skedasis.engine.plan import Job, Key, once_known, sample_rows
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureTask, as_method
 from skedasis.errors import DataError, UnsupportedError
@@ -112,6 +114,8 @@ NOT_EXPLAINED = "the splits explain none of the heterogeneity score"
 """Why regions that hold on other rows were dropped: what they explain is not heterogeneity (curvature within cells)."""
 
 Found: TypeAlias = "Regions | RegionsByFeature"
+
+_WeightT = TypeVar("_WeightT", float, Floats)
 
 
 @dataclass(frozen=True)
@@ -406,6 +410,11 @@ def _of_models(
         raise DataError(
             "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
         )
+    if is_stream(X):
+        # Imported here: data in memory do not need it.
+        from skedasis.data.streamed import needs_memory
+
+        raise needs_memory("the rows of several models at the same time")
     dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
@@ -449,7 +458,9 @@ def _regions(
     requested = None if method is None else as_method(method)
     # Means over all rows need few curves, regions need them all.
     with_curves = replace(requested, ice="all") if isinstance(requested, PDP) else requested
-    prepared = prepare(quantity, X, features, with_curves, options, rows)
+    prepared = prepare(
+        quantity, X, features, with_curves, options, rows, need=Need(column_named_by(by))
+    )
     base = requested if isinstance(requested, PDP) else None
     return _regions_of(prepared, search, by, base)
 
@@ -531,7 +542,8 @@ def region_pass(
     """
     prepared = prepare_rows(quantity, dataset, list(features), None, options)
     source = _Source.of(prepared.job, RegionOptions(), by)
-    builder = _Builder.of(compute(prepared), RegionOptions(), None, source)
+    done = compute(prepared)
+    builder = _Builder.of(done, done, RegionOptions(), None, source)
     labels = list(prepared.job.outputs)
     if not search and by is None:
         record = as_provenance(builder.record())
@@ -550,8 +562,14 @@ def _regions_of(
 ) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
-    source = _Source.of(prepared.job, search, by)
-    builder = _Builder.of(compute(prepared), search, base, source)
+    _Source.check(prepared.job)
+    job = prepared.job
+    given = _by_of_chunks(job, by) if job.dataset.streamed and by is not None else by
+    source = None if job.dataset.streamed else _Source.of(job, search, given)
+    done = compute(prepared)
+    here = at_kept_rows(done)
+    source = _Source.of(here.job, search, given) if source is None else source
+    builder = _Builder.of(done, here, search, base, source)
     results = {label: builder.of_output(label) for label in prepared.job.outputs}
     record = {**builder.record(), **builder.sampled}
     for label, by_key in results.items():
@@ -581,6 +599,8 @@ class _Rules:
     criterion : str
     explained, error, in_sample : float
         Shares of the loss.
+    missing : mapping of str to ndarray of int, optional
+        By feature, the rows of each region without a value, if they were counted in data that are read in chunks.
     """
 
     nodes: list[RegionNode]
@@ -589,6 +609,12 @@ class _Rules:
     explained: float
     error: float
     in_sample: float
+    missing: Mapping[str, Ints] | None = None
+
+    @property
+    def leaves(self) -> tuple[RegionNode, ...]:
+        """Return the regions in their order."""
+        return tuple(sorted((n for n in self.nodes if n.region >= 0), key=lambda n: n.region))
 
     @property
     def regions(self) -> int:
@@ -612,6 +638,24 @@ class _Source:
         DataError
         UnsupportedError
         """
+        of_interest = cls.check(job)
+        dataset, features = job.dataset, job.selection.features
+        if by is None:
+            found = conditioning_features(dataset, features, search.split_on, of_interest)
+            return cls(found, None)
+        given = _given(dataset, features, by)
+        given.check(len(dataset))
+        return cls(ConditioningFeatures((), {}), given)
+
+    @staticmethod
+    def check(job: Job) -> list[Feature]:
+        """Return the features whose effects can have regions.
+
+        Raises
+        ------
+        UnsupportedError
+            For pairs, and for methods without local effects.
+        """
         if job.selection.pairs:
             raise UnsupportedError(
                 "regions", "a pair of features", "single features", "Pass one feature, or a list"
@@ -622,13 +666,7 @@ class _Source:
                 raise no_local_effects(task.variant.name)
             check_local_effects(task.variant)
             of_interest.append(task.feature)
-        dataset, features = job.dataset, job.selection.features
-        if by is None:
-            found = conditioning_features(dataset, features, search.split_on, of_interest)
-            return cls(found, None)
-        given = _given(dataset, features, by)
-        given.check(len(dataset))
-        return cls(ConditioningFeatures((), {}), given)
+        return of_interest
 
 
 @dataclass(frozen=True, eq=False)
@@ -636,6 +674,8 @@ class _Builder:
     """Makes regions from the work of `explain`."""
 
     done: Computed
+    here: Computed
+    """The same work, or for data that are read in chunks that at the rows at hand."""
     search: RegionOptions
     base: PDP | None
     conditioning: ConditioningFeatures
@@ -648,17 +688,21 @@ class _Builder:
 
     @classmethod
     def of(
-        cls, done: Computed, search: RegionOptions, base: PDP | None, source: _Source
+        cls,
+        done: Computed,
+        here: Computed,
+        search: RegionOptions,
+        base: PDP | None,
+        source: _Source,
     ) -> _Builder:
-        half, weights = halves(done.job), search_weights(done.job)
-        return cls(
-            done, search, base, source.conditioning, half, weights, source.given, CallStats()
-        )
+        half, weights = halves(here.job), search_weights(here.job)
+        conditioning, given = source.conditioning, source.given
+        return cls(done, here, search, base, conditioning, half, weights, given, CallStats())
 
     def of_output(self, label: OutputLabel) -> dict[str, Regions]:
         """Return the regions of each feature for one output."""
         wholes = self.wholes(label)
-        rules = self.rules_of(label, wholes)
+        rules = self._counted(self.rules_of(label, wholes))
         return {
             t.key: self._regions_of(label, t, wholes[t.key], self._kept(label, t), rules[t.key])
             for t in self._tasks
@@ -678,19 +722,20 @@ class _Builder:
 
     def wholes(self, label: OutputLabel) -> dict[str, Effect]:
         """Return the effects in all rows for one output."""
-        job = self.done.job
-        gathered = {k: v for k, v in self.done.gathered.items() if k[0] == label}
+        done = self.done if self.base is None else self.here
+        job = done.job
+        gathered = {k: v for k, v in done.gathered.items() if k[0] == label}
         return self._wholes(replace(job, outputs={label: job.outputs[label]}), gathered)
 
     @property
     def _tasks(self) -> list[FeatureTask]:
-        return [t for t in self.done.job.tasks if isinstance(t, FeatureTask)]
+        return [t for t in self.here.job.tasks if isinstance(t, FeatureTask)]
 
     def _kept(self, label: OutputLabel, task: FeatureTask) -> KeptEffects:
         key: Key = label, task.key
-        job = self.done.job
+        job = self.here.job
         found = kept_effects(
-            task.variant, job.plans[key], self.done.gathered[key], job.dataset, job.sample_mask
+            task.variant, job.plans[key], self.here.gathered[key], job.dataset, job.sample_mask
         )
         return replace(found, variant=self._variant(task)) if self.base is not None else found
 
@@ -720,7 +765,7 @@ class _Builder:
             ids = None if stats.row_id is None else stats.row_id[shown]
             stats = replace(stats, kept={k: v[shown] for k, v in stats.kept.items()}, row_id=ids)
             sampled = replace(part, sample=drawn)
-            effect = finalize_task(sampled, label, task, stats, self.done.scores)
+            effect = finalize_task(sampled, label, task, stats, self.here.scores)
             if isinstance(effect, Effect):
                 found[task.key] = effect
         return found
@@ -737,7 +782,7 @@ class _Builder:
     def _effects(
         self, label: OutputLabel, task: FeatureTask, kept: KeptEffects
     ) -> tuple[LocalEffects | None, Criterion]:
-        job, criterion = self.done.job, self._criterion(kept)
+        job, criterion = self.here.job, self._criterion(kept)
         (about,) = abouts_of(job, label, task)
         found = kept.local_effects(len(job.dataset), criterion, about.feature_std, self.weights)
         return found, criterion
@@ -755,7 +800,7 @@ class _Builder:
         return value**2 if value > 0 else None
 
     def _root_rows(self) -> Ints:
-        sample = self.done.job.sample_mask
+        sample = self.here.job.sample_mask
         if self.only is not None:
             return np.flatnonzero(self.only if sample is None else self.only & sample)
         return np.arange(len(self.half)) if sample is None else np.flatnonzero(sample)
@@ -774,7 +819,7 @@ class _Builder:
             self.conditioning.columns,
             self.half,
             self.weights,
-            self.done.job.options.weight_kind == "frequency",
+            self.here.job.options.weight_kind == "frequency",
             allowed,
             s.max_depth,
             s.alpha / max(tests, 1),
@@ -821,7 +866,7 @@ class _Builder:
         return self._rules(self._region_search(effects, every, loss, 1), criterion)
 
     def _one_region(self, criterion: str, note: str, loss: float = 0.0) -> _Rules:
-        n = len(self.done.job.dataset)
+        n = len(self.here.job.dataset)
         node = RegionNode(
             "", rule_text(()), (), -1, (), 0, n, self._weight(np.arange(n)), None, 0, loss, note
         )
@@ -830,7 +875,7 @@ class _Builder:
     def _rules(self, search: RegionSearch, criterion: str) -> _Rules:
         """Search, and return the tree with its rules in words."""
         root = search.run(self._root_rows())
-        n = len(self.done.job.dataset)
+        n = len(self.here.job.dataset)
         relative = root.loss if search.loss is None else search.loss
         nodes: list[RegionNode] = []
         region = np.zeros(n, dtype=np.int64)
@@ -919,6 +964,43 @@ class _Builder:
             in_sample if shares else 0.0,
         )
 
+    def _counted(self, by_feature: dict[str, _Rules]) -> dict[str, _Rules]:
+        """Return the rules with the counts of all rows, where those at hand are some of them."""
+        if self.here is self.done:
+            return by_feature
+        columns = {t.key: column_of(t.column) for t in self._tasks}
+        several: dict[int, list[str]] = {}
+        for name, rules in by_feature.items():
+            if rules.regions > 1:
+                several.setdefault(id(rules), []).append(name)
+        dataset = self.done.job.dataset
+        groups = list(several.values())
+        wanted = [
+            Rules(by_feature[names[0]].leaves, {name: columns[name] for name in names})
+            for names in groups
+        ]
+        counts = count_regions(dataset, self.done.job, wanted) if wanted else None
+        found: dict[str, _Rules] = {}
+        for name, rules in by_feature.items():
+            if rules.regions == 1 or counts is None:
+                whole = replace(
+                    rules.nodes[0], count=len(dataset), weight=self._weighed(dataset.total_weight)
+                )
+                found[name] = replace(rules, nodes=[whole])
+                continue
+            index = groups.index(several[id(rules)])
+            weight = counts.weight[index]
+            nodes = _with_counts(rules.nodes, counts.rows[index], self._weighed(weight))
+            found[name] = replace(rules, nodes=nodes, missing=counts.missing[index])
+        return found
+
+    def _weighed(self, weight: _WeightT) -> _WeightT:
+        """Return weights of all rows in the unit of the search: sampling weights have the mean 1."""
+        dataset = self.done.job.dataset
+        if self.weights is None or self.done.job.options.weight_kind != "sampling":
+            return weight
+        return weight * (len(dataset) / dataset.total_weight)
+
     # -- given regions
     def _of_given(
         self,
@@ -928,7 +1010,7 @@ class _Builder:
         kept: KeptEffects,
         given: _Given,
     ) -> _Rules:
-        n = len(self.done.job.dataset)
+        n = len(self.here.job.dataset)
         effects, criterion = self._effects(label, task, kept)
         shares = 0.0, math.nan, math.nan
         if effects is not None:
@@ -1021,7 +1103,8 @@ class _Builder:
                 effects.append(whole)
                 continue
             rows = np.flatnonzero(rules.region == node.region)
-            effect = self._effect_in(label, task, kept, rows)
+            counted = None if rules.missing is None else int(rules.missing[task.key][node.region])
+            effect = self._effect_in(label, task, kept, rows, counted)
             if measured:
                 score = measured[node.region].score
                 effect = replace(effect, swap_score=score).with_provenance({"vif": score.vif})
@@ -1042,19 +1125,25 @@ class _Builder:
         )
 
     def _effect_in(
-        self, label: OutputLabel, task: FeatureTask, kept: KeptEffects, rows: Ints
+        self,
+        label: OutputLabel,
+        task: FeatureTask,
+        kept: KeptEffects,
+        rows: Ints,
+        missing: int | None,
     ) -> Effect:
-        """Return the effect in a region."""
-        job = self.done.job
+        """Return the effect in a region; `missing` is how many of its rows have no value, if they were counted."""
+        job = self.here.job
         (about,) = abouts_of(job, label, task)
         column = task.column
         if isinstance(column, LevelColumn):
-            missing = int(np.count_nonzero(column.codes[rows] < 0)) if column.missing else 0
+            found = int(np.count_nonzero(column.codes[rows] < 0)) if column.missing else 0
             std = about.feature_std
         else:
             x = job.dataset.floats(task.feature.position)[rows]
             w = None if self.weights is None else self.weights[rows]
-            missing, std = int(np.isnan(x).sum()), _std(x, w)
+            found, std = int(np.isnan(x).sum()), _std(x, w)
+        missing = found if missing is None else missing
         about = replace(about, feature_std=std, missing=missing)
         return kept.effect(
             rows, job.dataset, about, exact=job.sample is None, kind=job.options.weight_kind
@@ -1063,12 +1152,12 @@ class _Builder:
     def _region_scores(
         self, label: OutputLabel, task: FeatureTask, whole: Effect, rules: _Rules
     ) -> list[RegionScore]:
-        scores = self.done.scores
+        scores = self.here.scores
         if whole.swap_score is None or rules.regions == 1:
             return []
         held_out = np.ones(len(self.half), dtype=bool) if self.given is not None else ~self.half
         found, cost = compute_region_scores(
-            self.done.job, scores, (label, task.key), rules.region, held_out
+            self.here.job, scores, (label, task.key), rules.region, held_out
         )
         self.cost.add(cost)
         return found
@@ -1076,7 +1165,7 @@ class _Builder:
     @property
     def sampled(self) -> dict[str, bool | str]:
         """Return what the provenance says if the kept rows are a sample, from which regions come; empty if not."""
-        sample = self.done.job.sample_mask
+        sample = self.here.job.sample_mask
         if sample is None:
             return {}
         return {
@@ -1105,6 +1194,20 @@ def search_weights(job: Job) -> Floats | None:
     if weights is not None and job.options.weight_kind == "sampling":
         return weights / weights.mean()
     return weights
+
+
+def _with_counts(nodes: Sequence[RegionNode], rows: Ints, weight: Floats) -> list[RegionNode]:
+    """Return the nodes of a tree with the counts of their leaves; parents have those of their children."""
+    found = list(nodes)
+    for number in reversed(range(len(nodes))):  # children come after their parents
+        node = found[number]
+        if node.region >= 0:
+            count, total = int(rows[node.region]), float(weight[node.region])
+        else:
+            below = [found[child] for child in node.children]
+            count, total = sum(n.count for n in below), sum(n.weight for n in below)
+        found[number] = replace(node, count=count, weight=total)
+    return found
 
 
 _EMPTY = RegionNode("", "", (), -1, (), 0, 0, 0.0, None, -1, 0.0)
@@ -1210,6 +1313,40 @@ class _Given:
                 f"at most {MOST_GIVEN}",
                 "Pass a column with few levels, or combine levels into an array of labels",
             )
+
+
+def column_named_by(by: By | None) -> Hashable:
+    """Return the name or position of the column that gives regions; None without one."""
+    if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
+        return by[0]
+    return by if isinstance(by, (str, int, np.integer)) else None
+
+
+def _by_of_chunks(job: Job, by: By) -> By:
+    """Return what gives the regions of data that are read in chunks, with the edges of all rows.
+
+    Raises
+    ------
+    DataError
+        For labels and masks, which are arrays of all rows.
+    """
+    name = column_named_by(by)
+    if name is None:
+        raise DataError(
+            "by",
+            "an array beside data that are read in chunks",
+            "the name of a column",
+            "Write the labels into a column of the data, and name it",
+        )
+    feature = find_one(job.dataset, job.selection.features, name)
+    if isinstance(by, tuple) or not feature.numeric:
+        return by
+    column = job.dataset.column(feature.position)
+    few = once_known(job.dataset, job.options, lambda: column.distinct(FEW_VALUES))
+    if few is not None:
+        return by
+    quartiles = once_known(job.dataset, job.options, lambda: column.order_statistics(4))
+    return feature.name, quartiles[1:4]
 
 
 def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:

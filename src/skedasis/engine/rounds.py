@@ -25,7 +25,7 @@ from skedasis.engine.assemble import (
     resolve_method_and_selection,
 )
 from skedasis.engine.heterogeneity_score import Scores, compute_scores
-from skedasis.engine.options import ExplainOptions
+from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.plan import Job, Key, once_known, prepare_job
 from skedasis.engine.run import Gathered, make_evaluators, run
 from skedasis.engine.select import AnyPlan, FeatureTask
@@ -89,6 +89,7 @@ def prepare(
     method: object,
     options: ExplainOptions,
     rows: Ints | None = None,
+    need: Need | None = None,
 ) -> Prepared:
     """Select the features and plan the work of `explain` for one model, before the pass over the rows.
 
@@ -99,6 +100,7 @@ def prepare(
         As in `explain`.
     rows : ndarray of int, optional
         The rows to use, as indices among those with a positive weight; None for all.
+    need : Need, optional
     """
     _check_one_model(options)
     started = time.perf_counter()
@@ -106,7 +108,8 @@ def prepare(
         # Imported here: data in memory do not need it.
         from skedasis.engine.streams import open_stream
 
-        dataset: Dataset = open_stream(X, quantity, features, method, options)
+        found = Need(kept_features=False) if need is None else need
+        dataset: Dataset = open_stream(X, quantity, features, method, options, found)
     else:
         _check_no_cluster(options)
         dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)

@@ -9,7 +9,7 @@ their numbers, so that results have the same bits for any files, chunks, threads
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -19,7 +19,7 @@ from skedasis._types import Ints
 from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
-from skedasis.data.features import Feature, apply_schema
+from skedasis.data.features import Feature, apply_schema, find_feature
 from skedasis.data.parquet import Library, ParquetData, located
 from skedasis.data.passes import (
     AnswerPass,
@@ -46,7 +46,7 @@ from skedasis.data.streamed import (
     even_places,
 )
 from skedasis.data.times import TimeAxis
-from skedasis.engine.options import ExplainOptions
+from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.progress import Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
 from skedasis.errors import DataError
@@ -163,7 +163,7 @@ def open_stream(
     features: object,
     method: object,
     options: ExplainOptions,
-    draw: int = 0,
+    need: Need,
 ) -> StreamedDataset | Dataset:
     """Return a source as a data set, after the first pass over it.
 
@@ -176,8 +176,8 @@ def open_stream(
         Workers of a cluster must be able to get it.
     features, method, options
         As in `explain`.
-    draw : int
-        Least number of rows to draw into memory, beside what the method needs.
+    need : Need
+        What is needed beside what the method does.
 
     Raises
     ------
@@ -205,12 +205,13 @@ def open_stream(
     if any(f.kind == "nominal" for f in asked):
         # The order of levels compares all other features.
         counted += [f for f in head.features if f.name not in {a.name for a in asked}]
+    counted += _also(head, need.column, counted)
     numeric = {f.position: _pivot(head, f) for f in counted if f.numeric and not f.members}
     leveled = tuple(f for f in counted if f.categorical)
     top = None if chosen is None else chosen.top_levels
     quantum = weight_quantum(source.largest_weight, source.n_rows) if reader.weighted else None
     rows = options.heterogeneity_rows
-    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS, draw) + 1)
+    draw = n if rows is None else min(n, max(rows, CHECKED_ROWS, need.draw) + 1)
     first = FirstPass(
         reader,
         {j: pivot for j, pivot in numeric.items() if pivot is not None},
@@ -224,7 +225,17 @@ def open_stream(
     )
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
     passes = [*source.scans, *passes, "counts of values"]
-    return _dataset(reader, found, head, quantum, {f.name: f for f in leveled}, passes)
+    dataset = _dataset(reader, found, head, quantum, {f.name: f for f in leveled}, passes)
+    return replace(dataset, kept_features=need.kept_features)
+
+
+def _also(head: Dataset, name: Hashable, counted: list[Feature]) -> list[Feature]:
+    """Return the column of a name or position, if it is one and not counted yet."""
+    try:
+        feature = None if name is None else head.features[find_feature(head.features, name)]
+    except DataError:  # a group, or a mistake, which is found where the name is used
+        return []
+    return [] if feature is None or feature.name in {f.name for f in counted} else [feature]
 
 
 def _drawn(

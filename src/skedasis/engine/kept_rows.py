@@ -1,0 +1,263 @@
+"""The rows that results keep, with all their features: what regions and interactions of data beyond memory come from.
+
+After the pass that calls the model, `at_kept_rows` reads the kept rows and those of the heterogeneity scores once more,
+and returns the same work as if they were the data. In memory, where all features are at hand, it returns the work
+itself. `count_regions` counts the rows of the source that satisfy rules found among the kept rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis._types import Bools, Floats, Ints
+from skedasis.data.categories import LevelColumn
+from skedasis.data.column_stats import Column
+from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.features import Feature
+from skedasis.engine.plan import HashedRows, Job
+from skedasis.engine.rounds import Computed
+from skedasis.methods.ale_categorical import LevelPlan
+from skedasis.results.regions import RegionNode
+from skedasis.stats.order_statistics import quantised
+
+if TYPE_CHECKING:
+    from skedasis.data.arrow import ArrowTable
+    from skedasis.data.streamed import ChunkReader
+
+
+def at_kept_rows(done: Computed) -> Computed:
+    """Return the work as if the rows at hand were the data: those that results keep, and those of the scores.
+
+    Parameters
+    ----------
+    done : Computed
+        The work of `explain`, of which `gathered` has not been emptied.
+
+    Notes
+    -----
+    One pass over data that are read in chunks; no model row.
+    """
+    job = done.job
+    if not job.dataset.streamed:
+        return done
+    # Imported here: data in memory do not need it.
+    from skedasis.data.streamed import StreamedDataset
+    from skedasis.engine.streams import run_pass
+
+    dataset = job.dataset
+    if not isinstance(dataset, StreamedDataset) or isinstance(job.sample, np.ndarray):
+        raise TypeError("kept rows of data that are read in chunks have a rule")
+    rule, drawn = job.sample, dataset.positions[dataset.drawn]
+    work = GatherPass(dataset.reader, rule, drawn)
+    found = run_pass(work, Gathered.merge, dataset.reader.source, job.options, "Reading kept rows")
+    dataset.passes.append("kept rows")
+    numbers, here = found.dataset(dataset.reader)
+    here = job.quantity.prepare(here)
+    mask = None if rule is None else rule.mask(here.identifiers)
+    known: dict[int, AnyColumn] = {}
+
+    def bound(column: AnyColumn) -> AnyColumn:
+        """Return a column with the codes of the rows at hand."""
+        if id(column) not in known:
+            known[id(column)] = _bound(column, here)
+        return known[id(column)]
+
+    tasks = [task.with_columns(bound) for task in job.tasks]
+    plans = {
+        key: replace(plan, column=bound(plan.column)) if isinstance(plan, LevelPlan) else plan
+        for key, plan in job.plans.items()
+    }
+    scores = done.scores
+    if scores.rows is not None:
+        at = np.searchsorted(numbers, drawn[scores.rows.rows])
+        scores = replace(scores, rows=replace(scores.rows, rows=at))
+    own = replace(job, dataset=here, tasks=tasks, plans=plans, sample=mask)
+    return replace(done, job=own, scores=scores)
+
+
+def _bound(column: AnyColumn, here: Dataset) -> AnyColumn:
+    """Return a column with the codes of other rows; a column of numbers as it is."""
+    # Imported here: data in memory do not need it.
+    from skedasis.data.streamed import StreamedLevels
+
+    return column.at_rows(here) if isinstance(column, StreamedLevels) else column
+
+
+# ------------------------------------------------------------------------------------ gathering
+@dataclass(eq=False)
+class Gathered:
+    """Some of the rows of a range, with their numbers."""
+
+    parts: list[tuple[Ints, ArrowTable]] = field(default_factory=list)
+
+    def merge(self, other: Gathered) -> None:
+        """Add the rows of another range."""
+        self.parts += other.parts
+
+    def dataset(self, reader: ChunkReader) -> tuple[Ints, Dataset]:
+        """Return the numbers of the rows, ascending, and the rows as a data set in memory."""
+        import pyarrow as pa
+
+        numbers = np.concatenate([numbers for numbers, _ in self.parts])
+        order = np.argsort(numbers)
+        rows = pa.concat_tables([rows for _, rows in self.parts]).combine_chunks().take(order)
+        here, numbers = reader.dataset(rows, 0), numbers[order]
+        keys = numbers if reader.source.row_id_name is None else here.keys
+        # The examples of levels before the rows are no rows of X.
+        in_table = np.concatenate([np.full(reader.skip, -1), numbers])
+        return numbers, replace(here, keys=keys, row_numbers=in_table, sampled=True)
+
+
+@dataclass(frozen=True, eq=False)
+class GatherPass:
+    """A pass that reads the rows that are kept by a rule, and those with given numbers.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    rule : HashedRows, optional
+        None for all rows.
+    wanted : ndarray of int
+        Numbers of rows, ascending.
+    """
+
+    reader: ChunkReader
+    rule: HashedRows | None
+    wanted: Ints
+
+    def state(self) -> Gathered:
+        """Return no rows."""
+        return Gathered()
+
+    def add(self, state: Gathered, first: int, rows: ArrowTable) -> None:
+        """Add the rows of a chunk."""
+        n = rows.num_rows
+        some = np.arange(n)
+        if self.rule is not None:
+            ids = self.reader.dataset(rows, first).identifiers
+            given = self.wanted[np.searchsorted(self.wanted, first) :]
+            given = given[: np.searchsorted(given, first + n)] - first
+            some = np.union1d(np.flatnonzero(self.rule.mask(ids)), given)
+        state.parts.append((some + first, rows.take(some)))
+
+
+# ------------------------------------------------------------------------------------ counting
+@dataclass(eq=False)
+class RegionCounts:
+    """The rows and the weight of each region, and the rows with a missing value of some features, by set of rules."""
+
+    rows: list[Ints]
+    weight: list[Floats]
+    missing: list[dict[str, Ints]]
+
+    def merge(self, other: RegionCounts) -> None:
+        """Add the counts of another range."""
+        for index in range(len(self.rows)):
+            self.rows[index] += other.rows[index]
+            self.weight[index] += other.weight[index]
+            for name, count in other.missing[index].items():
+                self.missing[index][name] += count
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """The rules of the regions of some features.
+
+    Parameters
+    ----------
+    leaves : tuple of RegionNode
+        In the order of the regions.
+    features : mapping of str to Feature or LevelColumn
+        The features that the regions are of, by name.
+    """
+
+    leaves: tuple[RegionNode, ...]
+    features: Mapping[str, Feature | LevelColumn]
+
+
+@dataclass(frozen=True, eq=False)
+class CountPass:
+    """A pass that counts the rows that satisfy rules.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    rules : sequence of Rules
+    quantum : float, optional
+        Unit of the weights, so that their sums do not depend on the order; None without weights.
+    """
+
+    reader: ChunkReader
+    rules: Sequence[Rules]
+    quantum: float | None
+
+    def state(self) -> RegionCounts:
+        """Return the counts of no rows."""
+        sizes = [len(r.leaves) for r in self.rules]
+        return RegionCounts(
+            [np.zeros(n, dtype=np.int64) for n in sizes],
+            [np.zeros(n) for n in sizes],
+            [
+                {name: np.zeros(n, dtype=np.int64) for name in r.features}
+                for n, r in zip(sizes, self.rules, strict=True)
+            ],
+        )
+
+    def add(self, state: RegionCounts, first: int, rows: ArrowTable) -> None:
+        """Add the rows of a chunk."""
+        chunk = self.reader.dataset(rows, first)
+        w = chunk.weights
+        weights = None if w is None or self.quantum is None else quantised(w, self.quantum)
+        known: dict[int, Bools] = {}
+        for i, rules in enumerate(self.rules):
+            for number, leaf in enumerate(rules.leaves):
+                inside = np.ones(len(chunk), dtype=bool)
+                for condition in leaf.conditions:
+                    if id(condition) not in known:
+                        known[id(condition)] = condition.holds(chunk)
+                    inside &= known[id(condition)]
+                count = int(inside.sum())
+                state.rows[i][number] += count
+                state.weight[i][number] += count if weights is None else int(weights[inside].sum())
+                for name, feature in rules.features.items():
+                    state.missing[i][name][number] += int(_is_missing(chunk, feature)[inside].sum())
+
+
+def _is_missing(chunk: Dataset, feature: Feature | LevelColumn) -> Bools:
+    """Return which rows of a chunk have no value of a feature, or none of its levels."""
+    if isinstance(feature, LevelColumn):
+        return chunk.level_codes(feature) < 0
+    return np.isnan(chunk.floats(feature.position))
+
+
+def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionCounts:
+    """Return how many rows of data that are read in chunks satisfy rules, in one pass.
+
+    Parameters
+    ----------
+    dataset : StreamedDataset
+    job : Job
+        Of these data.
+    rules : sequence of Rules
+    """
+    # Imported here: data in memory do not need it.
+    from skedasis.data.streamed import StreamedDataset
+    from skedasis.engine.streams import run_pass
+
+    if not isinstance(dataset, StreamedDataset):
+        raise TypeError("the rows of data in memory have their regions")
+    work = CountPass(dataset.reader, rules, dataset.quantum)
+    source = dataset.reader.source
+    found = run_pass(work, RegionCounts.merge, source, job.options, "Counting regions")
+    dataset.passes.append("rows of regions")
+    unit = 1.0 if dataset.quantum is None else dataset.quantum
+    return replace(found, weight=[weight * unit for weight in found.weight])
+
+
+def column_of(column: AnyColumn) -> Feature | LevelColumn:
+    """Return what finds missing values of a column in any rows."""
+    return column.feature if isinstance(column, Column) else column
