@@ -51,7 +51,7 @@ BUDGETS = {
     "distributions": Budget(any=64, getattr=37, lazy=2),
     # 42 of these: overloads of `regions` and of `explain(by=)`, whose first argument is any model of a user.
     "engine": Budget(any=128, getattr=4, lazy=15, none=2),
-    "methods": Budget(any=7, getattr=4, lazy=1, none=4),
+    "methods": Budget(any=7, getattr=4, lazy=2, none=4),
     "models": Budget(any=82, getattr=48, lazy=2),
     "plots": Budget(getattr=2),
     "quantities": Budget(any=69, getattr=17, lazy=12),

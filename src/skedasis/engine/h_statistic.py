@@ -16,6 +16,7 @@ from skedasis._types import Floats, Ints, OutputLabel
 from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
+from skedasis.data.streamed import StreamedDataset, needs_memory
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.plan import Job
 from skedasis.engine.progress import Progress, map_in_order
@@ -168,9 +169,6 @@ def _drawn(dataset: Dataset, most: int | None, seed: int) -> Dataset:
     UnsupportedError
         If all rows are wanted.
     """
-    # Imported here: data in memory do not need it.
-    from skedasis.data.streamed import StreamedDataset, needs_memory
-
     if most is None or not isinstance(dataset, StreamedDataset):
         raise needs_memory("all rows for H² (max_rows=None)")
     return dataset.drawn_rows(most, seed)

@@ -18,15 +18,16 @@ from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.data.features import Feature
+from skedasis.data.streamed import ChunkReader, StreamedDataset, StreamedLevels
 from skedasis.engine.plan import HashedRows, Job
 from skedasis.engine.rounds import Computed
+from skedasis.engine.streams import run_pass
 from skedasis.methods.ale_categorical import LevelPlan
 from skedasis.results.regions import RegionNode
 from skedasis.stats.order_statistics import quantised
 
 if TYPE_CHECKING:
     from skedasis.data.arrow import ArrowTable
-    from skedasis.data.streamed import ChunkReader
 
 
 def at_kept_rows(done: Computed) -> Computed:
@@ -44,10 +45,6 @@ def at_kept_rows(done: Computed) -> Computed:
     job = done.job
     if not job.dataset.streamed:
         return done
-    # Imported here: data in memory do not need it.
-    from skedasis.data.streamed import StreamedDataset
-    from skedasis.engine.streams import run_pass
-
     dataset = job.dataset
     if not isinstance(dataset, StreamedDataset) or isinstance(job.sample, np.ndarray):
         raise TypeError("kept rows of data that are read in chunks have a rule")
@@ -81,9 +78,6 @@ def at_kept_rows(done: Computed) -> Computed:
 
 def _bound(column: AnyColumn, here: Dataset) -> AnyColumn:
     """Return a column with the codes of other rows; a column of numbers as it is."""
-    # Imported here: data in memory do not need it.
-    from skedasis.data.streamed import StreamedLevels
-
     return column.at_rows(here) if isinstance(column, StreamedLevels) else column
 
 
@@ -244,10 +238,6 @@ def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionC
         Of these data.
     rules : sequence of Rules
     """
-    # Imported here: data in memory do not need it.
-    from skedasis.data.streamed import StreamedDataset
-    from skedasis.engine.streams import run_pass
-
     if not isinstance(dataset, StreamedDataset):
         raise TypeError("the rows of data in memory have their regions")
     work = CountPass(dataset.reader, rules, dataset.quantum)

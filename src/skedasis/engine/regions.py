@@ -30,6 +30,7 @@ from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, Table
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature
+from skedasis.data.streamed import needs_memory
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_all,
@@ -411,9 +412,6 @@ def _of_models(
             "regions", f"a list of {len(models)} models", "at least two", "Pass the model itself"
         )
     if is_stream(X):
-        # Imported here: data in memory do not need it.
-        from skedasis.data.streamed import needs_memory
-
         raise needs_memory("the rows of several models at the same time")
     dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
