@@ -216,10 +216,9 @@ def test_a_source_is_small_when_it_is_sent(folder):
     "call",
     [
         lambda data: sd.explain([_function, _function], data, "a"),
-        lambda data: sd.ledger(_function, data),
         lambda data: sd.prediction(_function).at(data),
     ],
-    ids=["models", "ledger", "at"],
+    ids=["models", "at"],
 )
 def test_what_needs_all_rows_says_what_to_do(folder, call):
     data = sd.parquet(folder, columns=NUMBERS)

@@ -26,9 +26,10 @@ from skedasis.analysis.dependence import (
 )
 from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
-from skedasis.data.dataset import as_dataset
+from skedasis.data.dataset import as_dataset, is_stream
 from skedasis.engine.explain import explain
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
+from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError
 from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS
@@ -42,6 +43,10 @@ LEAST_REPEATS = 3
 """Minimum repeats for an interval; verdicts are based on intervals."""
 
 
+ROWS_OF_CHUNKS = 100_000
+"""Largest number of rows that are drawn from data that are read in chunks, if the caller names none."""
+
+
 _FLAT = (
     "The entropy is constant: this model has the same uncertainty for all rows, so Entropy-PFI is uninformative, "
     "and Likelihood-PFI is the PFI of an ordinary loss (entropy_importance, sec. 3.5)."
@@ -52,7 +57,7 @@ _FLAT = (
 def diagnose(
     model: DistributionLike,
     X: TableLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     n_repeats: int = 10,
     confidence_level: float = 0.95,
@@ -73,9 +78,11 @@ def diagnose(
     ----------
     model : fitted model with a predictive distribution, or `skedasis.ensemble`
         Any model that `skedasis.entropy` and `skedasis.nll` accept.
-    X : array or data frame, n rows
+    X : array, data frame or ParquetData, n rows
+        Of data that are read in chunks (`sd.parquet`), `max_samples` rows are drawn, by default at most 100,000.
         Rows that the model was not trained on. It is not modified.
-    y : array of n labels
+    y : array of n labels, optional
+        Of `sd.parquet`, the column that it names.
     n_repeats : int
         Number of permutations of each feature, at least 3.
     confidence_level : float
@@ -171,16 +178,22 @@ def diagnose(
     """
     started = time.perf_counter()
     check_rows(dependence_rows)
-    _check(n_repeats, confidence_level, y)
+    options, rows_of_user = ExplainOptions.of("diagnose", y=y, **keywords), X
+    if is_stream(X):
+        wanted = PFI(max_samples=max_samples).rows_in_memory(X.n_rows)
+        drawn = draw_rows(X, min(X.n_rows, ROWS_OF_CHUNKS) if wanted is None else wanted, options)
+        rows_of_user, options, max_samples = drawn.X, drawn.options, None
+    _check(n_repeats, confidence_level, options.y)
     quantity = _both(model)
-    options = ExplainOptions.of("diagnose", y=y, **keywords)
     groups, seed = options.groups, options.seed
-    dataset = as_dataset(X, y, options.sample_weight, options.schema, options.row_id)
+    dataset = as_dataset(
+        rows_of_user, options.y, options.sample_weight, options.schema, options.row_id
+    )
     features = dataset.features if groups is None else apply_groups(dataset.features, groups)
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(dataset, features, dependence_rows, seed) if dependence else None
     method = PFI(n_repeats=n_repeats, max_samples=max_samples)
-    importances = explain(quantity, X, method=method, **options.keywords())
+    importances = explain(quantity, rows_of_user, method=method, **options.keywords())
     _check_intervals(importances["likelihood"])
     links = _dependence(data, len(features), options)
     record: Json = {"source_rows": len(dataset), "seconds": time.perf_counter() - started}

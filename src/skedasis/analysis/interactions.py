@@ -107,7 +107,7 @@ def interactions(
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
         As in `skedasis.explain`.
-    X : array or data frame, n rows
+    X : array, data frame or ParquetData, n rows
         Rows to explain on. Never modified.
     pairs : "all" or list of tuple of two
         The pairs of features, by name, label or position. `overall` always has all features.

@@ -30,7 +30,7 @@ from skedasis._types import (
     TableLike,
     Values,
 )
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import (
     collect_results,
@@ -43,6 +43,7 @@ from skedasis.engine.options import SCORE_ROWS, ExplainOptions, NullKeywords, ta
 from skedasis.engine.plan import prepare_job
 from skedasis.engine.regions import regions_at_rows
 from skedasis.engine.run import run
+from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.models.calling import CallStats
@@ -149,7 +150,8 @@ def ledger(
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
         As in `skedasis.explain`. A quantity with several outputs gives a dictionary of ledgers by output.
-    X : array or data frame, n rows
+    X : array, data frame or ParquetData, n rows
+        Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
         At least 20 rows. Never modified.
     y : array of n labels, optional
         For a prediction or a probability: adds the R² of each stage, and of the quantity itself, for the label. For
@@ -233,17 +235,21 @@ def ledger(
     )
     options = replace(ExplainOptions.of("ledger", y=y, **keywords), heterogeneity_rows=0)
     quantity = as_quantity(model)
+    rows_of_user = X
+    if is_stream(X):
+        drawn = draw_rows(X, X.n_rows if max_rows is None else max_rows, options)
+        rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
     dataset = quantity.prepare(
-        as_dataset(X, y, options.sample_weight, options.schema, options.row_id)
+        as_dataset(rows_of_user, y, options.sample_weight, options.schema, options.row_id)
     )
     _check_labels(quantity, y)
     sample = _sample(dataset, max_rows, options)
     values, outputs, costs = _evaluated(quantity, sample)
     for label, output in outputs.items():
         _check_varies(values[label], sample, output.describe())
-    rows_of_user = cast("Container", X)  # `as_dataset` has checked X
     by_output, search = _regions_by_output(regions, quantity, sample, options, list(outputs))
-    assigned = {label: _assigned(r, rows_of_user, sample) for label, r in by_output.items()}
+    checked = cast("Container", rows_of_user)  # by `as_dataset`
+    assigned = {label: _assigned(r, checked, sample) for label, r in by_output.items()}
     curves = _drawn(effects, quantity, sample, options, list(outputs))
     record = _record(
         quantity, sample, options, costs, (search, {} if curves is None else curves.record)

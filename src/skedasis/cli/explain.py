@@ -358,7 +358,7 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     labelled = settings.quantity in (None, *_NEEDS_LABELS)
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
-    settings = _resolve(settings, model, columns, rows.labels, terminal)
+    settings = _resolve(settings, model, columns, inputs.some_labels(rows), terminal)
     found = _compute(settings, model, columns, rows, opts.bars)
     several = found.items() if isinstance(found, dict) else None
     results: Any = (
@@ -447,7 +447,7 @@ def _compute(
         wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
         keywords |= {"y": rows.labels, "method": settings.method, "random_state": settings.seed}
         return explain(quantity, data, wanted, **keywords)
-    if rows.labels is None:
+    if inputs.some_labels(rows) is None:
         raise _no_target(settings)
     usual, least = _FOREST_ROWS
     return diagnose(

@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from skedasis._types import Values
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
 from skedasis.cli.output import Terminal
+from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
+from skedasis.engine.options import as_bytes
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import is_classifier
@@ -61,7 +64,8 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
     DataError
     """
     with terminal.status(f"Reading {path}", bars):
-        table = read_table(Path(path))
+        found = opened(path, as_bytes(opts.memory, "--memory")) if is_parquet(path) else None
+        table = read_table(Path(path)) if found is None else found
     excluded = [(opts.target, "--target"), (opts.sample_weight, "--sample-weight")]
     for name, option in (*excluded, *((n, "--ignore") for n in opts.ignore or ())):
         if name is not None:
@@ -84,6 +88,8 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
         Whether to leave out rows without a label.
     """
     everything, left = len(table), 0
+    if isinstance(table, ParquetTable) and opts.sample is None:
+        return _rows_in_chunks(opts, table, terminal, labelled=labelled)
     if labelled and opts.target is not None:
         table, left = label_column(table, opts.target)
         if left:
@@ -101,6 +107,23 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
         everything,
         left,
     )
+
+
+def _rows_in_chunks(
+    opts: DataOptions, table: ParquetTable, terminal: Terminal, *, labelled: bool
+) -> Rows:
+    """Return the rows of data that do not fit in memory: labels and weights are names of columns."""
+    used = table.with_roles(opts.target if labelled else None, opts.sample_weight)
+    left = len(table) - len(used) if opts.sample_weight is None else 0
+    if left:
+        terminal.say(f"left out  {left:,} rows without a {opts.target}")
+    terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
+    return Rows(used, None, None, len(table), left)
+
+
+def some_labels(rows: Rows) -> Values | None:
+    """Return the labels, or the first of rows that are read in chunks; None without a target."""
+    return rows.table.first_labels() if isinstance(rows.table, ParquetTable) else rows.labels
 
 
 def columns_of(opts: DataOptions, table: FileTable, model: object) -> Columns:
@@ -458,6 +481,10 @@ def check_labels(
     return True
 
 
+_HEAD = 10_000
+"""Rows from which the kinds of columns are taken, of data that are read in chunks."""
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """The columns of a file, with the options about them.
@@ -493,7 +520,9 @@ class Columns:
         """Return the one or two features to explain."""
         from skedasis.engine.select import FeatureSelection
 
-        dataset = as_dataset(self.table.data, None, None, self.schema)
+        few = isinstance(self.table, ParquetTable)
+        table = self.table.take(np.arange(min(len(self.table), _HEAD))) if few else self.table
+        dataset = as_dataset(table.data, None, None, self.schema)
         return FeatureSelection(dataset, wanted, self.groups).asked[0]
 
 

@@ -290,6 +290,14 @@ class DataOptions:
             rich_help_panel=DATA_PANEL,
         ),
     ] = None
+    memory: Annotated[
+        str,
+        typer.Option(
+            help="Memory for the rows. Parquet data that need more are read in chunks.",
+            metavar="SIZE",
+            rich_help_panel=DATA_PANEL,
+        ),
+    ] = "2GB"
     random_state: Annotated[
         int,
         typer.Option(help=help_of("random_state"), metavar="N", min=0, rich_help_panel=DATA_PANEL),

@@ -46,8 +46,6 @@ from skedasis.stats.moments import STATS_LEAF, Moments
 from skedasis.stats.order_statistics import ColumnCounts
 
 if TYPE_CHECKING:
-    from narwhals.typing import IntoDataFrame
-
     from skedasis.data.frames import TimeFormat
 
 
@@ -335,23 +333,29 @@ class ChunkReader:
         return None if weights is None else weights.astype(float)
 
     def table(self, rows: ArrowTable) -> Table[Container]:
-        """Return rows with the columns of the features in their container."""
+        """Return rows with the columns of the features as a table."""
+        native = self.native(rows)
+        if isinstance(native, np.ndarray):
+            return ArrayTable(native)
+        from skedasis.data.frames import FrameTable
+
+        return FrameTable(native).with_times(self.times)
+
+    def native(self, rows: ArrowTable) -> Container:
+        """Return rows with the columns of the features in the container that models are called with."""
         if self.library == "numpy":
             columns = [_numbers(rows.column(j)) for j in range(rows.num_columns)]
             X = np.empty((rows.num_rows, len(columns)), dtype=self.dtype, order="F")
             for j, column in enumerate(columns):
                 X[:, j] = column
-            return ArrayTable(X)
-        from skedasis.data.frames import FrameTable
-
+            return X
         if self.library == "pandas":
-            return FrameTable(cast("IntoDataFrame", _as_pandas(rows))).with_times(self.times)
+            return cast("Container", _as_pandas(rows))
         if self.library == "polars":
             import polars as pl
 
-            frame = pl.from_arrow(rows)
-            return FrameTable(frame).with_times(self.times)  # pyright: ignore[reportArgumentType]
-        return FrameTable(cast("IntoDataFrame", rows)).with_times(self.times)
+            return cast("Container", pl.from_arrow(rows))
+        return cast("Container", rows)
 
 
 def _plain(rows: ArrowTable, name: str | None) -> Values | None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from skedasis._types import Ints
+from skedasis._types import Container, Ints
 from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
@@ -255,6 +255,51 @@ def _sample(reader: ChunkReader, size: int, options: ExplainOptions) -> Dataset:
     here = reader.dataset(rows, 0)
     keys = numbers if reader.source.row_id_name is None else here.keys
     return replace(here, keys=keys, row_numbers=numbers, sampled=size < reader.source.n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Rows that were drawn from data beyond memory, as arguments of functions that need all rows at the same time.
+
+    Parameters
+    ----------
+    X : array or data frame, n rows
+    options : ExplainOptions
+        With the labels, weights and identifiers of these rows.
+    note : str
+        What results say about the sample; empty if these are all rows.
+    """
+
+    X: Container
+    options: ExplainOptions
+    note: str
+
+
+def draw_rows(source: ParquetData, most: int, options: ExplainOptions) -> DrawnRows:
+    """Return the rows with the smallest hashes, in memory.
+
+    Parameters
+    ----------
+    source : ParquetData
+    most : int
+        Largest number of rows.
+    options : ExplainOptions
+
+    Notes
+    -----
+    One pass over the data; no model row.
+    """
+    _check_no_arrays(options)
+    reader, _, _ = _reader(source, source.container or default_library(), options)
+    found = _drawn(reader, min(most, source.n_rows), np.zeros(0, dtype=np.int64), options, "Rows")
+    numbers, _, rows = found.rows.result()
+    X = reader.native(reader.unified(rows))
+    here = reader.dataset(rows, 0)
+    keys = numbers if source.row_id_name is None else here.keys
+    given = replace(options, y=here.y, sample_weight=here.weights, row_id=keys, client=None)
+    every = len(numbers) == source.n_rows
+    note = "" if every else f"a random sample of {len(numbers):,} of {source.n_rows:,} rows"
+    return DrawnRows(X, given, note)
 
 
 def _with_donors(

@@ -22,12 +22,13 @@ from skedasis._arguments import check_flag, check_int
 from skedasis._types import TableLike
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
-from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.engine.explain import By
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.regions import RegionPass
 from skedasis.engine.select import FeatureSelection
+from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
@@ -516,8 +517,14 @@ def gather(
     _check(pairs, rows, uncertainty, regions)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
-    dataset = as_dataset(X, y, options.sample_weight, options.schema)
+    rows_of_user, sample = X, ""
+    if is_stream(X):
+        drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
+        rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
+    dataset = as_dataset(rows_of_user, options.y, options.sample_weight, options.schema)
     chosen, left_out, remarks = _select_features(dataset, features, options.groups)
+    if sample:
+        remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
     report_options = ReportOptions(
         tuple(chosen), int(pairs), bool(rows), bool(uncertainty), bool(regions), by
     )
@@ -525,7 +532,7 @@ def gather(
         one
         for name, quantity in quantities.items()
         for one in build_sections(
-            ModelRunner(quantity, X, options),
+            ModelRunner(quantity, rows_of_user, options),
             report_options,
             name,
             (notes or {}).get(name, ""),
@@ -535,6 +542,10 @@ def gather(
     size = len(dataset), len(dataset.features)
     order = _by_importance(sections, [f.name for f in chosen])
     return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
+
+
+ROWS_OF_CHUNKS = 100_000
+"""Largest number of rows of a page about data that are read in chunks."""
 
 
 def _check(pairs: object, rows: object, uncertainty: object, regions: object) -> None:

@@ -83,7 +83,9 @@ def report(
     ----------
     models : model or mapping of str to model
         A quantity, fitted estimator or callable, or several of them by name.
-    X : array or data frame of n rows
+    X : array, data frame or ParquetData of n rows
+        Of data that are read in chunks (`sd.parquet`), the page shows a random sample of at most 100,000 rows, and says
+        so.
     y : array of n labels, optional
         Needed by some quantities. With labels, the page shows how well the models predict.
     path : str or Path

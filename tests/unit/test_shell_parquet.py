@@ -1,0 +1,177 @@
+"""The commands read several Parquet files, and in chunks those that do not fit in memory."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import skedasis as sd
+from skedasis.cli.app import app
+
+pytest.importorskip("pyarrow")
+import pandas as pd
+
+N = 6_000
+MODEL = """
+import numpy as np
+
+class Product:
+    feature_names_in_ = np.array(["a", "b", "c"])
+
+    def predict(self, X):
+        return np.asarray(X["a"] * X["b"] + (X["c"] == "x"))
+
+class Certain:
+    def __call__(self, X):
+        return np.asarray(X["a"]), 0.5 + np.asarray(X["c"] == "x")
+
+model, certain = Product(), Certain()
+"""
+
+
+@pytest.fixture(scope="module")
+def frame():
+    r = np.random.default_rng(0)
+    found = pd.DataFrame(
+        {"a": r.normal(size=N), "b": r.normal(size=N), "c": r.choice(list("xy"), N)}
+    )
+    found["label"] = found.a * found.b
+    found.loc[:9, "label"] = np.nan
+    found["w"] = r.integers(1, 3, N).astype(float)
+    return found
+
+
+@pytest.fixture
+def folder(frame, tmp_path, monkeypatch):
+    for year, part in enumerate(np.array_split(np.arange(N), 3)):
+        (tmp_path / f"year={year}").mkdir()
+        frame.iloc[part].to_parquet(tmp_path / f"year={year}" / "p.parquet", row_group_size=700)
+    frame.to_parquet(tmp_path / "one.pq")
+    (tmp_path / "its_model.py").write_text(MODEL)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _run(*arguments, code=0):
+    done = CliRunner().invoke(app, [*arguments], catch_exceptions=False)
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+def _json(*arguments):
+    found = _run(*arguments, "--json")
+    return json.loads(found[found.index("{") :])
+
+
+@pytest.mark.parametrize("data", ["year=*/*.parquet", "one.pq", "file"])
+@pytest.mark.parametrize("weight", [(), ("--sample-weight", "w")])
+def test_an_effect_in_chunks_is_that_of_memory(folder, data, weight):
+    path = str(folder / "one.pq") if data == "file" else data
+    small, large = (
+        _json("effect", "its_model:model", path, "a", *weight, "--memory", size)
+        for size in ("20KB", "1GB")
+    )
+    assert small["rows"] == large["rows"] == {"read": N, "without_label": 0, "used": N}
+    for document in (small, large):
+        document.pop("rows")
+    assert _numbers(small) == _numbers(large)
+    assert "in chunks" in _run("effect", "its_model:model", path, "a", "--memory", "20KB")
+    assert "in chunks" not in _run("effect", "its_model:model", path, "a")
+
+
+def _numbers(document):
+    """Return the numbers of a document without those that say how they were computed."""
+    if isinstance(document, dict):
+        left_out = {"provenance", "passes", "seconds", "notes"}
+        return {k: _numbers(v) for k, v in document.items() if k not in left_out}
+    return [_numbers(v) for v in document] if isinstance(document, list) else document
+
+
+def test_labels_that_are_missing_are_left_out_and_counted(folder):
+    arguments = ("effect", "its_model:model", "year=*/*.parquet", "a", "--target", "label")
+    arguments += ("--quantity", "loss")
+    small, large = (_json(*arguments, "--memory", size) for size in ("20KB", "1GB"))
+    assert small["rows"] == large["rows"] == {"read": N, "without_label": 10, "used": N - 10}
+    assert _numbers(small) == _numbers(large)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("regions", "its_model:model", "year=*/*.parquet", "a"),
+        ("regions", "its_model:model", "year=*/*.parquet", "a", "--by", "c"),
+        ("interactions", "its_model:model", "year=*/*.parquet"),
+        ("importance", "its_model:model", "year=*/*.parquet", "--target", "label"),
+        (
+            "importance",
+            "its_model:certain",
+            "year=*/*.parquet",
+            "--target",
+            "label",
+            "--ignore",
+            "w",
+        ),
+        ("report", "its_model:model", "year=*/*.parquet", "--target", "label", "--out", "r.html"),
+    ],
+    ids=lambda c: " ".join(c[:2]),
+)
+def test_all_commands_read_in_chunks(folder, command):
+    found = _run(*command, "--memory", "20KB")
+    assert "in chunks" in found
+    if command[0] == "report":
+        assert "<html" in (folder / "r.html").read_text("utf-8")
+
+
+def test_a_sample_is_read_into_memory(folder):
+    found = _json(
+        "effect", "its_model:model", "year=*/*.parquet", "a", "--memory", "20KB", "--sample", "500"
+    )
+    assert found["rows"]["used"] == 500
+
+
+@pytest.mark.parametrize(
+    ("path", "memory", "said"),
+    [
+        ("none/*.parquet", "1GB", "no file"),
+        ("year=*/*.parquet", "1XB", "--memory"),
+        ("year=*/*.parquet", "-3", "--memory"),
+    ],
+)
+def test_mistakes_are_explained(folder, path, memory, said):
+    found = CliRunner().invoke(app, ["effect", "its_model:model", path, "a", "--memory", memory])
+    assert found.exit_code != 0
+    assert said in found.output
+
+
+def test_a_page_says_that_its_rows_are_a_sample(folder, monkeypatch):
+    from skedasis.report import content
+
+    monkeypatch.setattr(content, "ROWS_OF_CHUNKS", 900)
+    data = sd.parquet("year=*/*.parquet", columns=["a", "b"])
+    page = sd.report(lambda X: X["a"] * X["b"], data, path="page.html", progress=False)
+    assert "a random sample of 900 of 6,000 rows" in page.path.read_text("utf-8")
+    every = sd.report(
+        lambda X: X["a"] * X["b"], sd.parquet("one.pq", columns=["a", "b"]), path="all.html",
+        regions=False, progress=False,
+    )  # fmt: skip
+    assert "random sample of" in every.path.read_text("utf-8")
+
+
+def test_a_ledger_and_a_diagnosis_of_drawn_rows(folder, frame):
+    data = sd.parquet(
+        "year=*/*.parquet", columns=["a", "b"], y="label", filters=[("label", ">", -99)]
+    )
+    ledger = sd.ledger(lambda X: X["a"] * X["b"], data, max_rows=2_000, progress=False)
+    again = sd.ledger(lambda X: X["a"] * X["b"], data, max_rows=2_000, progress=False)
+    assert str(ledger) == str(again)
+    assert "1,000 held-out rows" in str(ledger)
+    found = sd.diagnose(
+        lambda X: (np.asarray(X["a"]), np.full(len(X), 0.5)), data, max_samples=1_500,
+        dependence_rows=300, progress=False,
+    )  # fmt: skip
+    assert [v.feature for v in found.verdicts] == ["a", "b"]
+    with pytest.raises(sd.DataError, match="label of each row"):
+        sd.diagnose(lambda X: (X[:, 0], X[:, 0] * 0 + 1), np.zeros((20, 2)))
