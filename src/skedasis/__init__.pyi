@@ -22,6 +22,7 @@ from skedasis.distributions.ensembles import ensemble as ensemble
 from skedasis.engine.explain import explain as explain
 from skedasis.engine.regions import regions as regions
 from skedasis.errors import BinningWarning as BinningWarning
+from skedasis.errors import CostWarning as CostWarning
 from skedasis.errors import DataError as DataError
 from skedasis.errors import LeftOutWarning as LeftOutWarning
 from skedasis.errors import ModelOutputError as ModelOutputError

@@ -49,6 +49,10 @@ class TreeWarning(UserWarning):
     """The fast evaluation from a model's tree structure is not available, or only in part: the run is slower."""
 
 
+class CostWarning(UserWarning):
+    """The work asks the model for so many rows that it takes long."""
+
+
 def format_error(what: str, got: str, expected: str, fix: str) -> str:
     """Return an error message in the common format.
 

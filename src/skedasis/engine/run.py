@@ -19,6 +19,7 @@ from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch
 from skedasis.engine.plan import HashedRows, Job, Key, Plans
 from skedasis.engine.progress import Progress, map_in_order
+from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
 from skedasis.methods.missing import MISSING, Donors, missing_moments
 from skedasis.models.calling import CallStats, ChunkedCaller, one_thread_each
@@ -183,12 +184,50 @@ def run(job: Job) -> Gathered:
 
         done = map_in_order(work, batches, job.options.n_jobs, begin, caller.stop)
         for leaf, (gathered, stats) in enumerate(done):
+            if leaf == 0:
+                warn_if_costly(job, stats, len(batches[0]))
             job.stats.add(stats)
             rows.take(gathered)
             tree.put(leaf, gathered)
     merged = tree.result()
     rows.give(merged)
     return merged
+
+
+COSTLY = 100_000_000
+"""Model rows from which a warning states the cost."""
+
+
+def warn_if_costly(job: Job, stats: CallStats, n: int) -> None:
+    """Warn if all rows ask the model for very many rows, as their first n did.
+
+    Models whose structure is evaluated are not called, and cost nothing.
+    """
+    rows = len(job.dataset)
+    asked = (stats.rows + stats.slope_rows) / n * rows
+    if n >= rows or asked < COSTLY:
+        return
+    seconds = stats.seconds / n * rows / max(job.options.n_jobs, 1)
+    features = f"{len(job.tasks):,} feature{'s' * (len(job.tasks) != 1)}"
+    warn_caller(
+        f"{job.method.name} of {features} asks the model for about {asked:.2g} rows, {in_words(seconds)} of the "
+        f"model's time as measured so far. Less costs: {job.method.cheaper}.",
+        CostWarning,
+    )
+
+
+def in_words(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> [in_words(s) for s in (3, 150, 9_000, 400_000)]
+    ['3 seconds', '2.5 minutes', '2.5 hours', '4.6 days']
+    """
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.2g} seconds"
 
 
 def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:
@@ -328,7 +367,9 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
     what = f"{job.method.name} of {job.quantity.describe()}"
     size = _chunk_rows(job, CHUNK_ROWS)
 
-    def take(done: Chunk) -> None:
+    def take(done: Chunk, n: int) -> None:
+        if not job.stats.rows:
+            warn_if_costly(job, done.stats, n)
         job.stats.add(done.stats)
         for kept in done.kept:
             rows.take(kept)
@@ -346,7 +387,7 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
         if job.options.client is None:
             chunks = source.chunks(size)
             for done in map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop):
-                take(done)
+                take(done, size)
         else:
             # Imported here: most calls have no cluster.
             from skedasis.engine.cluster import map_ranges, ranges_of
@@ -355,7 +396,7 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
             ranges = ranges_of(client, len(dataset), size)
             tasks = map_ranges(client, _chunk_of_range, (work, size), ranges)
             for (start, stop), done in zip(ranges, tasks, strict=True):
-                take(done)
+                take(done, stop - start)
                 bar.advance(-(-(stop - start) // job.batch_rows) * len(job.plans))
     dataset.passes.append("model")
     merged = tree.result()

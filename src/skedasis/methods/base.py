@@ -554,6 +554,11 @@ class ResolvedMethod(Protocol):
         """Name of the public class."""
         ...
 
+    @property
+    def cheaper(self) -> str:
+        """What costs fewer model rows, for a warning."""
+        ...
+
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""
         ...
@@ -637,6 +642,8 @@ class Parameters:
     """Number of most frequent levels to use of a categorical feature; None for all."""
     by_rows = False
     """Whether the changes made to a row depend on the other rows, as in a permutation, not on cells or levels."""
+    cheaper = "fewer features, or a sample of the rows"
+    """What costs fewer model rows, for a warning."""
     donor_rows = 0
     """Number of drawn rows that must be at hand beside each chunk of data beyond memory."""
 
@@ -792,6 +799,11 @@ class MethodVariant(MethodDefaults[PlanT], Generic[BaseT_co, PlanT]):
     def name(self) -> str:
         """Return the name of the user's method."""
         return self.base.name
+
+    @property
+    def cheaper(self) -> str:
+        """Return what costs fewer model rows."""
+        return self.base.cheaper
 
     def describe(self) -> dict[str, JsonValue]:
         """Return the parameters as plain values."""

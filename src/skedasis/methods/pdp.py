@@ -254,6 +254,11 @@ class PDP(NumericMethod[GridPlan], Parameters):
     top_levels: int | None = None
     heterogeneity: bool = True
 
+    cheaper = (
+        "sd.ALE(), which needs two model rows for each row and feature; fewer points (grid=10); fewer features; or a "
+        "sample of the rows"
+    )
+
     @property
     def uses_slopes(self) -> bool:
         """Return whether derivatives or jumps are needed."""

@@ -135,6 +135,7 @@ class PFI(RenamedAttributes, Parameters):
     exact: bool = False
 
     by_rows = True
+    cheaper = "fewer repeats (n_repeats), fewer rows (max_samples=100_000), or fewer features"
     donor_rows = 100_000
 
     def __post_init__(self) -> None:
