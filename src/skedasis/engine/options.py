@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, c
 from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
 from skedasis._renamed import KEYWORDS
 from skedasis._types import TreeMode
+from skedasis.data.spool import spool_kind, spooled
 from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -123,12 +124,25 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
                         f"{function.__name__}() got an unexpected keyword argument {name!r}: "
                         f"{f'it is called {new!r}' if new in valid else hint}"
                     )
+            if "X" in valid:
+                bound = signature.bind_partial(*args, **given)
+                if spool_kind(bound.arguments.get("X")) is not None:
+                    return _with_spooled(function, bound)
             return function(*args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
         return cast(Function, checked)
 
     return decorate
+
+
+def _with_spooled(function: Callable[..., object], bound: inspect.BoundArguments) -> object:
+    """Call a function with rows that are written to temporary files for the time of the call."""
+    roles = {name: bound.arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
+    with spooled(bound.arguments["X"], **roles) as source:
+        arguments = {**bound.arguments, "X": source}
+        # Positional arguments may not follow one that was left out: all are passed by name.
+        return function(**arguments)
 
 
 # ------------------------------------------------------------------------------------------
