@@ -383,7 +383,7 @@ def test_ticks_of_a_logarithmic_axis(power, decades, most):
 def _value(text: str) -> float:
     """Return the value of a number with a power of ten."""
     digits, _, power = (
-        text.replace("\N{MINUS SIGN}", "-").partition("10")
+        text.replace("\N{MINUS SIGN}", "-").rpartition("10")
         if any(c in "⁻⁰¹²³⁴⁵⁶⁷⁸⁹" for c in text)
         else (text, "", "")
     )
