@@ -8,6 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -24,6 +25,56 @@ _DELAY = 2.0
 """Seconds before a progress bar appears."""
 
 
+def in_words(seconds: float) -> str:
+    """Return a time in words.
+
+    Examples
+    --------
+    >>> [in_words(s) for s in (0.2, 1, 3, 150, 9_000, 400_000)]
+    ['less than a second', '1 second', '3 seconds', '2.5 minutes', '2.5 hours', '4.6 days']
+    """
+    if seconds < 0.5:
+        return "less than a second"
+    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 1.5 * size:
+            return f"{seconds / size:.2g} {unit}"
+    return f"{seconds:.0f} second{'s' * (seconds >= 1.5)}"
+
+
+@dataclass(frozen=True)
+class Further:
+    """The work that follows, such as more passes over the data, as far as it can be foreseen.
+
+    Parameters
+    ----------
+    share : float
+        Its time, relative to the work of which the progress is shown.
+    certain : bool
+        Whether nothing can follow that takes longer.
+
+    Examples
+    --------
+    >>> Further(1.0, certain=False).time_left(120.0, 60.0)
+    'at least 3 minutes left in all'
+    """
+
+    share: float
+    certain: bool
+
+    def time_left(self, whole: float, here: float) -> str:
+        """Return the time that is left of all work, in words.
+
+        Parameters
+        ----------
+        whole : float
+            Seconds that the work takes of which the progress is shown.
+        here : float
+            Seconds of these that are left.
+        """
+        word = "about" if self.certain else "at least"
+        return f"{word} {in_words(here + self.share * whole)} left in all"
+
+
 class Progress:
     """A progress bar that appears once the work has taken two seconds.
 
@@ -35,10 +86,18 @@ class Progress:
         Description of the work.
     show : bool, optional
         True shows the bar, False never. None shows it if standard error is a terminal.
+    further : Further, optional
+        The work that follows. The bar then shows the time that is left of all.
     """
 
-    def __init__(self, total: int, what: str, show: bool | None = None) -> None:
-        self.total, self.what, self.done = total, what, 0
+    def __init__(
+        self,
+        total: int,
+        what: str,
+        show: bool | None = None,
+        further: Further | None = None,
+    ) -> None:
+        self.total, self.what, self.done, self.further = total, what, 0, further
         self.wanted = sys.stderr.isatty() if show is None else show
         self._started = time.monotonic()
         self._bar: Bar | None = None
@@ -54,17 +113,27 @@ class Progress:
             if self._bar is None and time.monotonic() - self._started > _DELAY:
                 self._open()
             if self._bar is not None and self._task is not None:
-                self._bar.update(self._task, completed=self.done)
+                self._bar.update(self._task, completed=self.done, left=self.time_left())
+
+    def time_left(self) -> str:
+        """Return the time that is left of all work, in words; empty where nothing follows, or no step is done."""
+        if self.further is None or not self.done:
+            return ""
+        whole = (time.monotonic() - self._started) / self.done * self.total
+        return self.further.time_left(whole, whole * (1 - self.done / self.total))
 
     def _open(self) -> None:
         from rich.console import Console
         from rich.markup import escape
         from rich.progress import Progress as Bar
+        from rich.progress import TextColumn
 
-        self._bar = Bar(console=Console(stderr=True), transient=True)
+        left = () if self.further is None else (TextColumn("{task.fields[left]}"),)
+        columns = (*Bar.get_default_columns(), *left)
+        self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
         # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
-        self._task = self._bar.add_task(escape(what), total=self.total)
+        self._task = self._bar.add_task(escape(what), total=self.total, left="")
         self._bar.start()
 
     def __enter__(self) -> Progress:

@@ -18,7 +18,8 @@ import numpy as np
 from skedasis._types import Bools, OutputLabel, ResultKey
 from skedasis.data.dataset import Batch
 from skedasis.engine.plan import HashedRows, Job, Key, Plans
-from skedasis.engine.progress import Progress, map_in_order
+from skedasis.engine.progress import Further, Progress, in_words, map_in_order
+from skedasis.engine.select import FeatureTask
 from skedasis.errors import CostWarning, warn_caller
 from skedasis.methods.base import AnyFeatureMethod, AnyPairMethod, BatchStats, RowStore
 from skedasis.methods.missing import MISSING, Donors, missing_moments
@@ -173,7 +174,7 @@ def run(job: Job) -> Gathered:
     caller = job.checked.caller
     limiter = one_thread_each() if limits_model_threads(job) else nullcontext()
     what = f"{job.method.name} of {job.quantity.describe()}"
-    with limiter as begin, Progress(steps, what, job.options.progress) as bar:
+    with limiter as begin, Progress(steps, what, job.options.progress, _further(job)) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
         def work(batch: Batch) -> tuple[Gathered, CallStats]:
@@ -192,6 +193,17 @@ def run(job: Job) -> Gathered:
     merged = tree.result()
     rows.give(merged)
     return merged
+
+
+def _further(job: Job) -> Further | None:
+    """Return the round that may follow, which takes about as long; None if there is none."""
+    may_continue = any(
+        isinstance(task, FeatureTask) and task.variant.may_continue(job.plans[label, task.key])
+        for task in job.tasks
+        for label in job.outputs
+        if (label, task.key) in job.plans
+    )
+    return Further(1.0, certain=True) if may_continue else None
 
 
 COSTLY = 100_000_000
@@ -214,20 +226,6 @@ def warn_if_costly(job: Job, stats: CallStats, n: int) -> None:
         f"model's time as measured so far. Less costs: {job.method.cheaper}.",
         CostWarning,
     )
-
-
-def in_words(seconds: float) -> str:
-    """Return a time in words.
-
-    Examples
-    --------
-    >>> [in_words(s) for s in (3, 150, 9_000, 400_000)]
-    ['3 seconds', '2.5 minutes', '2.5 hours', '4.6 days']
-    """
-    for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.2g} {unit}"
-    return f"{seconds:.2g} seconds"
 
 
 def stats_of(evaluators: Mapping[OutputLabel, BatchEvaluator]) -> CallStats:
@@ -376,7 +374,7 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
         for level, index, node in done.nodes:
             tree.put(index, node, level)
 
-    with limiter as begin, Progress(steps, what, job.options.progress) as bar:
+    with limiter as begin, Progress(steps, what, job.options.progress, _further(job)) as bar:
         caller.heartbeat = lambda: bar.advance(0)
 
         def compute(chunk: tuple[int, ArrowTable]) -> Chunk:

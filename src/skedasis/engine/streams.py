@@ -47,7 +47,7 @@ from skedasis.data.streamed import (
 )
 from skedasis.data.times import TimeAxis
 from skedasis.engine.options import ExplainOptions, Need
-from skedasis.engine.progress import Progress, map_in_order
+from skedasis.engine.progress import Further, Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
 from skedasis.errors import DataError
 from skedasis.methods.ale_categorical import MOST_LEVELS
@@ -63,6 +63,9 @@ _EVEN = (2, 64, 128)
 
 _BUDGET = 64_000_000
 """Bytes of candidates of order statistics that one pass may collect for all columns."""
+
+_FURTHER = Further(1.0, certain=False)
+"""What follows a pass that calls no model: at least the one that does, which reads as much."""
 
 StateT = TypeVar("StateT")
 ResultT = TypeVar("ResultT")
@@ -112,7 +115,7 @@ def run_pass(
             work.add(own(), first, rows)
         return rows.num_rows
 
-    with Progress(source.n_rows, text, options.progress) as bar:
+    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar:
         for n in map_in_order(add, source.chunks(CHUNK_ROWS), options.n_jobs):
             bar.advance(n)
     whole, *others = states.values()
@@ -136,7 +139,7 @@ def _run_on_cluster(
         raise TypeError("a cluster needs a client")
     ranges = ranges_of(options.client, source.n_rows, CHUNK_ROWS)
     whole = work.state()
-    with Progress(source.n_rows, text, options.progress) as bar:
+    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar:
         shared = source, work
         for (start, stop), state in zip(
             ranges, map_ranges(options.client, _state_of_range, shared, ranges), strict=True

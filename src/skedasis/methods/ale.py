@@ -651,6 +651,11 @@ class RHALE(Accumulated):
             derivative_info = DerivativeInfo("differences", "central differences, as requested")
         return super().plan(column, derivative_info)
 
+    def may_continue(self, plan: CellPlan) -> bool:
+        """Return whether bins of a step function will be chosen; explicit edges define both the cells and the bins."""
+        first = plan.difference_bins is None and plan.on_cells and len(plan.cells) > 0
+        return first and not is_fixed(self.bins)
+
     def next_round(
         self,
         plan: CellPlan,
@@ -660,9 +665,7 @@ class RHALE(Accumulated):
         kind: WeightKind,
     ) -> CellPlan | None:
         """Return the plan of a second round for step functions, which computes differences across the chosen bins."""
-        if plan.difference_bins is not None or not plan.on_cells or len(plan.cells) == 0:
-            return None
-        if is_fixed(self.bins):  # explicit edges define both the cells and the bins
+        if not self.may_continue(plan):
             return None
         scheme, spec = self.binning(), self._spec(plan, kind)
         if scheme.uses_likelihood:

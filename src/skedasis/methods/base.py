@@ -489,6 +489,10 @@ class FeatureMethod(Method[PlanT], Protocol[ColumnT, PlanT, ResultT_co]):
         """Choose the cells from the column."""
         ...
 
+    def may_continue(self, plan: PlanT) -> bool:
+        """Return whether `next_round` may plan another round after that of this plan."""
+        ...
+
     def next_round(
         self,
         plan: PlanT,
@@ -621,6 +625,10 @@ class MethodDefaults(Generic[PlanT]):
     def with_scheme(self, scheme: Binning) -> Self:
         """Return itself: the method has no bins that depend on local effects."""
         return self
+
+    def may_continue(self, plan: PlanT) -> bool:
+        """Return False: one round suffices."""
+        return False
 
     def next_round(
         self,
