@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import tempfile
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileSystem, LocalFileSystem
 
 OFF = {"progress": False, "heterogeneity_rows": 200}
 N = 5_000
@@ -181,6 +183,86 @@ def test_partitions_of_other_types(frame):
     bad = dd.from_delayed([dask.delayed(p) for p in (whole, texts)], meta, verify_meta=False)
     with pytest.raises(sd.DataError, match="part 1 of the Dask DataFrame"):
         sd.explain(_model, bad, "a", method="ale", **OFF)
+
+
+def test_a_folder_that_workers_do_not_share(frame, monkeypatch, folder):
+    """Workers on other machines have no such folder, or write to one of their own."""
+    X = _dask(frame)
+    with pytest.raises(sd.DataError, match=r"Dask DataFrame: got workers .*object store"):
+        spool._write_partition(frame, 0, None, spool._Folder(LocalFileSystem(), "/not/there"))
+    monkeypatch.setattr(spool, "_write_partition", lambda rows, *_: len(rows))
+    with pytest.raises(sd.DataError, match=r"workers that do not write to the folder .*SPOOL"):
+        sd.explain(_model, X, "a", **OFF)
+
+
+def test_partitions_with_missing_values_and_without_rows(frame):
+    """Integers with missing values become floats, text without values and empty partitions have no type."""
+    dask = pytest.importorskip("dask")
+    dd = pytest.importorskip("dask.dataframe")
+    text = frame[["a"]].assign(k=np.where(frame.a > 0, "up", "down").astype(object))
+    parts = [text[:9].assign(k=None), text[:0], text[9:2_000], text[2_000:]]
+    X = dd.from_delayed([dask.delayed(p) for p in parts], text[:0], verify_meta=False)
+
+    def model(X):
+        return X["a"] * (X["k"] == "up")
+
+    found = sd.explain(model, X, method="ale", **OFF)
+    memory = sd.explain(model, pd.concat(parts), method="ale", **OFF)
+    for name in ("a", "k"):
+        assert found[name].value.tobytes() == memory[name].value.tobytes()
+    assert list(found["k"].x) == list(memory["k"].x)
+
+
+@pytest.mark.parametrize("kind", ["Polars LazyFrame", "Arrow stream", "Dask DataFrame"])
+def test_an_object_store_takes_the_files(frame, kind, monkeypatch):
+    moto = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    moto.start()
+    try:
+        host, port = moto.get_host_and_port()
+        options = f"endpoint_override={host}:{port}&scheme=http&region=us-east-1"
+        system, _ = FileSystem.from_uri(f"s3://key:secret@b?{options}&allow_bucket_creation=true")
+        system.create_dir("bucket")
+        monkeypatch.setenv(spool.FOLDER, f"s3://key:secret@bucket/some?{options}")
+        found = sd.explain(_model, KINDS[kind](frame), method="ale", y="label", **OFF)
+        left = system.get_file_info(FileSelector("bucket", recursive=True))
+        assert not [info.path for info in left if info.is_file]
+    finally:
+        moto.stop()
+    memory = sd.explain(_model, frame[["a", "b", "c", "w"]], method="ale", **OFF)
+    assert all(found[name].value.tobytes() == memory[name].value.tobytes() for name in memory)
+    assert "secret" not in found.provenance["source"]
+
+
+@pytest.mark.slow
+def test_workers_write_partitions_and_explain_them(frame, tmp_path):
+    distributed = pytest.importorskip("distributed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    here = os.getpid()
+
+    def model(X):
+        if os.getpid() == here and len(X) > 200:
+            raise RuntimeError("the rows are explained on the workers")
+        return np.asarray(X["a"]) * np.asarray(X["b"]) + np.asarray(X["c"])
+
+    def with_process(part):
+        return part.assign(pid=os.getpid())
+
+    memory = sd.explain(_model, frame[["a", "b", "c"]], method="ale", **OFF)
+    with (
+        distributed.LocalCluster(**options, local_directory=str(tmp_path)) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        X = _dask(frame[["a", "b", "c"]])
+        # The cluster that Dask uses, and one that is named.
+        for chosen in ({}, {"client": client}):
+            found = sd.explain(model, X, method="ale", **chosen, **OFF)
+            for name in memory:
+                assert found[name].value.tobytes() == memory[name].value.tobytes()
+        pids = X.map_partitions(with_process)
+        with spool.spooled(pids, client=client) as source:
+            assert len(source.files) == 4
+            written_by = set(source.take(np.arange(N)).column("pid").to_pylist())
+    assert here not in written_by
 
 
 def test_it_reads_in_the_memory_of_a_batch():

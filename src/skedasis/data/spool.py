@@ -2,31 +2,35 @@
 
 These are lazy frames of Polars, relations of DuckDB, streams of Arrow (record batch readers, scanners, data sets, and
 all objects with ``__arrow_c_stream__`` that are no data frames), and data frames of Dask. `spooled` writes the rows in
-the memory of a batch or a partition, in their order, and removes the files when the work is done.
+the memory of a batch, in their order, and removes the files when the work is done. The partitions of a Dask DataFrame
+are written where Dask computes them: on the workers of a cluster, if there is one.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
 import sys
 import tempfile
+import uuid
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from skedasis._arguments import shown
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
-    from skedasis.data.arrow import ArrowSchema, ArrowTable
+    from skedasis.data.arrow import ArrowSchema, ArrowTable, FileSystem
     from skedasis.data.parquet import ParquetData
 
 FOLDER = "SKEDASIS_SPOOL"
-"""The environment variable that names the folder of the temporary files; by default that of the system."""
+"""The environment variable that names the folder of the temporary files, or the URL of one in an object store; by
+default that of the system."""
+
+DASK = "Dask DataFrame"
 
 _ROWS = 262_144
 """Rows of a row group."""
@@ -74,16 +78,20 @@ _KINDS = (
     ("pyarrow.lib", "RecordBatchReader", "Arrow stream"),
     ("pyarrow._dataset", "Dataset", "Arrow data set"),
     ("pyarrow._dataset", "Scanner", "Arrow scanner"),
-    ("dask.dataframe", "DataFrame", "Dask DataFrame"),
+    ("dask.dataframe", "DataFrame", DASK),
 )
 """Module and name of the types, and what they are called."""
 
 
 @contextmanager
 def spooled(
-    X: object, y: object = None, sample_weight: object = None, row_id: object = None
+    X: object,
+    y: object = None,
+    sample_weight: object = None,
+    row_id: object = None,
+    client: object = None,
 ) -> Generator[ParquetData, None, None]:
-    """Write rows to a temporary Parquet file, give it as a source, and remove it.
+    """Write rows to temporary Parquet files, give them as a source, and remove them.
 
     Parameters
     ----------
@@ -91,19 +99,22 @@ def spooled(
         Of which `spool_kind` has a name.
     y, sample_weight, row_id : str, optional
         The columns of labels, weights and identifiers.
+    client : distributed.Client, optional
+        The cluster that computes and writes the partitions of a Dask DataFrame; by default Dask's current scheduler.
 
     Raises
     ------
     DataError
-        If there are no rows, if a role is not the name of a column, if partitions differ in their columns, and if the
-        disk is full.
+        If there are no rows, if a role is not the name of a column, if partitions differ in their columns, if the
+        disk is full, and if workers do not write to the folder that is read here.
     UnsupportedError
         If pyarrow is not installed.
 
     Notes
     -----
     Writes as many bytes as a Parquet file of the rows has, below the folder of the environment variable
-    ``SKEDASIS_SPOOL``. With a cluster of several machines, it must name a folder that all of them share.
+    ``SKEDASIS_SPOOL``, which may be the URL of an object store. With a cluster of several machines, it must name a
+    folder that all of them share, or an object store.
 
     Examples
     --------
@@ -131,30 +142,71 @@ def spooled(
             "pyarrow",
             "Install it: pip install 'skedasis[parquet]'",
         ) from error
-    where = os.environ.get(FOLDER)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="skedasis-", dir=where))
-    except OSError as error:
-        raise _cannot_write(kind, where or tempfile.gettempdir(), 0, error) from error
-    try:
-        path = folder / "rows.parquet"
+    with _temporary_folder(kind) as folder:
         try:
-            rows = _write(X, kind, path)
+            rows = _write_partitions(X, folder, client) if kind == DASK else _write(X, kind, folder)
         except (OSError, pa.ArrowException) as error:
             if not _is_full(error):
                 raise
-            written = path.stat().st_size if path.exists() else 0
-            raise _cannot_write(kind, str(folder), written, error) from error
+            raise _cannot_write(kind, folder.path, folder.size(), error) from error
         if not rows:
             raise DataError(f"the {kind}", "no rows", "at least one row", "Check its filters")
         from skedasis.data.parquet import parquet
 
         roles = [None if v is None else str(v) for v in (y, sample_weight, row_id)]
-        source = parquet(path, None, *roles)
+        source = parquet(folder.path, None, *roles, filesystem=folder.system)
         described = f"{kind}, written to temporary Parquet"
         yield replace(source, described=described, spooled=kind)
+
+
+@dataclass(frozen=True)
+class _Folder:
+    """A folder of temporary files, in any file system. Picklable."""
+
+    system: FileSystem
+    path: str
+
+    @property
+    def local(self) -> bool:
+        """Return whether it is on a disk of this machine, or on one that is mounted."""
+        return self.system.type_name == "local"
+
+    def file(self, number: int) -> str:
+        """Return the path of a file; the order of their names is that of their numbers."""
+        return f"{self.path}/rows-{number:08d}.parquet"
+
+    def files(self) -> list[Any]:
+        """Return what the file system knows of the files."""
+        import pyarrow.fs as pafs
+
+        return self.system.get_file_info(pafs.FileSelector(self.path, allow_not_found=True))
+
+    def size(self) -> int:
+        """Return the bytes that have been written."""
+        return sum(info.size or 0 for info in self.files())
+
+
+@contextmanager
+def _temporary_folder(kind: str) -> Generator[_Folder]:
+    """Make a folder for temporary files, and remove it."""
+    import pyarrow.fs as pafs
+
+    where = os.environ.get(FOLDER)
+    try:
+        if where is not None and "://" in where:
+            system, base = pafs.FileSystem.from_uri(where)
+            path = f"{base.rstrip('/')}/skedasis-{uuid.uuid4().hex}"
+            system.create_dir(path)
+        else:
+            system, path = pafs.LocalFileSystem(), tempfile.mkdtemp(prefix="skedasis-", dir=where)
+    except OSError as error:
+        raise _cannot_write(kind, where or tempfile.gettempdir(), 0, error) from error
+    try:
+        yield _Folder(cast("FileSystem", system), path)
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # The work is done, or its own error is on its way.
+        with suppress(OSError):
+            system.delete_dir(path)
 
 
 def _cannot_write(kind: str, folder: str, written: int, error: Exception) -> DataError:
@@ -173,20 +225,29 @@ def _is_full(error: Exception) -> bool:
     return (isinstance(error, OSError) and error.errno in full) or "No space left" in str(error)
 
 
-def _write(X: object, kind: str, path: Path) -> int:
-    """Write the rows, and return their number."""
+def _write(X: object, kind: str, folder: _Folder) -> int:
+    """Write the rows to one file, and return their number."""
+    import pyarrow.fs as pafs
     import pyarrow.parquet as pq
 
     lazy: Any = X
+    path = folder.file(0)
     if kind == "Polars LazyFrame":
-        lazy.sink_parquet(path, row_group_size=_ROWS)
-        return int(pq.read_metadata(path).num_rows)
+        if folder.local:
+            lazy.sink_parquet(path, row_group_size=_ROWS)
+        else:
+            # Polars has file systems of its own, which need not know the credentials.
+            with tempfile.TemporaryDirectory(prefix="skedasis-") as here:
+                local = str(Path(here, "rows.parquet"))
+                lazy.sink_parquet(local, row_group_size=_ROWS)
+                pafs.copy_files(local, path, pafs.LocalFileSystem(), folder.system)
+        return int(pq.read_metadata(path, filesystem=folder.system).num_rows)
     writer: Any = None
     rows = 0
     try:
         for number, table in enumerate(_tables(lazy, kind)):
             if writer is None:
-                writer = pq.ParquetWriter(path, table.schema)
+                writer = pq.ParquetWriter(path, table.schema, filesystem=folder.system)
             if table.schema != writer.schema:
                 table = _unified(table, writer.schema, kind, number)  # noqa: PLW2901
             writer.write_table(table, row_group_size=_ROWS)
@@ -195,6 +256,51 @@ def _write(X: object, kind: str, path: Path) -> int:
         if writer is not None:
             writer.close()
     return rows
+
+
+def _write_partitions(X: object, folder: _Folder, client: object) -> int:
+    """Write each partition of a Dask DataFrame to a file of its own, where Dask computes it; return the rows."""
+    import pyarrow as pa
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    lazy: Any = X
+    schema = pa.Schema.from_pandas(lazy._meta, preserve_index=False)  # noqa: SLF001 - its types, without rows
+    write: Any = delayed(_write_partition)
+    tasks = [write(p, i, schema, folder) for i, p in enumerate(lazy.to_delayed())]
+    options: Any = {} if client is None else {"scheduler": client}
+    rows: tuple[int, ...] = compute(*tasks, **options)
+    if len(folder.files()) != len(tasks):
+        raise _not_shared(folder.path)
+    return sum(rows)
+
+
+def _write_partition(partition: object, number: int, schema: ArrowSchema, folder: _Folder) -> int:
+    """Write a partition, and return its number of rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    import pyarrow.types as pt
+
+    if folder.local and not Path(folder.path).is_dir():
+        raise _not_shared(folder.path)
+    table = pa.Table.from_pandas(partition, preserve_index=False)
+    # Columns of text have no type without rows, and those of categories have the values of their partition.
+    own = {f.name: f for f in table.schema}
+    loose = [f.name for f in schema if pt.is_null(f.type) or pt.is_dictionary(f.type)]
+    wanted = pa.schema([own.get(f.name, f) if f.name in loose else f for f in schema])
+    if table.schema != wanted:
+        table = _unified(table, wanted, DASK, number)
+    pq.write_table(table, folder.file(number), row_group_size=_ROWS, filesystem=folder.system)
+    return int(table.num_rows)
+
+
+def _not_shared(folder: str) -> DataError:
+    return DataError(
+        f"the {DASK}",
+        f"workers that do not write to the folder {folder} of this machine",
+        "a folder that all machines share, or an object store",
+        f"Name it in the environment variable {FOLDER}, such as s3://bucket/temporary",
+    )
 
 
 def _unified(table: ArrowTable, schema: ArrowSchema, kind: str, number: int) -> ArrowTable:
@@ -212,20 +318,21 @@ def _unified(table: ArrowTable, schema: ArrowSchema, kind: str, number: int) -> 
     except (KeyError, pa.ArrowException) as error:
         raise DataError(
             f"part {number} of the {kind}",
-            "columns {f.name: str(f.type) for f in table.schema}",
-            "those of part 0, {f.name: str(f.type) for f in schema}",
+            f"columns {_types(table.schema)} ({str(error)[:150]})",
+            f"those of the other parts, {_types(schema)}",
             "Convert the columns to one type in all parts",
         ) from error
+
+
+def _types(schema: ArrowSchema) -> dict[str, str]:
+    """Return the types of some columns by name, for messages."""
+    return {f.name: str(f.type) for f in list(schema)[:20]}
 
 
 def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
     """Yield the rows as Arrow tables, one after the other."""
     import pyarrow as pa
 
-    if kind == "Dask DataFrame":
-        for partition in lazy.partitions:
-            yield pa.Table.from_pandas(partition.compute(), preserve_index=False)
-        return
     if kind in ("Arrow data set", "Arrow scanner"):
         batches: Any = lazy.to_batches()
     elif kind == "DuckDB relation":

@@ -8,6 +8,7 @@ tasks, their order and the number of workers change no bit of a result.
 from __future__ import annotations
 
 import pickle
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar, cast
@@ -68,6 +69,17 @@ def check_client(what: str, client: object) -> Client | None:
         "a client of a Dask cluster",
         "from distributed import Client; explain(..., client=Client(address))",
     )
+
+
+def current_client() -> Client | None:
+    """Return the client that Dask uses in this process; None if there is none."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        return cast("Client", vars(distributed)["default_client"]())
+    except ValueError:  # no client was made
+        return None
 
 
 def map_ranges(

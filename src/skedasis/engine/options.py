@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, c
 from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
 from skedasis._renamed import KEYWORDS
 from skedasis._types import TreeMode
-from skedasis.data.spool import spool_kind, spooled
+from skedasis.data.spool import DASK, spool_kind, spooled
 from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -127,7 +127,7 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
             if "X" in valid:
                 bound = signature.bind_partial(*args, **given)
                 if spool_kind(bound.arguments.get("X")) is not None:
-                    return _with_spooled(function, bound)
+                    return _with_spooled(function, bound, has_client="client" in valid)
             return function(*args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
@@ -136,11 +136,25 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
     return decorate
 
 
-def _with_spooled(function: Callable[..., object], bound: inspect.BoundArguments) -> object:
-    """Call a function with rows that are written to temporary files for the time of the call."""
+def _with_spooled(
+    function: Callable[..., object], bound: inspect.BoundArguments, *, has_client: bool
+) -> object:
+    """Call a function with rows that are written to temporary files for the time of the call.
+
+    A Dask DataFrame is explained on the cluster that Dask uses, if the function can work on one.
+    """
+    # Imported here: most calls have no cluster.
+    from skedasis.engine.cluster import check_client, current_client
+
+    X = bound.arguments["X"]
     roles = {name: bound.arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
-    with spooled(bound.arguments["X"], **roles) as source:
+    client = check_client("client", bound.arguments.get("client"))
+    if client is None and spool_kind(X) == DASK:
+        client = current_client()
+    with spooled(X, **roles, client=client) as source:
         arguments = {**bound.arguments, "X": source}
+        if has_client:
+            arguments["client"] = client
         # Positional arguments may not follow one that was left out: all are passed by name.
         return function(**arguments)
 
