@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 import uuid
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from skedasis._arguments import shown
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
-    from skedasis.data.arrow import ArrowSchema, ArrowTable, FileSystem
+    from skedasis.data.arrow import ArrowSchema, ArrowTable, FileInfo, FileSystem
     from skedasis.data.parquet import ParquetData
 
 FOLDER = "SKEDASIS_SPOOL"
@@ -49,6 +49,17 @@ class _Columns(Protocol):
 
     @property
     def columns(self) -> object: ...
+
+
+class _Partitioned(Protocol):
+    """What is used of a Dask DataFrame."""
+
+    _meta: object
+    """A frame of the same types without rows."""
+
+    def to_delayed(self) -> Sequence[object]:
+        """Return the tasks that compute the partitions."""
+        ...
 
 
 def spool_kind(X: object) -> str | None:
@@ -175,7 +186,7 @@ class _Folder:
         """Return the path of a file; the order of their names is that of their numbers."""
         return f"{self.path}/rows-{number:08d}.parquet"
 
-    def files(self) -> list[Any]:
+    def files(self) -> list[FileInfo]:
         """Return what the file system knows of the files."""
         import pyarrow.fs as pafs
 
@@ -264,12 +275,11 @@ def _write_partitions(X: object, folder: _Folder, client: object) -> int:
     from dask.base import compute
     from dask.delayed import delayed
 
-    lazy: Any = X
+    lazy = cast("_Partitioned", X)
     schema = pa.Schema.from_pandas(lazy._meta, preserve_index=False)  # noqa: SLF001 - its types, without rows
-    write: Any = delayed(_write_partition)
+    write = delayed(_write_partition)
     tasks = [write(p, i, schema, folder) for i, p in enumerate(lazy.to_delayed())]
-    options: Any = {} if client is None else {"scheduler": client}
-    rows: tuple[int, ...] = compute(*tasks, **options)
+    rows: tuple[int, ...] = compute(*tasks, scheduler=client)
     if len(folder.files()) != len(tasks):
         raise _not_shared(folder.path)
     return sum(rows)

@@ -56,10 +56,10 @@ class Client(Protocol):
         ...
 
 
-def check_client(what: str, client: object) -> Client | None:
-    """Return a Dask client, or None; raise for other objects."""
+def check_client(what: str, client: object, *, current: bool = False) -> Client | None:
+    """Return a Dask client, or None; raise for other objects. With `current`, None means the client that Dask uses."""
     if client is None:
-        return None
+        return _current_client() if current else None
     kind = type(client)
     if any(base.__module__ == "distributed.client" for base in kind.__mro__):
         return cast("Client", client)
@@ -71,7 +71,7 @@ def check_client(what: str, client: object) -> Client | None:
     )
 
 
-def current_client() -> Client | None:
+def _current_client() -> Client | None:
     """Return the client that Dask uses in this process; None if there is none."""
     distributed = sys.modules.get("distributed")
     if distributed is None:

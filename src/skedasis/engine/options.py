@@ -143,14 +143,9 @@ def _with_spooled(
 
     A Dask DataFrame is explained on the cluster that Dask uses, if the function can work on one.
     """
-    # Imported here: most calls have no cluster.
-    from skedasis.engine.cluster import check_client, current_client
-
     X = bound.arguments["X"]
     roles = {name: bound.arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
-    client = check_client("client", bound.arguments.get("client"))
-    if client is None and spool_kind(X) == DASK:
-        client = current_client()
+    client = _check_cluster("client", bound.arguments.get("client"), current=spool_kind(X) == DASK)
     with spooled(X, **roles, client=client) as source:
         arguments = {**bound.arguments, "X": source}
         if has_client:
@@ -207,11 +202,11 @@ def _check_size(what: str, size: object) -> object:
     return size
 
 
-def _check_cluster(what: str, client: object) -> object:
+def _check_cluster(what: str, client: object, *, current: bool = False) -> object:
     # Imported here: most calls have no cluster.
     from skedasis.engine.cluster import check_client
 
-    return check_client(what, client)
+    return check_client(what, client, current=current)
 
 
 def _check_threads(what: str, value: object) -> int:
