@@ -51,6 +51,11 @@ def _resident(entry: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
+def peak_of_process() -> float:
+    """Return the megabytes that this process had at its peak, imports included."""
+    return _resident("VmHWM") / MEGABYTE
+
+
 def _forget_peak() -> None:
     """Let the peak start anew, where the kernel can."""
     try:

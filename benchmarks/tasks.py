@@ -22,6 +22,7 @@ from benchmarks.pairs import pairs
 from benchmarks.problem import Floats, Settings
 from benchmarks.report import report
 from benchmarks.scores import scores
+from benchmarks.streams import streams
 from benchmarks.timing import Took, medians, once
 from benchmarks.trees import trees
 
@@ -251,7 +252,7 @@ GROUPS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "ale": ale, "pairs": pairs, "categories": categories, "levels": levels,
     "rhale": rhale, "pdp": pdp, "search": search, "importance": importance, "memory": memory,
     "trees": trees, "networks": networks, "intervals": intervals, "report": report,
-    "scores": scores, "interactions": interactions, "figures": figures,
+    "scores": scores, "interactions": interactions, "figures": figures, "streams": streams,
 }  # fmt: skip
 
 
