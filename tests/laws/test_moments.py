@@ -73,6 +73,13 @@ def test_moments_are_those_of_exact_arithmetic(sample):
     assert_close(Moments.of(*sample), exactly(*sample), size_of(sample))
 
 
+@law(examples=50, sample=samples())
+def test_one_cell_of_all_values_is_that_of_exact_arithmetic(sample):
+    values, cell, _, weights = sample
+    want = exactly(values, np.zeros_like(cell), 1, weights)
+    assert_close(Moments.of_one_cell(values, weights), want, size_of(sample))
+
+
 @law(examples=50, sample=samples(), parts=st.integers(1, 7))
 def test_merging_parts_gives_the_whole(sample, parts):
     values, cell, cells, weights = sample

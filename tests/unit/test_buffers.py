@@ -87,6 +87,26 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
     assert rows_of(X) == before
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_columns_are_restored_after_any_sequence_of_replacements(order):
+    """Blocks of one, two and all columns follow each other: rows' own values are kept of few columns, else read again."""
+    rng = np.random.default_rng(3)
+    X = np.asarray(rng.normal(size=(9, 5)), order=order)
+    (batch,) = as_dataset(X).batches(9)
+    buffer = batch.tile(2)
+    for _ in range(300):
+        some = rng.choice(5, rng.choice([0, 1, 1, 2, 3, 5]), replace=False).tolist()
+        sets = int(rng.integers(1, 3))
+        changes = {j: rng.normal(size=(sets, 9)) for j in some}
+        got = buffer.swept(changes, sets)
+        want = np.tile(X, (sets, 1))
+        for j, values in changes.items():
+            want[:, j] = values.reshape(-1)
+        assert np.array_equal(got, want)
+        if rng.random() < 0.2:
+            assert np.array_equal(buffer.own(), X)
+
+
 def test_levels_never_promote_a_column_but_fractions_beside_them_do():
     X = np.array([[1, 5], [2, 6], [3, 7]])
     (batch,) = as_dataset(X).batches(3)

@@ -261,11 +261,16 @@ class ArrayTable:
         return ArrayBuffer(self, self.X[rows], copies, memory)
 
 
+_FEW_COLUMNS = 2
+"""Columns replaced together of which the rows' own values are kept: those of a feature, or of a pair."""
+
+
 class ArrayBuffer:
     """The array that is passed to the model for a batch of rows.
 
     It is stored by columns, so that a replaced column is written and restored contiguously, and models that read single
-    columns read them contiguously.
+    columns read them contiguously. The rows' own values of a replaced column are kept, if only a few are replaced
+    together: reading a column of rows that are stored one after the other takes longer than replacing it.
     """
 
     def __init__(
@@ -278,13 +283,14 @@ class ArrayBuffer:
         self.n, self.copies = len(rows), copies
         self.table, self.X, self.rows = table, table.X, rows
         self.changed: set[int] = set()
+        self.own_values: dict[int, Values] = {}
         self.memory = memory
         self.buffer = self._allocate(rows.dtype)
 
     def _allocate(self, dtype: np.dtype[np.generic]) -> Values:
         """Return the array with all columns marked as changed; they are filled when they are first needed."""
         shape = (self.rows.shape[1], self.copies, self.n)
-        self.changed = set(range(shape[0]))
+        self.changed, self.own_values = set(range(shape[0])), {}
         if self.memory is None or self.memory.shape != shape or self.memory.dtype != dtype:
             self.memory = np.empty(shape, dtype=dtype)
         return self.memory.reshape(shape[0], -1).T
@@ -306,6 +312,9 @@ class ArrayBuffer:
         if dtype != self.buffer.dtype:
             self.buffer = self._allocate(dtype)
         self._restore(self.changed - changes.keys())
+        if len(changes) <= _FEW_COLUMNS:
+            for j in changes.keys() - self.changed:
+                self.own_values[j] = self._column(j)[0].copy()
         for j, values in changes.items():
             self._write(j, values, sets)
         self.changed = set(changes)
@@ -341,8 +350,9 @@ class ArrayBuffer:
 
     def _restore(self, columns: set[int]) -> None:
         for j in columns:
-            # The strided column is copied once, not once per set.
-            self._column(j)[:] = np.ascontiguousarray(self.rows[:, j])
+            own = self.own_values.pop(j, None)
+            # A strided column is copied once, not once per set.
+            self._column(j)[:] = np.ascontiguousarray(self.rows[:, j]) if own is None else own
         self.changed = self.changed - columns
 
 

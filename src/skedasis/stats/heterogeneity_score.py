@@ -162,9 +162,7 @@ def score_rows(
     keys = draw_keys(row_id, weights, random_state)
     exact = limit is None or n <= limit
     # Sort the smallest limit + 1 keys only; the last of them is the smallest key that is left out.
-    smallest = (
-        np.arange(n) if limit is None or n <= limit else np.argpartition(keys, limit)[: limit + 1]
-    )
+    smallest = np.arange(n) if limit is None or n <= limit else _smallest(keys, limit + 1)
     order = smallest[np.argsort(keys[smallest], kind="stable")]
     if not exact:
         left_out = keys[order[-1]]
@@ -174,6 +172,16 @@ def score_rows(
     noise = ndtri(uniform_from_hash(row_hashes(row_id[order], random_state, "score: pairs")))
     half = row_hashes(row_id[order], random_state, "score: halves") >> np.uint64(63) == 0
     return ScoreRows(order, None if weights is None else weights[order], noise, half, exact)
+
+
+def _smallest(keys: Floats, count: int) -> Ints:
+    """Return the indices of the smallest keys, in any order."""
+    # Without weights keys are uniform in (0, 1): the limit is six standard deviations above the expected number.
+    limit = (count + 6 * np.sqrt(count) + 40) / len(keys)
+    some = np.flatnonzero(keys <= limit)
+    if len(some) < count:
+        some = np.arange(len(keys))
+    return some[np.argpartition(keys[some], count - 1)[:count]]
 
 
 def draw_keys(row_id: np.ndarray, weights: Floats | None, random_state: int) -> Floats:

@@ -139,6 +139,30 @@ class Moments:
         return first, cls.of(other, cell, cells, weights, like=first)
 
     @classmethod
+    def of_one_cell(cls, values: Floats, weights: Floats | None = None) -> Moments:
+        """Return the moments of values that are all in the same cell, as `of` does: a tenth of the time.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (n,)
+            Finite numbers, at least one.
+        weights : ndarray of float, shape (n,), optional
+        """
+        if weights is None:
+            weight = weight2 = float(len(values))
+            mean = float(values.sum()) / weight
+        else:
+            weight, weight2 = float(weights.sum()), float(dot(weights, weights))
+            mean = float(dot(values, weights)) / weight
+        deviation = values - mean
+        if weights is None:
+            total, squares = float(deviation.sum()), float(dot(deviation, deviation))
+        else:
+            total, squares = float(dot(deviation, weights)), float(dot(deviation**2, weights))
+        sizes = np.array([float(len(values))]), np.array([weight]), np.array([weight2])
+        return cls._corrected(sizes, np.array([mean]), np.array([total]), np.array([squares]))
+
+    @classmethod
     def _corrected(
         cls, sizes: tuple[Floats, Floats, Floats], mean: Floats, deviations: Floats, squares: Floats
     ) -> Moments:
