@@ -172,7 +172,7 @@ def _pdp(bench: Bench, grown: Grown, reach: float | None, compiled: bool = True)
     method = sd.PDP(grid=POINTS, heterogeneity=False)
     first = grown.ours(method)
     grid = {j: first[j].x for j in grown.features}
-    there = mock.patch("skedasis.trees.compilation.has_numba", return_value=compiled)
+    there = mock.patch("skedasis._compilation.has_numba", return_value=compiled)
 
     def ours() -> Any:
         with there:
