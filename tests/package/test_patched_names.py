@@ -1,4 +1,4 @@
-"""What benchmarks, experiments and tools replace by its dotted name is there: a move of a module must not break them."""
+"""What benchmarks, experiments and tools replace by its dotted name exists, also after a module has moved."""
 
 from __future__ import annotations
 
