@@ -80,7 +80,7 @@ def _snap(values: Floats, feature: Feature, dtype: np.dtype[np.generic]) -> Floa
 
 def column_moments(x: Floats, weights: Floats | None) -> Moments:
     """Return the moments of one leaf of a column, as a single cell; x has no missing values."""
-    return Moments.of_one_cell(x, weights)
+    return Moments.of_one_cell(x, weights) if len(x) else Moments.zeros(1)
 
 
 def std_of(moments: Moments) -> float:
