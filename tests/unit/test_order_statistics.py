@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from itertools import pairwise
 
@@ -17,8 +18,10 @@ from skedasis.stats import order_statistics
 from skedasis.stats.order_statistics import (
     ColumnCounts,
     RankSearch,
+    exact_sum,
     integer_sums,
     quantised,
+    rounded,
     targets_of,
     weight_quantum,
     weight_sums,
@@ -272,8 +275,47 @@ def test_sums_of_weights_do_not_depend_on_the_order():
     assert np.allclose(one, np.bincount(codes, weights), rtol=1e-9)
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.floats(0.0, 1.7e308), max_size=40),
+    st.lists(st.integers(0, 40), max_size=4),
+)
+def test_exact_sums_are_those_of_any_parts(values, cuts):
+    x = np.array(values)
+    parts = [exact_sum(x[part]) for part in _parts(len(x), cuts)]
+    try:
+        expected = math.fsum(values)
+    except OverflowError:
+        expected = float("inf")
+    assert rounded(sum(parts[::-1])) == rounded(exact_sum(x)) == expected
+
+
 def test_the_state_is_small_when_it_is_sent():
     counts = _counted(SHAPES["cauchy"], _parts(N, []), 0.0)
     assert len(pickle.dumps(counts)) < 12 * np.count_nonzero(counts.rows) + 50_000
     search = RankSearch(counts, targets_of(N, 40, STEPS), 100)
     assert len(pickle.dumps(search)) < 5_000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_tally_is_small_when_it_is_sent_and_the_same_afterwards(weighted):
+    x = SHAPES["cauchy"]
+    weights = np.arange(N) % 5 + 1.0 if weighted else None
+    counts = ColumnCounts(0.0, weight_quantum(5.0, N) if weighted else None)
+    counts.add(x, weights)
+    search = RankSearch(counts, counts.targets(40, STEPS), 100)
+    assert search.narrows
+    while not search.found:
+        tally, other = search.tally(), search.tally()
+        search.add(tally, x[::2], None if weights is None else weights[::2])
+        search.add(other, x[1::2], None if weights is None else weights[1::2])
+        sent = pickle.dumps(other)
+        if other.rows is not None:
+            assert len(sent) < other.rows.nbytes / 2 + (
+                0 if other.sums is None else other.sums.nbytes
+            )
+        tally.merge(pickle.loads(sent))
+        search.take(tally)
+    repeated = x if weights is None else np.repeat(x, weights.astype(int))
+    ranks = targets_of(len(repeated), 40, STEPS) - 1
+    assert np.array_equal(search.answer(), np.sort(repeated)[ranks])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import decimal
+import math
+import os
 import pickle
 import time
 from pathlib import Path
@@ -10,6 +13,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.data.dataset import as_dataset
 
 pytest.importorskip("pyarrow")
 import pyarrow as pa
@@ -67,6 +71,34 @@ def test_a_range_of_rows(folder, start, stop):
 def test_some_rows_by_their_numbers(folder):
     rows = np.array([0, 1, 5, 599, 600, 999])
     assert sd.parquet(folder).take(rows).equals(_table().take(rows))
+
+
+def test_rows_in_any_order(folder):
+    data, rows = sd.parquet(folder), [999, 0, 600, 599, 0]
+    assert data.take(rows).equals(_table().take(rows))
+    assert data.take(np.array(rows, dtype="u4")).equals(_table().take(rows))
+    assert len(data.take([])) == 0
+
+
+@pytest.mark.parametrize(
+    "rows", [[-1], [0, 1000], [0.5], np.ones(1000, bool), [[1]]], ids=lambda v: repr(v)[:12]
+)
+def test_rows_that_are_not_there(folder, rows):
+    with pytest.raises(sd.DataError, match=r"take\(rows\)"):
+        sd.parquet(folder).take(rows)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-300, 1e290])
+def test_the_total_weight_does_not_depend_on_the_files(tmp_path, scale):
+    r = np.random.default_rng(0)
+    weight = r.random(1000) * 10.0 ** r.integers(-9, 9, 1000) * scale
+    table = pa.table({"a": r.normal(size=1000), "weight": weight})
+    found = set()
+    for size in (7, 100, 1000):
+        path = _write(table, tmp_path / f"{size}.parquet", size)
+        found.add(sd.parquet(path, sample_weight="weight").total_weight)
+    found.add(as_dataset(table.to_pandas(), sample_weight=weight).total_weight)
+    assert found == {math.fsum(weight)}
 
 
 def test_columns_and_their_roles(folder):
@@ -148,6 +180,90 @@ def test_numbers_and_text_of_several_widths(tmp_path):
     assert rows["t"].to_pylist() == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize("statistics", [True, False])
+@pytest.mark.parametrize("missing", [False, True])
+def test_integers_become_floats_only_where_some_are_missing(tmp_path, missing, statistics):
+    whole = pa.array([*range(50)] + [None] * missing, pa.int16())
+    table = pa.table({"a": np.arange(len(whole)) / 3, "i": whole})
+    _write(table.slice(0, 0), tmp_path / "0.parquet", write_statistics=statistics)
+    _write(table, tmp_path / "1.parquet", 20, write_statistics=statistics)
+    seen = set()
+
+    def model(X):
+        seen.add(X["i"].dtype)
+        return X["a"] * 1.0
+
+    sd.explain(model, sd.parquet(tmp_path), "a", method="ale", progress=False)
+    assert seen == {np.dtype(float if missing else "i2")}
+    assert sd.parquet(tmp_path).null_counts()["i"] == missing
+
+
+def test_large_integers_with_missing_ones_are_rounded_as_pandas_does(tmp_path):
+    whole = pa.array([None, 2**53 + 1, 2**62 + 1] * 20, pa.int64())
+    table = pa.table({"a": np.arange(60) / 3, "i": whole})
+    model = lambda X: X["a"] * np.log(X["i"].fillna(1))  # noqa: E731
+    data = sd.parquet(_write(table, tmp_path / "0.parquet"))
+    memory = sd.explain(model, table.to_pandas(), method="ale", progress=False)
+    streamed = sd.explain(model, data, method="ale", progress=False)
+    assert all(np.array_equal(memory[k].value, streamed[k].value) for k in memory)
+
+
+_DECIMALS = [
+    pa.array([decimal.Decimal(i) / 100 for i in range(40)], pa.decimal128(9, 2)),
+    pa.array([decimal.Decimal(i) / 1000 for i in range(40)], pa.decimal128(9, 3)),
+]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (pa.array([*range(40)], pa.uint8()), pa.array([*range(40)], pa.int32())),
+        (pa.array(np.arange(40.0), pa.float32()), pa.array(np.arange(40.0))),
+        (_DECIMALS[0], _DECIMALS[1]),
+        (_DECIMALS[0], pa.array(np.arange(40.0))),
+        (pa.nulls(40), pa.array(np.arange(40.0))),
+        (pa.array(["x", "y"] * 20), pa.nulls(40)),
+        (pa.array(["x", "y"] * 20), pa.array(["x", "z"] * 20, pa.large_string())),
+        (pa.array(["x", "y"] * 20), pa.array(["x", "z"] * 20).dictionary_encode()),
+        (pa.array(["x", "y"] * 20, pa.string_view()), pa.array(["x", "z"] * 20, pa.string_view())),
+        (
+            pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20, pa.int8()), ["x", "y"]),
+            pa.DictionaryArray.from_arrays(pa.array([1, 0] * 20, pa.int32()), ["y", "z"]),
+        ),
+        (
+            pa.array(np.arange(40), pa.timestamp("ms", "UTC")),
+            pa.array(np.arange(40), pa.timestamp("ns", "UTC")),
+        ),
+    ],
+    ids=lambda v: str(v.type),
+)
+@pytest.mark.parametrize("nullable", [True, False])
+def test_types_that_drift_to_wider_ones(tmp_path, first, second, nullable):
+    for i, column in enumerate((first, second)):
+        # The first file says that no value is missing.
+        field = pa.field("v", column.type, nullable=nullable or i > 0 or bool(column.null_count))
+        schema = pa.schema([pa.field("a", pa.float64()), field])
+        _write(pa.table([np.arange(40) / 7, column], schema=schema), tmp_path / f"{i}.parquet", 13)
+    data = sd.parquet(tmp_path)
+    frame = data.take(np.arange(80)).to_pandas()
+    model = lambda X: X["a"] * (X["v"] == frame["v"].iloc[1])  # noqa: E731
+    memory = sd.explain(model, frame, method="ale", progress=False)
+    streamed = sd.explain(model, data, method="ale", progress=False)
+    assert all(np.array_equal(memory[k].value, streamed[k].value) for k in ("a", "v"))
+
+
+@pytest.mark.parametrize("name", ["a.b", "", "new\nline", "<script>", "a\"'`", "[x]"])
+def test_names_with_odd_characters(tmp_path, name):
+    r = np.random.default_rng(0)
+    table = pa.table({"a": r.normal(size=99), name: r.normal(size=99)})
+    data = sd.parquet(_write(table, tmp_path / "0.parquet", 20))
+    model = lambda X: X["a"] * X[name]  # noqa: E731
+    memory = sd.explain(model, table.to_pandas(), name, method="ale", progress=False)
+    assert np.array_equal(
+        memory.value, sd.explain(model, data, name, method="ale", progress=False).value
+    )
+
+
 def test_memory_is_that_of_a_chunk_however_large_the_row_group(tmp_path):
     n = 2_000_000
     rows = pa.table({f"x{j}": np.random.default_rng(j).normal(size=n) for j in range(4)})
@@ -200,6 +316,65 @@ def test_a_schema_that_drifts(tmp_path):
         sd.parquet(tmp_path)
 
 
+def test_names_that_are_not_unique(tmp_path):
+    path = _write(pa.table([[1.0], [2.0]], names=["a", "a"]), tmp_path / "0.parquet")
+    with pytest.raises(sd.DataError, match=r"0.parquet: got the column name 'a' more than once"):
+        sd.parquet(path)
+
+
+def test_a_folder_whose_name_is_not_text(tmp_path):
+    path, bad = _write(_table(9), tmp_path / "0.parquet"), os.fsencode(tmp_path) + b"/q=\xff"
+    try:
+        os.mkdir(bad)  # noqa: PTH102 - no text names it
+        os.rename(path, bad + b"/0.parquet")  # noqa: PTH104
+    except OSError:
+        pytest.skip("the file system refuses such names")
+    with pytest.raises(sd.DataError, match=r"not UTF-8 .*Rename it"):
+        sd.parquet(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("argument", "got"),
+    [
+        ({"path": "foo://bucket/rows"}, "files that cannot be listed"),
+        ({"path": ""}, "got ''"),
+        ({"path": b"rows"}, "got b'rows'"),
+        ({"path": [3]}, r"got \[3\]"),
+        ({"row_groups": "01"}, r"parquet\(row_groups\): got '01'"),
+        ({"row_groups": [-1]}, r"parquet\(row_groups\): got \[-1\]"),
+        ({"y": ["a"]}, r"parquet\(y\): got \['a'\]"),
+        ({"sample_weight": "text"}, r"parquet\(sample_weight\): got a column of type string"),
+    ],
+    ids=str,
+)
+def test_arguments_that_cannot_be_used(folder, argument, got):
+    with pytest.raises(sd.DataError, match=got):
+        sd.parquet(**{"path": folder, **argument})
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_identifiers_that_are_missing(tmp_path, missing):
+    ids = pa.array([missing, *np.arange(59.0)])
+    table = _table(60).append_column("id", ids)
+    data = sd.parquet(_write(table, tmp_path / "0.parquet"), ["a", "b"], row_id="id")
+    with pytest.raises(sd.DataError, match="row_id='id': got 1 missing values"):
+        sd.explain(lambda X: X["a"] * 1.0, data, "a", method="ale", progress=False)
+
+
+@pytest.mark.parametrize("rows", [None, 5])
+def test_identifiers_that_several_rows_have(tmp_path, rows):
+    # All hashes are equal: too large for any row to be drawn, or so small that all are.
+    for value in range(4):
+        ids = pa.array(np.full(60_000, value))
+        table = _table(60_000).append_column("id", ids)
+        data = sd.parquet(_write(table, tmp_path / "0.parquet"), ["a", "b"], row_id="id")
+        with pytest.raises(sd.DataError, match="row_id='id': got identifiers that several rows"):
+            sd.explain(
+                lambda X: X["a"] * 1.0,
+                data, "a", method="ale", heterogeneity_rows=rows, progress=False,
+            )  # fmt: skip
+
+
 def test_nested_columns(tmp_path):
     _write(pa.table({"a": [[1, 2], [3]]}), tmp_path / "0.parquet")
     with pytest.raises(sd.DataError, match="column 'a': got values of type list"):
@@ -243,8 +418,6 @@ def test_a_damaged_row_group_is_named(folder):
     content[20:400] = b"\xff" * 380
     stat = path.stat()
     path.write_bytes(bytes(content))
-    import os
-
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     with pytest.raises(sd.DataError, match=r"part-3.parquet, row group 0: got a file that cannot"):
         list(data.chunks(100))

@@ -142,6 +142,21 @@ def test_a_network_that_was_fitted_on_arrays(frame, folder, method):
     )
 
 
+@pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
+def test_grids_of_models_that_get_arrays_are_of_the_type_of_the_array(frame, folder, method):
+    """Not of the type of the column, which is float32: the array is of float64."""
+    names = ["a", "b"]
+
+    model = MLPRegressor(hidden_layer_sizes=(3,), max_iter=20, random_state=0, tol=1.0).fit(
+        frame[names].to_numpy(), frame["label"]
+    )
+    data = sd.parquet(folder, columns=names)
+    memory = sd.explain(model, frame[names], "b", method=method, **SMALL)
+    streamed = sd.explain(model, data, "b", method=method, **SMALL)
+    assert not _differences(memory, streamed)
+    assert streamed.about.dtype == memory.about.dtype == "float64"
+
+
 @pytest.mark.parametrize("method", ["ale", "pdp"])
 @pytest.mark.parametrize("pair", [("a", "b"), ("a", "c"), ("a", "k"), ("m", "t")])
 def test_pairs(frame, folder, pair, method):

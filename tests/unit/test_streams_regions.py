@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.engine.kept_rows import RegionTally
 
 pytest.importorskip("pyarrow")
 import pandas as pd
@@ -123,6 +124,31 @@ def test_kept_rows_do_not_depend_on_the_files(frame, path, tmp_path):
     first = sd.regions(_function, one, "a", **options)
     second = sd.regions(_function, other, "a", n_jobs=2, **options)
     assert _described(first) == _described(second)
+
+
+def test_sums_of_weights_beyond_the_precision_of_floats_do_not_depend_on_the_parts():
+    r = np.random.default_rng(0)
+    parts = [
+        RegionTally([np.ones(1, dtype=np.int64)], [r.integers(2**50, 2**56, 1)], [{}])
+        for _ in range(40)
+    ]
+    expected = sum(int(part.weight[0][0]) for part in parts)
+    for order in (range(40), range(39, -1, -1)):
+        whole = RegionTally([np.zeros(1, dtype=np.int64)], [np.zeros(1, dtype=np.int64)], [{}])
+        for i in order:
+            whole.merge(parts[i])
+        assert int(whole.weight[0][0]) == expected
+
+
+def test_weights_of_regions_do_not_depend_on_the_files(frame, tmp_path):
+    r = np.random.default_rng(1)
+    table = pa.Table.from_pandas(frame.assign(v=10.0 ** r.uniform(-8, 0, N)), preserve_index=False)
+    found = []
+    for size in (501, 50_000):
+        pq.write_table(table, tmp_path / f"{size}.parquet", row_group_size=size)
+        source = sd.parquet(tmp_path / f"{size}.parquet", NAMES, sample_weight="v")
+        found.append(_described(sd.regions(_function, source, "a", keep="300KB", **OFF)))
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

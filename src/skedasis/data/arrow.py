@@ -13,6 +13,8 @@ class ArrowType(Protocol):
 
     @property
     def bit_width(self) -> int: ...  # noqa: D102
+    @property
+    def value_type(self) -> ArrowType: ...  # noqa: D102
     def to_pandas_dtype(self) -> type: ...  # noqa: D102
 
 
@@ -44,6 +46,8 @@ class ArrowColumn(Protocol):
 
     @property
     def type(self) -> ArrowType: ...  # noqa: D102
+    @property
+    def null_count(self) -> int: ...  # noqa: D102
     def cast(self, target_type: ArrowType) -> ArrowColumn: ...  # noqa: D102
     def to_numpy(self, zero_copy_only: bool = ...) -> Values: ...  # noqa: D102
 
@@ -69,7 +73,7 @@ class ArrowTable(Protocol):
     def select(self, columns: Sequence[str]) -> Self: ...  # noqa: D102
     def slice(self, offset: int = 0, length: int | None = None) -> Self: ...  # noqa: D102
     def take(self, indices: Ints) -> Self: ...  # noqa: D102
-    def cast(self, target_schema: ArrowSchema) -> Self: ...  # noqa: D102
+    def cast(self, target_schema: ArrowSchema, safe: bool = ...) -> Self: ...  # noqa: D102
     def filter(self, mask: object) -> Self: ...  # noqa: D102
     def append_column(self, field_: str, column: object) -> Self: ...  # noqa: D102
     def set_column(self, i: int, field_: str, column: object) -> Self: ...  # noqa: D102

@@ -34,6 +34,7 @@ from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
+from skedasis.stats.order_statistics import exact_sum, rounded
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame
@@ -212,7 +213,7 @@ class Dataset:
     @property
     def total_weight(self) -> float:
         """Return the sum of the rows' weights."""
-        return float(len(self)) if self.weights is None else float(self.weights.sum())
+        return float(len(self)) if self.weights is None else rounded(exact_sum(self.weights))
 
     @property
     def provenance(self) -> dict[str, JsonValue]:

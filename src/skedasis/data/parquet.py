@@ -15,13 +15,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_option, shown
-from skedasis._types import Floats, Ints
+from skedasis._arguments import check_option, is_int, shown
+from skedasis._types import Floats
 from skedasis.data.arrow import (
     ArrowField,
     ArrowSchema,
@@ -33,9 +34,7 @@ from skedasis.data.arrow import (
 )
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError
-
-if TYPE_CHECKING:
-    pass
+from skedasis.stats.order_statistics import exact_sum, rounded
 
 Library: TypeAlias = Literal["numpy", "pandas", "polars", "pyarrow"]
 """What the rows are held in when the model is called."""
@@ -207,7 +206,7 @@ class ParquetData:
         if self.weight_name is None and self.expression is None:
             return _Used(tuple(rows for file in self.files for rows in file.rows))
         counts: list[int] = []
-        smallest, largest, total = float("inf"), 0.0, 0.0
+        smallest, largest, total = float("inf"), 0.0, 0
         # At least one column: a table without columns has no rows.
         names = self.schema.names[:1] if self.weight_name is None else [self.weight_name]
         for i, file in enumerate(self.files):
@@ -217,10 +216,10 @@ class ParquetData:
                     for batch in self._batches(opened, i, g, names):
                         rows += batch.num_rows
                         if self.weight_name is not None and batch.num_rows:
-                            weights = batch.column(self.weight_name).to_numpy()
+                            weights = batch.column(self.weight_name).to_numpy().astype(float)
                             smallest = min(smallest, float(weights.min()))
                             largest = max(largest, float(weights.max()))
-                            total += float(weights.sum())
+                            total += exact_sum(weights)
                     counts.append(rows)
         if not sum(counts):
             raise DataError(
@@ -230,7 +229,7 @@ class ParquetData:
                 "Check filters and sample_weight",
             )
         scans = ("weights",) if self.weight_name is not None else ("filter",)
-        return _Used(tuple(counts), smallest, largest, total, scans)
+        return _Used(tuple(counts), smallest, largest, rounded(total), scans)
 
     def chunks(
         self, size: int, start: int = 0, stop: int | None = None
@@ -265,17 +264,50 @@ class ParquetData:
         if have:
             yield start, pa.concat_tables(held)
 
-    def take(self, rows: Ints) -> ArrowTable:
-        """Return some rows by their numbers, which are ascending. Only their row groups are read."""
+    def take(self, rows: ArrayLike) -> ArrowTable:
+        """Return some rows by their numbers. Only their row groups are read.
+
+        Parameters
+        ----------
+        rows : array_like of int
+            From 0 to the number of rows, in any order.
+
+        Raises
+        ------
+        DataError
+            If there is no row of a number.
+        """
         import pyarrow as pa
 
-        found: list[ArrowTable] = [self.schema.empty_table()]
+        numbers = np.asarray(rows)
+        if not numbers.size:
+            return self.schema.empty_table()
+        if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+            raise DataError(
+                "take(rows)",
+                f"an array of {numbers.dtype} with {numbers.ndim} dimensions",
+                "numbers of rows",
+                "For a mask, use np.flatnonzero(mask)",
+            )
+        if numbers.min() < 0 or numbers.max() >= self.n_rows:
+            raise DataError(
+                "take(rows)",
+                f"numbers from {numbers.min():,} to {numbers.max():,}",
+                f"numbers from 0 to {self.n_rows - 1:,}",
+                "Rows that a filter excludes, and rows of weight zero, have no number",
+            )
+        order = np.argsort(numbers, kind="stable")
+        ascending = numbers[order].astype(np.int64)
+        found: list[ArrowTable] = []
         for part in self.parts:
-            low, high = np.searchsorted(rows, [part.first, part.first + part.rows])
+            low, high = np.searchsorted(ascending, [part.first, part.first + part.rows])
             if low < high:
                 tables = list(self._tables(part.first, part.first + part.rows))
-                found.append(pa.concat_tables(tables).take(rows[low:high] - part.first))
-        return pa.concat_tables(found)
+                found.append(pa.concat_tables(tables).take(ascending[low:high] - part.first))
+        taken = pa.concat_tables(found)
+        if np.array_equal(ascending, numbers):
+            return taken
+        return taken.take(np.argsort(order))
 
     def where(self, start: int, stop: int) -> str:
         """Return in which files and row groups rows are, for messages."""
@@ -285,7 +317,10 @@ class ParquetData:
         return f"rows {start:,} to {stop - 1:,}: {'; '.join(listed)}{more}"
 
     def null_counts(self) -> dict[str, int | None]:
-        """Return the number of missing values of each column from the files' statistics; None where unknown."""
+        """Return the number of missing values of each column from the files' statistics; None where unknown.
+
+        Of integer columns, whose type depends on it, the values are read where there are no statistics.
+        """
         return dict(self._null_counts)
 
     @cached_property
@@ -302,14 +337,29 @@ class ParquetData:
                         nulls = sum(file.rows) if constants[name] is None else 0
                         counts[name] = None if known is None else known + nulls
                         continue
-                    for g in file.groups if name in places else ():
-                        statistics: Any = metadata.row_group(g).column(places[name]).statistics
+                    for g, rows in zip(file.groups, file.rows, strict=True):
                         known = counts[name]
-                        if statistics is None or not statistics.has_null_count or known is None:
-                            counts[name] = None
+                        if not rows or name not in places or known is None:
+                            continue
+                        statistics: Any = metadata.row_group(g).column(places[name]).statistics
+                        if statistics is not None and statistics.has_null_count:
+                            counts[name] = known + int(statistics.null_count)
                         else:
-                            counts[name] = known + statistics.null_count
+                            found = self._nulls(opened, i, g, name)
+                            counts[name] = None if found is None else known + found
         return counts
+
+    def _nulls(self, opened: ParquetReader, file: int, group: int, name: str) -> int | None:
+        """Return the number of missing values of an integer column in a row group; None for other columns."""
+        import pyarrow as pa
+
+        if not pa.types.is_integer(self.schema.field(name).type):
+            return None
+        with self._readable(file, group):
+            batches = opened.iter_batches(
+                batch_size=_BATCH_ROWS, row_groups=[group], columns=[name], use_threads=False
+            )
+            return sum(pa.table(batch).column(0).null_count for batch in batches)
 
     # -- reading
     def _tables(self, start: int, stop: int) -> Iterator[ArrowTable]:
@@ -564,20 +614,36 @@ def _find(
     path: object, filesystem: object, storage_options: Mapping[str, object] | None, described: str
 ) -> tuple[FileSystem, list[str]]:
     """Return the file system, and the files in the order of their names."""
-    many: list[str]
-    if isinstance(path, (str, os.PathLike)):
-        many = [os.fspath(path)]
-    elif isinstance(path, Sequence) and path:
-        many = [os.fspath(p) for p in path]
-    else:
+    import pyarrow as pa
+
+    given: list[object] = (
+        list(path) if isinstance(path, Sequence) and not isinstance(path, (str, bytes)) else [path]
+    )
+    many = [os.fspath(p) for p in given if isinstance(p, (str, os.PathLike))]
+    if len(many) < len(given) or not many or not all(isinstance(p, str) and p for p in many):
         raise DataError(
             "parquet(path)", shown(path), "a path, a URL, or a list of these", "Pass a path"
         )
     found: list[str] = []
     system: FileSystem | None = None
     for one in many:
-        system, pattern = _system_of(one, filesystem, storage_options)
-        found += _matching(system, pattern)
+        try:
+            system, pattern = _system_of(one, filesystem, storage_options)
+            found += _matching(system, pattern)
+        except UnicodeError as error:
+            raise DataError(
+                f"parquet({described!r})",
+                f"a name of a file or folder that is not UTF-8 ({str(error)[:100]})",
+                "names in UTF-8",
+                "Rename it, or list the other files: sd.parquet([...])",
+            ) from error
+        except (OSError, pa.ArrowException) as error:
+            raise DataError(
+                f"parquet({one!r})",
+                f"files that cannot be listed ({str(error)[:200]})",
+                "a path, or the URL of an object store such as s3://bucket/folder",
+                "Check the address and the credentials; a file system can be passed as filesystem=",
+            ) from error
     if system is None or not found:
         raise _nothing(described, "no file")
     return system, sorted(dict.fromkeys(found))
@@ -720,6 +786,14 @@ def _read_footers(
                 "a Parquet file",
                 "Leave it out, for example by a pattern: 'data/*.parquet'",
             ) from error
+        repeated = {name for name in schema.names if schema.names.count(name) > 1}
+        if repeated:
+            raise DataError(
+                path,
+                f"the column name {min(repeated)!r} more than once",
+                "column names that are unique",
+                "Write the file with other names",
+            )
         groups = _selected(row_groups, metadata.num_row_groups)
         values = tuple(
             (name, None if value is None else int(value) if whole[name] else value)
@@ -738,12 +812,19 @@ def _read_footers(
 
 
 def _selected(row_groups: slice | Sequence[int] | None, n: int) -> tuple[int, ...]:
-    """Return the row groups of a file that are read."""
+    """Return the row groups of a file that are read; raise for what is neither a slice nor a list of numbers."""
     if row_groups is None:
         return tuple(range(n))
     if isinstance(row_groups, slice):
         return tuple(range(n)[row_groups])
-    return tuple(g for g in row_groups if 0 <= g < n)
+    if isinstance(row_groups, str) or not all(is_int(g) and g >= 0 for g in row_groups):
+        raise DataError(
+            "parquet(row_groups)",
+            shown(row_groups),
+            "a slice, or a list of numbers from 0",
+            "Write slice(-1, None) for the last row group of each file",
+        )
+    return tuple(int(g) for g in row_groups if g < n)
 
 
 def _unified(schemas: Sequence[ArrowSchema], files: Sequence[ParquetFile]) -> ArrowSchema:
@@ -788,8 +869,9 @@ def _wider(one: Any, other: Any) -> ArrowType | None:
         return pa.large_string() if any(pt.is_large_string(t) for t in plain) else pa.string()
     if all(pt.is_integer(t) for t in plain):
         return pa.int64() if pa.uint64() not in plain else None
-    if all(pt.is_floating(t) for t in plain):
-        return max(plain, key=lambda t: t.bit_width)
+    if all(pt.is_floating(t) or pt.is_decimal(t) for t in plain):
+        floats = [pa.float64() if pt.is_decimal(t) else t for t in plain]
+        return max(floats, key=lambda t: t.bit_width)
     if any(pt.is_null(t) for t in plain):
         return plain[1] if pt.is_null(plain[0]) else plain[0]
     if all(pt.is_timestamp(t) for t in plain) and plain[0].tz == plain[1].tz:
@@ -807,8 +889,7 @@ def _features(
     """Return the names of the features; raise for unknown, repeated and nested columns."""
     import pyarrow.types as pt
 
-    check_names(schema.names)
-    given = set(filter(None, roles.values()))
+    given = {name for name in roles.values() if isinstance(name, str)}
     if isinstance(columns, str):
         raise DataError("parquet(columns)", repr(columns), "a list of names", f"Use [{columns!r}]")
     # The index of a pandas frame is no feature.
@@ -818,9 +899,9 @@ def _features(
     wanted = [("columns", name) for name in features]
     wanted += [(role, name) for role, name in roles.items() if name is not None]
     for argument, name in wanted:
-        if name not in schema.names:
+        if not isinstance(name, str) or name not in schema.names:
             raise DataError(
-                f"parquet({argument})", repr(name), f"one of {known}", "Use a column of the files"
+                f"parquet({argument})", shown(name), f"one of {known}", "Use a column of the files"
             )
     check_names(features)
     if not features:
@@ -836,16 +917,39 @@ def _features(
                 "numbers, text, booleans or times",
                 "Name the other columns: columns=[...]",
             )
+    weight = roles.get("sample_weight")
+    if weight is not None and not _is_number(schema.field(weight).type):
+        raise DataError(
+            "parquet(sample_weight)",
+            f"a column of type {schema.field(weight).type}",
+            "numbers",
+            "Name the column of the weights",
+        )
     return features
 
 
+def _is_number(kind: ArrowType) -> bool:
+    import pyarrow.types as pt
+
+    plain = kind.value_type if pt.is_dictionary(kind) else kind
+    tests = (pt.is_integer, pt.is_floating, pt.is_decimal, pt.is_boolean)
+    return any(test(plain) for test in tests)
+
+
 def _chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
-    """Return the schema of some columns, with decimal numbers as floats."""
+    """Return the schema of some columns, with decimal numbers as floats, and text in the common layout."""
     import pyarrow as pa
     import pyarrow.types as pt
 
     def plain(f: ArrowField) -> ArrowField:
-        return pa.field(f.name, pa.float64() if pt.is_decimal(f.type) else f.type)
+        if pt.is_decimal(f.type):
+            return pa.field(f.name, pa.float64())
+        # Views have no kernels that take rows.
+        if pt.is_string_view(f.type):
+            return pa.field(f.name, pa.large_string())
+        if pt.is_binary_view(f.type):
+            return pa.field(f.name, pa.large_binary())
+        return pa.field(f.name, f.type)
 
     return pa.schema([plain(schema.field(name)) for name in names])
 

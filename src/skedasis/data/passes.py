@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +31,7 @@ from skedasis.data.streamed import (
     Request,
     TableRequest,
 )
+from skedasis.errors import DataError
 from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
@@ -40,9 +41,6 @@ from skedasis.stats.order_statistics import (
     integer_sums,
     quantised,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 # ------------------------------------------------------------------------------------ times, categories
@@ -245,6 +243,8 @@ class RowState:
     ----------
     most : int
         Largest number of rows with the smallest keys.
+    row_id : str, optional
+        The column of the identifiers, if they key the draws.
     keys, numbers : ndarray
         The key of each drawn row, and its number.
     tables : dict of int to pyarrow table
@@ -252,6 +252,7 @@ class RowState:
     """
 
     most: int
+    row_id: str | None = None
     keys: Floats = field(default_factory=lambda: np.zeros(0))
     numbers: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     wanted: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
@@ -313,14 +314,35 @@ class RowState:
             self._prune()
 
     def result(self) -> tuple[Ints, Ints, ArrowTable]:
-        """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows."""
+        """Return the numbers of the gathered rows, ascending; which of them are drawn; and the rows.
+
+        Raises
+        ------
+        DataError
+            If drawn rows have the same identifiers. (Those of all rows are not compared: they may not fit in memory.)
+        """
         import pyarrow as pa
 
         self._prune()
+        if self.row_id is not None and len(self.numbers) < self.most:
+            raise self._repeated()  # unique identifiers have hashes of all sizes
         numbers = np.concatenate([n for n, _ in self.tables])
         rows = pa.concat_tables([t for _, t in self.tables]).combine_chunks()
         numbers, index = np.unique(numbers, return_index=True)
-        return numbers, np.flatnonzero(np.isin(numbers, self.numbers)), rows.take(index)
+        drawn, rows = np.flatnonzero(np.isin(numbers, self.numbers)), rows.take(index)
+        if self.row_id is not None:
+            ids = rows.column(self.row_id).to_numpy(zero_copy_only=False)[drawn]
+            if len(np.unique(ids)) < len(ids):
+                raise self._repeated()
+        return numbers, drawn, rows
+
+    def _repeated(self) -> DataError:
+        return DataError(
+            f"row_id={self.row_id!r}",
+            "identifiers that several rows have",
+            "one number or text for each row",
+            "Leave row_id out, so that rows are identified by their numbers",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +390,7 @@ class FirstPass:
                 for j, pivot in self.numeric.items()
             },
             {f.name: LevelState(self.level_limit) for f in self.leveled},
-            RowState(self.draw),
+            RowState(min(self.draw, self.reader.source.n_rows), self.reader.source.row_id_name),
         )
 
     def add(self, state: FirstState, first: int, rows: ArrowTable) -> None:
@@ -386,7 +408,8 @@ class FirstPass:
             known.add(chunk, feature, first, integers)
             if len(known.levels) > before:
                 examples |= {row for row, _, _ in known.levels.values() if row >= first}
-        weights = chunk.weights if self.by_weight else None
+        by_weight = self.by_weight and not self.reader.source.equal_weights
+        weights = chunk.weights if by_weight else None
         keys = draw_keys(chunk.identifiers, weights, self.seed)
         state.rows.add(rows, first, keys, self.limit, examples | set(self.places.tolist()))
 

@@ -295,7 +295,7 @@ class ChunkReader:
         own = self.unified(rows)
         if self.examples is not None:
             own = pa.concat_tables([self.examples, own])
-        keys = _plain(rows, source.row_id_name)
+        keys = _identifiers(rows, source.row_id_name)
         return Dataset(
             self.table(own),
             self.features,
@@ -323,7 +323,8 @@ class ChunkReader:
                 codes.cast(kind.index_type), values, ordered=kind.ordered
             )
             own = own.set_column(at, name, coded)
-        return own.cast(self.types)
+        # Integers with missing values become floats as in a data frame of pandas: large ones are rounded.
+        return own.cast(self.types, safe=False)
 
     def weights(self, rows: ArrowTable) -> Floats | None:
         """Return the weights of some rows; None without weights."""
@@ -361,6 +362,24 @@ class ChunkReader:
 def _plain(rows: ArrowTable, name: str | None) -> Values | None:
     """Return a column that is no feature as an array; None if there is no such column."""
     return None if name is None else rows.column(name).to_numpy(zero_copy_only=False)
+
+
+def _identifiers(rows: ArrowTable, name: str | None) -> Values | None:
+    """Return the identifiers of some rows; raise if one is missing."""
+    ids = _plain(rows, name)
+    if name is None or ids is None:
+        return None
+    missing = rows.column(name).null_count
+    if ids.dtype.kind == "f" and not missing:
+        missing = int(np.isnan(ids).sum())
+    if missing:
+        raise DataError(
+            f"row_id={name!r}",
+            f"{missing:,} missing values",
+            "a number or text for each row",
+            "Exclude these rows by filters=, or name another column",
+        )
+    return ids
 
 
 def _numbers(column: ArrowColumn) -> Values:
@@ -640,6 +659,8 @@ class StreamedDataset(Dataset):
                 "numbers",
                 "Remove it from schema, or use numeric codes",
             )
+        # Models that were fitted on arrays get the rows as an array, to whose type grids and edges are then rounded.
+        found.dtype = self.table.numeric_type(j)
         return found
 
     def levels(

@@ -140,7 +140,7 @@ class GatherPass:
 
 
 # ------------------------------------------------------------------------------------ counting
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RegionCounts:
     """The rows and the weight of each region, and the rows with a missing value of some features, by set of rules."""
 
@@ -148,7 +148,16 @@ class RegionCounts:
     weight: list[Floats]
     missing: list[dict[str, Ints]]
 
-    def merge(self, other: RegionCounts) -> None:
+
+@dataclass(eq=False)
+class RegionTally:
+    """The counts of a range of rows. Weights are multiples of a quantum, whose sums do not depend on the order."""
+
+    rows: list[Ints]
+    weight: list[Ints]
+    missing: list[dict[str, Ints]]
+
+    def merge(self, other: RegionTally) -> None:
         """Add the counts of another range."""
         for index in range(len(self.rows)):
             self.rows[index] += other.rows[index]
@@ -189,19 +198,19 @@ class CountPass:
     rules: Sequence[Rules]
     quantum: float | None
 
-    def state(self) -> RegionCounts:
+    def state(self) -> RegionTally:
         """Return the counts of no rows."""
         sizes = [len(r.leaves) for r in self.rules]
-        return RegionCounts(
+        return RegionTally(
             [np.zeros(n, dtype=np.int64) for n in sizes],
-            [np.zeros(n) for n in sizes],
+            [np.zeros(n, dtype=np.int64) for n in sizes],
             [
                 {name: np.zeros(n, dtype=np.int64) for name in r.features}
                 for n, r in zip(sizes, self.rules, strict=True)
             ],
         )
 
-    def add(self, state: RegionCounts, first: int, rows: ArrowTable) -> None:
+    def add(self, state: RegionTally, first: int, rows: ArrowTable) -> None:
         """Add the rows of a chunk."""
         chunk = self.reader.dataset(rows, first)
         w = chunk.weights
@@ -242,10 +251,12 @@ def count_regions(dataset: Dataset, job: Job, rules: Sequence[Rules]) -> RegionC
         raise TypeError("the rows of data in memory have their regions")
     work = CountPass(dataset.reader, rules, dataset.quantum)
     source = dataset.reader.source
-    found = run_pass(work, RegionCounts.merge, source, job.options, "Counting regions")
+    found = run_pass(work, RegionTally.merge, source, job.options, "Counting regions")
     dataset.passes.append("rows of regions")
     unit = 1.0 if dataset.quantum is None else dataset.quantum
-    return replace(found, weight=[weight * unit for weight in found.weight])
+    # Converted at the end: floats would round the sums of multiples beyond 2**53.
+    weight = [multiples.astype(float) * unit for multiples in found.weight]
+    return RegionCounts(found.rows, weight, found.missing)
 
 
 def column_of(column: AnyColumn) -> Feature | LevelColumn:

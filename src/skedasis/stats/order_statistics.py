@@ -79,6 +79,47 @@ def weight_sums(codes: Ints, weights: Floats, size: int, quantum: float) -> Floa
     return integer_sums(codes, quantised(weights, quantum), size).astype(float) * quantum
 
 
+_UNIT_BITS = 1127
+"""Exact sums are multiples of 2**-1127: 53 bits below the exponent of the smallest positive float64."""
+
+_SUMMED = 1 << 24
+"""Values that are summed at a time: sums of this many numbers of 27 bits are exact as floats."""
+
+
+def exact_sum(values: Floats) -> int:
+    """Return the sum of finite, non-negative floats without rounding, as a multiple of 2**-1127.
+
+    Such sums of parts can be added in any order. `rounded` makes a float of them.
+
+    Examples
+    --------
+    >>> rounded(
+    ...     exact_sum(np.array([0.1, 1e300]))
+    ...     + exact_sum(np.array([0.2]))
+    ...     - exact_sum(np.array([1e300]))
+    ... )
+    0.30000000000000004
+    """
+    total = 0
+    for start in range(0, len(values), _SUMMED):
+        mantissa, exponent = np.frexp(values[start : start + _SUMMED])
+        whole = (mantissa * 2.0**53).astype(np.int64)
+        lowest = int(exponent.min(initial=0))
+        place = (exponent - lowest).astype(np.int64)
+        high, low = np.bincount(place, whole >> 26), np.bincount(place, whole & 0x3FFFFFF)
+        for k in np.flatnonzero(high + low).tolist():
+            total += ((int(high[k]) << 26) + int(low[k])) << (k + lowest - 53 + _UNIT_BITS)
+    return total
+
+
+def rounded(total: int) -> float:
+    """Return an exact sum, or one of several, as the nearest float; infinity if it is too large."""
+    try:
+        return total / (1 << _UNIT_BITS)
+    except OverflowError:
+        return float("inf")
+
+
 def are_whole(weights: Ints, quantum: float) -> bool:
     """Return whether integer weights stand for whole numbers."""
     if quantum < 2.0**-62:
@@ -280,10 +321,12 @@ class _Values:
     @classmethod
     def of(cls, x: Floats, weights: Ints) -> Self:
         """Return the distinct values of an array; `weights` may be empty."""
+        if not len(weights):
+            # Sorting values takes a tenth of the time of sorting indices, which weights need.
+            values, rows = np.unique(x + 0.0, return_counts=True)
+            return cls(values, rows.astype(np.int64), np.zeros(len(values), dtype=np.int64))
         values, code = np.unique(x + 0.0, return_inverse=True)
         rows = np.bincount(code, minlength=len(values)).astype(np.int64)
-        if not len(weights):
-            return cls(values, rows, np.zeros(len(values), dtype=np.int64))
         return cls(values, rows, integer_sums(code, weights, len(values)))
 
     def limited(self, most: int) -> Self | None:
@@ -348,6 +391,16 @@ class Tally:
     overflown: bool = False
     _more: int = 0
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state with counts in the narrowest type that holds them: in a part, most are small."""
+        return {**vars(self), "rows": _narrowed(self.rows), "sums": _narrowed(self.sums)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the state."""
+        vars(self).update(state)
+        self.rows = None if self.rows is None else self.rows.astype(np.int64)
+        self.sums = None if self.sums is None else self.sums.astype(np.int64)
+
     def put(self, values: _Values) -> None:
         """Add candidates; merge them from time to time, because equal values need no memory."""
         if self.overflown:
@@ -383,6 +436,13 @@ class Tally:
             self.found = []
         for values in other.found:
             self.put(values)
+
+
+def _narrowed(counts: Ints | None) -> NDArray[np.integer] | None:
+    """Return counts, which are not negative, in the narrowest type that holds them."""
+    if counts is None:
+        return None
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 class RankSearch:
