@@ -23,7 +23,7 @@ HOME = ROOT / ".venv-lowest"
 PYTHON = HOME / "bin" / "python"
 STAMP = HOME / "pins.txt"
 
-EXTRAS = ("sklearn", "skops", "trees")
+EXTRAS = ("dask", "parquet", "sklearn", "skops", "trees")
 """Whose lower bounds are tested. torch, JAX, Keras and ONNX Runtime are large, and tested with one version only."""
 BESIDE = ("lightgbm", "pandas", "polars", "pyarrow", "xgboost-cpu")
 """From the tests' own: libraries whose data and models are understood, with bounds as good as a promise."""
@@ -37,9 +37,11 @@ COMMON = (
         "tests/plots/test_draw_matplotlib.py",
         "tests/report/test_page.py",
     ),
+    *("tests/unit/test_streams.py", "tests/unit/test_parquet_source.py"),
+    *("tests/unit/test_spool.py", "tests/unit/test_cluster.py"),
     *("tests/reference/test_closed_forms.py", "tests/reference/test_agreement.py"),
 )
-"""Containers, files, the shell, figures, the report, trees, closed forms: every dependency is met."""
+"""Containers, files, the shell, figures, the report, trees, data beyond memory: every dependency is met."""
 NEWER = {
     "reference/test_closed_forms_frames.py": [
         "test_frames_with_text[linear-polars]",
@@ -57,6 +59,10 @@ NEWER = {
         "test_every_container[pandas-histograms]",
         "test_every_container[arrow-lightgbm]",
     ],
+    "unit/test_parquet_source.py": [
+        "test_types_that_drift_to_wider_ones[True-string_view-string_view]",
+        "test_types_that_drift_to_wider_ones[False-string_view-string_view]",
+    ],
     "unit/test_pfi.py": [
         "test_a_frame_of_numbers_texts_and_dates[ale]",
         "test_a_frame_of_numbers_texts_and_dates[pfi]",
@@ -68,7 +74,7 @@ NEWER = {
 """Tests by file that ask old libraries for what only newer ones have.
 
 scikit-learn 1.5 takes no Polars frame in a ColumnTransformer and no missing value in extra trees, stops histograms
-later and writes into columns; XGBoost 3.0 saves leaves of several values in a form that is refused, so that the model
+later and writes into columns; PyArrow 16 writes no views of strings; XGBoost 3.0 saves leaves of several values in a form that is refused, so that the model
 is called; LightGBM 4.5 forgets the names of an Arrow table; Polars 1.0 crashes where dates stand beside numbers; SciPy
 has distributions of a new kind since 1.15.
 """
@@ -87,17 +93,21 @@ def requirements(project: dict[str, Any]) -> list[str]:
     Examples
     --------
     >>> extras = {
+    ...     "dask": ["dask>=2024.8", "skedasis[parquet]"],
+    ...     "parquet": ["pyarrow>=16.0"],
     ...     "sklearn": ["scikit-learn>=1.5"],
     ...     "skops": [],
     ...     "trees": [],
     ...     "test": ["pandas>=2.2.2", "pytest>=8"],
     ... }
     >>> requirements({"dependencies": ["numpy>=2.0"], "optional-dependencies": extras})
-    ['numpy>=2.0', 'scikit-learn>=1.5', 'pandas>=2.2.2']
+    ['numpy>=2.0', 'dask>=2024.8', 'pyarrow>=16.0', 'scikit-learn>=1.5', 'pandas>=2.2.2']
     """
     extras = project["optional-dependencies"]
     beside = [line for line in extras["test"] if _name(line) in BESIDE]
-    return [*project["dependencies"], *(line for e in EXTRAS for line in extras[e]), *beside]
+    chosen = [*project["dependencies"], *(line for e in EXTRAS for line in extras[e]), *beside]
+    # An extra may stand for another one of the project, which is listed beside it.
+    return list(dict.fromkeys(line for line in chosen if _name(line) != "skedasis"))
 
 
 def pins(lines: Iterable[str]) -> list[str]:
