@@ -74,9 +74,9 @@ NEWER = {
 """Tests by file that ask old libraries for what only newer ones have.
 
 scikit-learn 1.5 takes no Polars frame in a ColumnTransformer and no missing value in extra trees, stops histograms
-later and writes into columns; PyArrow 16 writes no views of strings; XGBoost 3.0 saves leaves of several values in a form that is refused, so that the model
-is called; LightGBM 4.5 forgets the names of an Arrow table; Polars 1.0 crashes where dates stand beside numbers; SciPy
-has distributions of a new kind since 1.15.
+later and writes into columns; PyArrow 16 writes no views of strings; XGBoost 3.0 saves leaves of several values in a
+form that is refused, so that the model is called; LightGBM 4.5 forgets the names of an Arrow table; Polars 1.0
+crashes where dates stand beside numbers; SciPy has distributions of a new kind since 1.15.
 """
 CLOCKS = (
     "tests/unit/test_cli.py::test_help_is_quick_and_loads_little",
