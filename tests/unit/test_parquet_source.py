@@ -198,6 +198,29 @@ def test_integers_become_floats_only_where_some_are_missing(tmp_path, missing, s
     assert sd.parquet(tmp_path).null_counts()["i"] == missing
 
 
+@pytest.mark.parametrize(
+    "container",
+    [
+        "pyarrow",
+        pytest.param(
+            "polars",
+            marks=pytest.mark.xfail(strict=True, reason="engine/streams.py makes floats of them"),
+        ),
+    ],
+)
+def test_integers_with_missing_ones_stay_integers_where_the_library_has_such(tmp_path, container):
+    table = pa.table({"a": np.arange(30) / 7, "i": pa.array([None, 1, 2] * 10, pa.int32())})
+    seen = set()
+
+    def model(X):
+        seen.add(str(X.schema.field("i").type if container == "pyarrow" else X.schema["i"]))
+        return np.asarray(X["a"]) * 1.0
+
+    data = sd.parquet(_write(table, tmp_path / "0.parquet"), container=container)
+    sd.explain(model, data, "a", method="ale", progress=False)
+    assert seen == {"int32" if container == "pyarrow" else "Int32"}
+
+
 def test_large_integers_with_missing_ones_are_rounded_as_pandas_does(tmp_path):
     whole = pa.array([None, 2**53 + 1, 2**62 + 1] * 20, pa.int64())
     table = pa.table({"a": np.arange(60) / 3, "i": whole})

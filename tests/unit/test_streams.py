@@ -142,6 +142,20 @@ def test_a_network_that_was_fitted_on_arrays(frame, folder, method):
     )
 
 
+@pytest.mark.xfail(
+    strict=True, reason="engine/streams.py takes equal weights for none: errors are those of n rows"
+)
+@pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
+def test_equal_weights_are_weights(frame, tmp_path, method):
+    where = _written(frame.assign(half=0.5), tmp_path / "equal", [9_999], [4_000])
+    data = sd.parquet(where, columns=NUMBERS, sample_weight="half")
+    memory = sd.explain(
+        _product, frame[NUMBERS], "a", method=method, sample_weight=np.full(N, 0.5), **SMALL
+    )
+    streamed = sd.explain(_product, data, "a", method=method, **SMALL)
+    assert not _differences(memory, streamed)
+
+
 @pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
 def test_grids_of_models_that_get_arrays_are_of_the_type_of_the_array(frame, folder, method):
     """Not of the type of the column, which is float32: the array is of float64."""
