@@ -73,6 +73,17 @@ def test_some_rows_by_their_numbers(folder):
     assert sd.parquet(folder).take(rows).equals(_table().take(rows))
 
 
+def test_a_column_with_several_roles(folder):
+    data = sd.parquet(folder, ["a", "b"], y="weight", sample_weight="weight", row_id="a")
+    assert data.schema.names == ["a", "b", "weight"]
+    loss = sd.loss(lambda X: X["a"] * X["b"], "squared_error")
+    used = _table().filter(pc.field("weight") > 0).to_pandas()
+    roles = {"y": used["weight"], "sample_weight": used["weight"], "row_id": used["a"]}
+    memory = sd.explain(loss, used[["a", "b"]], "a", method="ale", progress=False, **roles)
+    streamed = sd.explain(loss, data, "a", method="ale", progress=False)
+    assert np.array_equal(memory.value, streamed.value)
+
+
 def test_rows_in_any_order(folder):
     data, rows = sd.parquet(folder), [999, 0, 600, 599, 0]
     assert data.take(rows).equals(_table().take(rows))

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 N = 30_001
 COLUMNS = ["a", "b", "c", "t", "m", "k"]
@@ -305,15 +307,55 @@ def test_two_rows(tmp_path):
     assert _all_equal(memory, streamed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("method", [sd.ALE(), sd.RHALE(), sd.PDP(grid=9), sd.MPlot()])
-def test_six_hundred_thousand_rows(tmp_path, method):
+# ------------------------------------------------------------------------------------ many leaves
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """Return 600,001 rows with a category of codes and booleans, the folder of their files, and the models."""
     frame = _frame(600_001, 3)
-    where = _written(frame, tmp_path / "large", [100_000, 450_000], [70_001, 333_333])
-    model = HistGradientBoostingRegressor(max_iter=20).fit(frame[NUMBERS], frame["label"])
-    options = {"progress": False, "keep": "20MB"}
-    for weight in (None, "weight"):
-        weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
-        memory = sd.explain(model, frame[NUMBERS], method=method, **options, **weights)
-        data = sd.parquet(where, columns=NUMBERS, sample_weight=weight)
-        assert _all_equal(memory, sd.explain(model, data, method=method, **options))
+    frame["flag"] = frame["b"] > 1
+    where = tmp_path_factory.mktemp("many") / "rows"
+    _written(frame, where, [100_000, 450_000], [70_001, 333_333])
+    some = frame.iloc[:20_000]
+    network = make_pipeline(
+        StandardScaler(),
+        MLPRegressor(hidden_layer_sizes=(6,), max_iter=20, random_state=0, tol=1.0),
+    ).fit(some[["a", "b", "c"]], some["label"])
+    trees = HistGradientBoostingRegressor(max_iter=20).fit(some[[*NUMBERS, "m"]], some["label"])
+    mixed = [*COLUMNS, "flag"]
+    models = {
+        "trees": (trees, [*NUMBERS, "m"]),
+        "network": (network, ["a", "b", "c"]),
+        "callable": (lambda X: _function(X) + X["flag"] * X["m"].fillna(0), mixed),
+    }
+    return frame, where, models
+
+
+_MANY = {
+    "trees": [None, ("a", "m"), ("c", "t")],
+    "network": [["a", "c"], ("a", "b")],
+    "callable": [["a", "m", "k", "flag"], ("a", "k"), ("m", "flag")],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("kind", _MANY)
+@pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
+def test_six_hundred_thousand_rows(many, kind, method, weight):
+    """Models × methods × weights, with missing values, categories and pairs: the bits of memory."""
+    frame, where, models = many
+    model, names = models[kind]
+    weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+    data = sd.parquet(where, columns=names, sample_weight=weight)
+    options = {"progress": False, "keep": "20MB", "heterogeneity_rows": 1_000}
+    for features in _MANY[kind]:
+        pair = isinstance(features, tuple)
+        if pair and method in ("rhale", "mplot"):
+            continue
+        if method == "rhale" and kind == "callable":
+            features = ["a", "m"]  # noqa: PLW2901 - categories have no slopes
+        chosen = sd.PDP(grid=2 if pair else 4) if method == "pdp" else method
+        chosen = sd.ALE(bins=5) if pair and method == "ale" else chosen
+        memory = sd.explain(model, frame[names], features, method=chosen, **options, **weights)
+        streamed = sd.explain(model, data, features, method=chosen, n_jobs=2, **options)
+        assert not _differences(memory, streamed) if pair else _all_equal(memory, streamed)

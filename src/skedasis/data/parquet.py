@@ -580,7 +580,8 @@ def parquet(
     schema = _unified(schemas, files)
     roles = {"y": y, "sample_weight": sample_weight, "row_id": row_id}
     features = _features(schema, columns, roles, described)
-    names = [*features, *(n for n in roles.values() if n is not None and n not in features)]
+    # A column may have several roles.
+    names = list(dict.fromkeys([*features, *(n for n in roles.values() if n is not None)]))
     chosen = _chosen_types(schema, names)
     if expression is not None:
         files = _pruned(files, system, schema, expression)
