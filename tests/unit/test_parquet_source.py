@@ -209,16 +209,7 @@ def test_integers_become_floats_only_where_some_are_missing(tmp_path, missing, s
     assert sd.parquet(tmp_path).null_counts()["i"] == missing
 
 
-@pytest.mark.parametrize(
-    "container",
-    [
-        "pyarrow",
-        pytest.param(
-            "polars",
-            marks=pytest.mark.xfail(strict=True, reason="engine/streams.py makes floats of them"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("container", ["pyarrow", "polars"])
 def test_integers_with_missing_ones_stay_integers_where_the_library_has_such(tmp_path, container):
     table = pa.table({"a": np.arange(30) / 7, "i": pa.array([None, 1, 2] * 10, pa.int32())})
     seen = set()

@@ -144,9 +144,6 @@ def test_a_network_that_was_fitted_on_arrays(frame, folder, method):
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="engine/streams.py takes equal weights for none: errors are those of n rows"
-)
 @pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
 def test_equal_weights_are_weights(frame, tmp_path, method):
     where = _written(frame.assign(half=0.5), tmp_path / "equal", [9_999], [4_000])

@@ -107,8 +107,6 @@ def _cases(draw):
         "zeros": np.append(1.0, r.integers(0, 3, n - 1)),
         "label": r.normal(size=n),
     })  # fmt: skip
-    if weight is not None and len(np.unique(table[weight])) == 1:
-        weight = None  # equal weights: test_streams.py
     cuts = sorted(draw(st.lists(st.integers(0, n), max_size=3)))
     sizes = draw(st.lists(st.sampled_from([1, 17, 100, 1000]), min_size=4, max_size=4))
     pair = draw(st.booleans()) and len(names) > 1

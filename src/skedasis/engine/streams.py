@@ -337,8 +337,8 @@ def _reader(
     import pyarrow as pa
 
     schema = pa.schema([source.schema.field(name) for name in source.columns])
-    types = pa.schema([field.with_type(_type_of(field, source)) for field in schema])
-    weighted = source.weight_name is not None and not source.equal_weights
+    types = pa.schema([field.with_type(_type_of(field, source, library)) for field in schema])
+    weighted = source.weight_name is not None
     dtype = _array_dtype(types) if library == "numpy" else None
     _, rows = next(source.chunks(_HEAD_ROWS))
     reader = ChunkReader(source, (), library, {}, {}, types, dtype, None, weighted)
@@ -401,13 +401,13 @@ def _array_dtype(types: ArrowSchema) -> np.dtype[np.generic]:
     return np.result_type(*dtypes.values())
 
 
-def _type_of(field: ArrowField, source: ParquetData) -> ArrowType:
-    """Return the type that a column gets in all chunks: integers with missing values become floats."""
+def _type_of(field: ArrowField, source: ParquetData, library: Library) -> ArrowType:
+    """Return a column's type in all chunks: arrays and pandas have floats for integers with missing values."""
     import pyarrow as pa
 
     nulls = source.null_counts()
     complete = nulls is not None and nulls.get(field.name) == 0
-    if pa.types.is_integer(field.type) and not complete and source.container != "pyarrow":
+    if pa.types.is_integer(field.type) and not complete and library in ("numpy", "pandas"):
         return pa.float64()
     return field.type
 
@@ -424,7 +424,7 @@ def _pivot(head: Dataset, feature: Feature) -> float | None:
 
 def _key_limit(draw: int, n: int, reader: ChunkReader) -> float:
     """Return a key above which no row is drawn: no limit if keys depend on weights."""
-    if reader.weighted or draw >= n:
+    if (reader.weighted and not reader.source.equal_weights) or draw >= n:
         return float("inf")
     # Six standard deviations above the expected number.
     return min(1.0, (draw + 6 * np.sqrt(draw) + 40) / n)
