@@ -175,3 +175,15 @@ def test_a_ledger_and_a_diagnosis_of_drawn_rows(folder, frame):
     assert [v.feature for v in found.verdicts] == ["a", "b"]
     with pytest.raises(sd.DataError, match="label of each row"):
         sd.diagnose(lambda X: (X[:, 0], X[:, 0] * 0 + 1), np.zeros((20, 2)))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_the_library_that_holds_rows_in_memory(folder, frame, monkeypatch, library):
+    from skedasis.cli.parquet import opened
+    from skedasis.data import streamed
+
+    monkeypatch.setattr(streamed, "default_library", lambda: library)
+    table = opened("year=*/p.parquet", 10**9)
+    assert type(table.data).__module__.startswith(library)
+    some = table.select(["b", "a"]).take(np.array([5, 4_000]))
+    assert some.column("a").tolist() == frame["a"].iloc[[5, 4_000]].tolist()

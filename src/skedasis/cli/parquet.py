@@ -71,17 +71,18 @@ _PACKED = 20
 
 
 def _in_memory(data: ParquetData, rows: Ints) -> FileTable:
-    """Return some rows as a table in the first installed library of data frames."""
+    """Return some rows as a table in the first installed library of data frames, else as an Arrow table."""
     # Imported here: data of one small file do not need it.
     from skedasis.data.streamed import default_library
 
     found = data.take(rows)
     names = tuple(field.name for field in found.schema)
-    if default_library() == "polars":
+    library = default_library()
+    if library == "polars":
         import polars as pl
 
         return FileTable(cast("Container", pl.from_arrow(found)), names)
-    return FileTable(cast("Container", found.to_pandas()), names)
+    return FileTable(cast("Container", found.to_pandas() if library == "pandas" else found), names)
 
 
 def _as_data(source: ParquetData) -> Container:
