@@ -16,6 +16,9 @@ from tests.long.figures import (  # noqa: F401 - pytest finds them here
     pytest_runtest_call,
 )
 
+# One browser for the pages of reports and of the site: a second one does not start in the same process.
+from tests.report.browser import browser, visit  # noqa: F401
+
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
 

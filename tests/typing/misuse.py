@@ -62,7 +62,6 @@ def misuse() -> None:
     sd.diagnose(model, X, X[:, 0], weight_kind="none")  # wrong: reportArgumentType
     sd.null_distribution(fit, X, X[:, 0], groups={})  # wrong: reportCallIssue
     sd.null_distribution(fit, X, X[:, 0], how="swapped")  # wrong: reportArgumentType
-    sd.diagnose(model, X)  # wrong: reportCallIssue
     sd.report(model, X, path=3)  # wrong: reportArgumentType
     sd.load(Path("e.npz"), allow_pickle=True)  # wrong: reportCallIssue
     sd.explian(model, X)  # wrong: reportAttributeAccessIssue

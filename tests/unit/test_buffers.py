@@ -89,7 +89,7 @@ def test_buffers_replace_what_is_asked_for_and_nothing_else(name):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_columns_are_restored_after_any_sequence_of_replacements(order):
-    """Blocks of one, two and all columns follow each other: rows' own values are kept of few columns, else read again."""
+    """Blocks of one, two and all columns follow each other: own values are kept of few columns, else read again."""
     rng = np.random.default_rng(3)
     X = np.asarray(rng.normal(size=(9, 5)), order=order)
     (batch,) = as_dataset(X).batches(9)

@@ -1,5 +1,0 @@
-"""The browser fixtures for the tests of the site."""
-
-from tests.report.browser import browser
-
-__all__ = ["browser"]
