@@ -202,7 +202,7 @@ def _cluster(folder: str, rows: int) -> dict[str, Any]:
 
     cluster.packed_work = packed
     model = len(pickle.dumps(Path(folder, MODEL).read_bytes()))
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         tempfile.TemporaryDirectory() as here,
         LocalCluster(**options, local_directory=here, silence_logs=50) as local,

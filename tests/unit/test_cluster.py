@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def client(tmp_path):
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     with (
         LocalCluster(**options, local_directory=str(tmp_path), silence_logs=50) as cluster,
         Client(cluster) as found,

@@ -236,7 +236,7 @@ def test_an_object_store_takes_the_files(frame, kind, monkeypatch):
 @pytest.mark.slow
 def test_workers_write_partitions_and_explain_them(frame, tmp_path):
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     here = os.getpid()
 
     def model(X):

@@ -110,13 +110,15 @@ class Column:
     def __init__(
         self, feature: Feature, x: Floats, weights: Floats | None, dtype: DTypeLike = float
     ) -> None:
-        present = ~np.isnan(x)
-        self.missing = int(len(x) - present.sum())
-        self.present: Ints | None = np.flatnonzero(present) if self.missing else None
+        # The smallest value is NaN if one is missing, so that most columns need no pass of its own for this.
+        some_missing = len(x) > 0 and bool(np.isnan(x.min()))
+        self.present: Ints | None = np.flatnonzero(~np.isnan(x)) if some_missing else None
+        self.missing = 0 if self.present is None else len(x) - len(self.present)
         self.feature = feature
         self.dtype: np.dtype[np.generic] = np.dtype(dtype)
-        self.x = x[present] if self.missing else x
-        self.weights = weights[present] if weights is not None and self.missing else weights
+        self.x = x if self.present is None else x[self.present]
+        present = slice(None) if self.present is None else self.present
+        self.weights = None if weights is None else weights[present]
         self.weighted = weights is not None
         self.quantum = 1.0 if weights is None else weight_quantum(float(weights.max()), len(x))
         self._check()
