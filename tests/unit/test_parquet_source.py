@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from skedasis.data import parquet
 from skedasis.data.dataset import as_dataset
 
 pytest.importorskip("pyarrow")
@@ -469,3 +470,53 @@ def test_the_container_that_the_model_gets(folder, container):
         lambda X: X["a"] * X["b"], _table().to_pandas(), "a", method="ale", progress=False
     )
     assert np.array_equal(effect.value, expected.value)
+
+
+def test_a_filter_reads_the_columns_that_it_names(folder, monkeypatch):
+    read = []
+    original = pq.ParquetFile.iter_batches
+
+    def noted(self, *args, columns, **options):
+        read.append(columns)
+        return original(self, *args, columns=columns, **options)
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", noted)
+    name = pq.read_schema(min(folder.glob("*.parquet"))).names[0]
+    for filters in ([(name, "<", 0.5)], [[(name, "<", 0.5)], [(name, ">", 0.9)]]):
+        read.clear()
+        data = sd.parquet(folder, filters=filters)
+        assert len(data) == len(sd.parquet(folder, filters=pq.filters_to_expression(filters)))
+        assert read[0] == [name]
+
+
+def test_a_range_stops_decoding_at_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "_BATCH_ROWS", 10)
+    data = sd.parquet(_write(pa.table({"a": np.arange(100.0)}), tmp_path / "0.parquet"))
+    decoded = []
+    original = parquet.ParquetData._batches
+
+    def noted(self, *args):
+        for table in original(self, *args):
+            decoded.append(table.num_rows)
+            yield table
+
+    monkeypatch.setattr(parquet.ParquetData, "_batches", noted)
+    (chunk,) = data.chunks(50, 5, 25)
+    assert (chunk[0], chunk[1]["a"].to_pylist()) == (5, list(range(5, 25)))
+    assert sum(decoded) == 30
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("abfss://box@account.dfs.core.windows.net/a/b.parquet", "box/a/b.parquet"),
+        ("s3://bucket/a/b.parquet", "bucket/a/b.parquet"),
+        ("hdfs://host:9000/a/b.parquet", "/a/b.parquet"),
+    ],
+)
+def test_paths_in_object_stores_with_options(url, path, monkeypatch):
+    import pyarrow.fs as pafs
+
+    for name in parquet._OBJECT_STORES.values():
+        monkeypatch.setitem(vars(pafs), name, lambda **options: options)
+    assert parquet._system_of(url, None, {"key": "value"}) == ({"key": "value"}, path)

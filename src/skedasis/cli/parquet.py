@@ -148,4 +148,7 @@ class ParquetTable(FileTable):
 
         given = None if target is None else ~pc.field(target).is_null(nan_is_null=True)
         source = parquet(self.path, list(self.names), target, weight, filters=given)
+        if target is not None:
+            # An expression does not say which columns it needs, so that all would be read.
+            source = replace(source, filter_names=(target,))
         return replace(self, data=_as_data(source), source=source)

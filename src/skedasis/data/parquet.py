@@ -135,6 +135,8 @@ class ParquetData:
         The columns of labels, weights and identifiers.
     expression : pyarrow expression, optional
         Which rows are used.
+    filter_names : tuple of str, optional
+        The columns that the expression needs; None for an expression of the caller's, which does not say which.
     container : {"numpy", "pandas", "polars", "pyarrow"}, optional
         What the rows are held in when a model is called; None for the first installed of pandas, Polars and PyArrow.
     described : str
@@ -151,6 +153,7 @@ class ParquetData:
     weight_name: str | None = None
     row_id_name: str | None = None
     expression: Expression | None = field(default=None, repr=False)
+    filter_names: tuple[str, ...] | None = None
     container: Library | None = None
     described: str = ""
     spooled: str | None = None
@@ -381,6 +384,8 @@ class ParquetData:
                     if low < high:
                         yield table.slice(low, high - low)
                     at += table.num_rows
+                    if at >= stop:
+                        break
         finally:
             if opened is not None:
                 opened.close()
@@ -392,8 +397,11 @@ class ParquetData:
         import pyarrow as pa
 
         constants = dict(self.files[file].partition)
-        # Which columns a filter names is not public, so that a filter reads all.
-        needed = list(names) if self.expression is None else list(_all_names(opened, constants))
+        needed = list(names)
+        if self.expression is not None and self.filter_names is not None:
+            needed += self.filter_names
+        elif self.expression is not None:
+            needed = list(_all_names(opened, constants))
         needed = list(dict.fromkeys([*needed, *([self.weight_name] if self.weight_name else [])]))
         stored = [name for name in needed if name not in constants]
         with self._readable(file, group):
@@ -594,6 +602,7 @@ def parquet(
         sample_weight,
         row_id,
         expression,
+        _filter_names(filters),
         container,
         described,
     )
@@ -677,6 +686,10 @@ def _system_of(
             f"one of {', '.join(kinds)}",
             "Pass a file system: filesystem=",
         )
+    # What names the server is among the options: abfss://container@account/path, hdfs://host/path.
+    place = {"abfs": parts.username or parts.netloc, "abfss": parts.username or parts.netloc}
+    place["hdfs"] = ""
+    bare = f"{place.get(parts.scheme, parts.netloc)}{parts.path}"
     return vars(pafs)[kinds[parts.scheme]](**storage_options), bare
 
 
@@ -741,6 +754,16 @@ def _expression(filters: Filters) -> Expression | None:
             'a list such as [("year", ">=", 2020)], or a pyarrow expression',
             "See pyarrow.parquet.read_table",
         ) from error
+
+
+def _filter_names(filters: Filters) -> tuple[str, ...] | None:
+    """Return the columns that a list of conditions names; None for an expression, which does not say which."""
+    if not isinstance(filters, list):
+        return None
+    names: list[str] = []
+    for part in filters:
+        names.extend(str(name) for name, *_ in (part if isinstance(part, list) else [part]))
+    return tuple(dict.fromkeys(names))
 
 
 def _partition(path: str) -> dict[str, str | None]:
