@@ -319,3 +319,25 @@ def test_a_tally_is_small_when_it_is_sent_and_the_same_afterwards(weighted):
     repeated = x if weights is None else np.repeat(x, weights.astype(int))
     ranks = targets_of(len(repeated), 40, STEPS) - 1
     assert np.array_equal(search.answer(), np.sort(repeated)[ranks])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_counts_of_many_ranks_stay_within_the_budget(weighted):
+    x = np.random.default_rng(0).normal(size=50_000)
+    weights = np.arange(len(x)) % 3 + 1.0 if weighted else None
+    counts = ColumnCounts(0.0, weight_quantum(3.0, len(x)) if weighted else None)
+    counts.add(x, weights)
+    budget = 600_000
+    search = RankSearch(counts, counts.targets(500, np.arange(501)), budget)
+    passes = 0
+    while not search.found:
+        tally = search.tally()
+        tables = [t.nbytes for t in (tally.rows, tally.sums) if t is not None]
+        assert sum(tables) <= budget
+        search.add(tally, x, weights)
+        search.take(tally)
+        passes += 1
+    assert passes <= 3
+    repeated = x if weights is None else np.repeat(x, weights.astype(int))
+    ranks = targets_of(len(repeated), 500, np.arange(501)) - 1
+    assert np.array_equal(search.answer(), np.sort(repeated)[ranks])

@@ -2,9 +2,9 @@
 
 `ColumnCounts` counts the values of a column by the leading bits of a key that orders them: 18 bits of x - pivot as a
 float64, so that neither scale nor offset nor long tails matter. `RankSearch` then knows in which buckets the wanted
-ranks are. If the candidates there need too much memory, it counts them by the next 14 bits (it narrows), once or more;
-at last it collects the distinct values of the buckets. Counts and weights are integers: the result is the same for any
-parts in any order, and equals that of sorting all values.
+ranks are. If the candidates there need too much memory, it counts them by up to 14 further bits (it narrows), once or
+more; at last it collects the distinct values of the buckets. Counts and weights are integers: the result is the same
+for any parts in any order, and equals that of sorting all values.
 
 Weights are integer multiples of a power of two (`weight_quantum`), so that their sums are exact. Integer weights then
 equal repetition, and equal weights of any size equal no weights.
@@ -25,8 +25,8 @@ from skedasis.stats import order_statistics_kernels as kernels
 MAX_DISTINCT = 1024
 """Up to this many distinct values of a column are counted one by one."""
 
-_LEADING, _FURTHER, _ALL = 18, 14, 64
-"""Bits of the key that are counted first, in each narrowing, and in all."""
+_LEADING, _FEWEST, _FURTHER, _ALL = 18, 6, 14, 64
+"""Bits of the key that are counted first, at least and at most in each narrowing, and in all."""
 
 _CANDIDATE = 24
 """Bytes of a candidate: its value, its number of rows, its weight."""
@@ -539,8 +539,10 @@ class RankSearch:
 
     @property
     def _further(self) -> int:
-        """Number of bits of the next narrowing."""
-        return min(_FURTHER, _ALL - self._bits)
+        """Number of bits of the next narrowing: as many as their counts fit the budget, within limits."""
+        counters = len(self._prefixes) * (8 if self.quantum is None else 16)
+        affordable = (self._budget // counters).bit_length() - 1
+        return min(max(affordable, _FEWEST), _FURTHER, _ALL - self._bits)
 
     def add(self, tally: Tally, x: Floats, weights: Floats | None = None) -> None:
         """Add the values of a part to a tally."""
