@@ -21,6 +21,8 @@ import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 from sklearn.ensemble import HistGradientBoostingRegressor
 
+from skedasis.engine import cluster, streams
+
 N = 600_001
 NAMES = ["a", "b", "c"]
 OPTIONS = {"progress": False, "keep": "3MB", "heterogeneity_rows": 500}
@@ -83,7 +85,11 @@ def test_a_function_of_a_notebook(folder, client):
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_killed_twice_changes_no_bit(folder, client):
+def test_a_worker_that_is_killed_twice_changes_no_bit(folder, client, monkeypatch):
+    # Workers combine results, too, which are lost with them.
+    monkeypatch.setattr(cluster, "_COMBINED", 2)
+    monkeypatch.setattr(cluster, "_GATHERED", 2)
+
     def slow(X):
         time.sleep(0.02)
         return X["a"] * X["b"]
@@ -105,40 +111,75 @@ def test_a_worker_that_is_killed_twice_changes_no_bit(folder, client):
     assert np.allclose(alone["a"].value, together["a"].value, rtol=1e-12)
 
 
-def test_what_is_sent_is_as_large_as_the_model(folder, model, monkeypatch):
-    from skedasis.engine import cluster
+class Done:
+    """A task that is done."""
 
-    sent: list[int] = []
+    def __init__(self, value):
+        self.value = value
 
-    class Done:
-        def __init__(self, value):
-            self.value = value
+    def result(self):
+        return self.value
 
-        def result(self):
-            return self.value
+    def release(self):
+        pass
 
-        def release(self):
-            pass
+    cancel = release
 
-        cancel = release
 
-    class Here:
-        """A cluster in this process."""
+class Here:
+    """A cluster in this process. Arguments and results are pickled, as on the way to and from workers."""
 
-        def nthreads(self):
-            return {"here": 2}
+    def __init__(self, threads=2):
+        self.threads = threads
+        self.tasks = []
+        self.sent = []
 
-        def submit(self, function, *args, **options):
-            plain = [a.result() if isinstance(a, Done) else a for a in args]
-            if function is cluster._same:
-                sent.append(len(plain[0]))
-            return Done(pickle.loads(pickle.dumps(function(*plain))))
+    def nthreads(self):
+        return {"here": self.threads}
 
-    Here.__module__ = "distributed.client"
-    data = sd.parquet(folder)
-    together = sd.explain(model, data, method="ale", client=Here(), **OPTIONS)
-    assert max(sent) <= 4 * len(pickle.dumps(model)) + 1_000_000
+    def submit(self, function, *args, **options):
+        def plain(value):
+            if isinstance(value, list):
+                return [plain(v) for v in value]
+            return pickle.loads(pickle.dumps(value.value)) if isinstance(value, Done) else value
+
+        values = [plain(a) for a in args]
+        self.tasks.append(function.__name__)
+        if function is cluster._same:
+            self.sent.append(len(values[0]))
+        return Done(function(*values))
+
+
+Here.__module__ = "distributed.client"
+
+
+def test_what_is_sent_is_as_large_as_the_model(folder, model):
+    data, client = sd.parquet(folder), Here()
+    together = sd.explain(model, data, method="ale", client=client, **OPTIONS)
+    assert max(client.sent) <= 4 * len(pickle.dumps(model)) + 1_000_000
     assert _same(sd.explain(model, data, method="ale", **OPTIONS), together)
+
+
+@pytest.mark.parametrize("method", ["ale", "rhale", "pfi"])
+def test_workers_combine_results_where_there_are_many(folder, method, monkeypatch):
+    """Ranges of one chunk each; results are combined by two until at most two are left."""
+    monkeypatch.setattr(cluster, "_COMBINED", 2)
+    monkeypatch.setattr(cluster, "_GATHERED", 2)
+    monkeypatch.setattr(streams, "CHUNK_ROWS", 65_536)
+    data, client = sd.parquet(folder), Here(threads=50)
+
+    def product(X):
+        return X["a"] * X["b"]
+
+    alone = sd.explain(product, data, method=method, memory="3MB", **OPTIONS)
+    together = sd.explain(product, data, method=method, memory="3MB", client=client, **OPTIONS)
+    assert client.tasks.count("_combine") > 5
+    if method == "pfi":
+        assert np.array_equal(alone.values, together.values)
+        assert np.array_equal(alone.std_error, together.std_error)
+    else:
+        assert _same(alone, together)
+        assert alone["a"].provenance["rows_kept"] == together["a"].provenance["rows_kept"]
 
 
 def test_what_is_no_client_is_refused():
@@ -148,12 +189,6 @@ def test_what_is_no_client_is_refused():
 
 def test_a_model_that_cannot_be_sent(folder):
     lock = threading.Lock()
-
-    class Here:
-        def submit(self, function, *args, **options):
-            raise AssertionError
-
-    Here.__module__ = "distributed.client"
 
     def model(X):
         with lock:

@@ -2,7 +2,8 @@
 
 What is to be computed is submitted once, not scattered: Dask computes it again where the worker that holds it dies. A
 task depends on nothing but its range, and statistics merge in a tree fixed by the numbers of the rows, so that lost
-tasks, their order and the number of workers change no bit of a result.
+tasks, their order and the number of workers change no bit of a result. Workers merge them, too, so that the client
+does not become the limit.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _RETRIES = 3
 
 _TASKS, _MOST_CHUNKS = 6, 32
 """Tasks for each thread of the cluster, if there are enough rows; largest number of chunks of a task."""
+
+_COMBINED, _GATHERED = 8, 32
+"""Results that a worker combines at a time; largest number of results that are fetched from the workers."""
 
 _KEPT = 4
 """Number of pieces of work that a worker keeps unpacked."""
@@ -85,10 +89,25 @@ def _current_client() -> Client | None:
 def map_ranges(
     client: Client,
     function: Callable[[WorkT, int, int], ResultT],
+    combine: Callable[[WorkT, Sequence[ResultT]], ResultT],
     work: WorkT,
     ranges: Sequence[tuple[int, int]],
-) -> Iterator[ResultT]:
-    """Yield ``function(work, start, stop)`` of each range, in their order, computed on the workers.
+) -> Iterator[tuple[int, ResultT]]:
+    """Yield what is computed of consecutive ranges, in their order, with the number of their rows.
+
+    Workers combine the results of neighbouring ranges where there are many, so that few come here.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    function : callable
+        ``function(work, start, stop)`` returns the result of a range.
+    combine : callable
+        ``combine(work, results)`` returns that of neighbouring ranges, without changing theirs, which may be needed
+        again where a worker dies.
+    work : object
+        What all ranges share.
+    ranges : sequence of (start, stop)
 
     Raises
     ------
@@ -102,9 +121,19 @@ def map_ranges(
         client.submit(_compute, function, shared, start, stop, pure=False, retries=_RETRIES)
         for start, stop in ranges
     ]
+    rows = [stop - start for start, stop in ranges]
+    while len(futures) > _GATHERED:
+        parts = [slice(i, i + _COMBINED) for i in range(0, len(futures), _COMBINED)]
+        combined = [
+            client.submit(_combine, combine, shared, futures[p], pure=False, retries=_RETRIES)
+            for p in parts
+        ]
+        for future in futures:  # only the combined results are asked for
+            future.release()
+        futures, rows = combined, [sum(rows[p]) for p in parts]
     try:
-        for future in futures:
-            yield cast("ResultT", future.result())
+        for future, n in zip(futures, rows, strict=True):
+            yield n, cast("ResultT", future.result())
             future.release()
     except BaseException:
         for future in futures:
@@ -155,10 +184,22 @@ _UNPACKED: OrderedDict[bytes, object] = OrderedDict()
 def _compute(
     function: Callable[[object, int, int], object], packed: bytes, start: int, stop: int
 ) -> object:
-    """Unpack the work, once in each process, and compute one range."""
+    """Compute one range."""
+    return function(_unpacked(packed), start, stop)
+
+
+def _combine(
+    combine: Callable[[object, Sequence[object]], object], packed: bytes, results: Sequence[object]
+) -> object:
+    """Combine the results of neighbouring ranges."""
+    return combine(_unpacked(packed), results)
+
+
+def _unpacked(packed: bytes) -> object:
+    """Unpack the work, once in each process."""
     work = _UNPACKED.get(packed)
     if work is None:
         work = _UNPACKED[packed] = pickle.loads(packed)  # noqa: S301 - what the client has sent
         while len(_UNPACKED) > _KEPT:
             _UNPACKED.popitem(last=False)
-    return function(work, start, stop)
+    return work

@@ -392,10 +392,9 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
 
             client = job.options.client
             ranges = ranges_of(client, len(dataset), size)
-            tasks = map_ranges(client, _chunk_of_range, (work, size), ranges)
-            for (start, stop), done in zip(ranges, tasks, strict=True):
-                take(done, stop - start)
-                bar.advance(-(-(stop - start) // job.batch_rows) * len(job.plans))
+            for n, done in map_ranges(client, _chunk_of_range, _merged, (work, size), ranges):
+                take(done, n)
+                bar.advance(-(-n // job.batch_rows) * len(job.plans))
     dataset.passes.append("model")
     merged = tree.result()
     rows.give(merged)
@@ -409,15 +408,23 @@ def _chunk_of_range(shared: tuple[ComputePass, int], start: int, stop: int) -> C
 
     work, size = shared
     source = work.reader.source
-    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
-    kept: list[Gathered] = []
-    stats, caller, worker = CallStats(), ChunkedCaller(), Worker(len(work.work.outputs))
+    caller, worker = ChunkedCaller(), Worker(len(work.work.outputs))
+    done: list[Chunk] = []
     for first, rows in source.chunks(size, start, stop):
         with located(source, first, rows.num_rows):
-            done = work.compute(first, rows, caller, worker, _nothing)
-        stats.add(done.stats)
-        kept += done.kept
-        for level, index, node in done.nodes:
+            done.append(work.compute(first, rows, caller, worker, _nothing))
+    return _merged(shared, done)
+
+
+def _merged(_: tuple[ComputePass, int], chunks: Sequence[Chunk]) -> Chunk:
+    """Return the statistics of neighbouring ranges."""
+    tree: MergeTree[Gathered] = MergeTree(merge_gathered)
+    kept: list[Gathered] = []
+    stats = CallStats()
+    for chunk in chunks:
+        stats.add(chunk.stats)
+        kept += chunk.kept
+        for level, index, node in chunk.nodes:
             tree.put(index, node, level)
     return Chunk(list(tree.nodes()), kept, stats)
 

@@ -9,9 +9,9 @@ their numbers, so that results have the same bits for any files, chunks, threads
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -140,23 +140,33 @@ def _run_on_cluster(
     ranges = ranges_of(options.client, source.n_rows, CHUNK_ROWS)
     whole = work.state()
     with Progress(source.n_rows, text, options.progress, _FURTHER) as bar:
-        shared = source, work
-        for (start, stop), state in zip(
-            ranges, map_ranges(options.client, _state_of_range, shared, ranges), strict=True
-        ):
+        shared = source, work, merge
+        for n, state in map_ranges(options.client, _state_of_range, _merged, shared, ranges):
             merge(whole, state)
-            bar.advance(stop - start)
+            bar.advance(n)
     return whole
 
 
-def _state_of_range(shared: tuple[ParquetData, Pass[StateT]], start: int, stop: int) -> StateT:
+_Shared: TypeAlias = tuple[ParquetData, Pass[StateT], Callable[[StateT, StateT], None]]
+
+
+def _state_of_range(shared: _Shared[StateT], start: int, stop: int) -> StateT:
     """Return the state of a range of rows."""
-    source, work = shared
+    source, work, _ = shared
     state = work.state()
     for first, rows in source.chunks(CHUNK_ROWS, start, stop):
         with located(source, first, rows.num_rows):
             work.add(state, first, rows)
     return state
+
+
+def _merged(shared: _Shared[StateT], states: Sequence[StateT]) -> StateT:
+    """Return the state of several ranges of rows."""
+    _, work, merge = shared
+    whole = work.state()
+    for state in states:
+        merge(whole, state)
+    return whole
 
 
 # ------------------------------------------------------------------------------------ opening
