@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_probability
-from skedasis._types import Json, OutputLabel, TableLike
+from skedasis._types import Json, JsonValue, OutputLabel, TableLike
 from skedasis.analysis.dependence import (
     TREES,
     Coded,
@@ -179,10 +179,12 @@ def diagnose(
     started = time.perf_counter()
     check_rows(dependence_rows)
     options, rows_of_user = ExplainOptions.of("diagnose", y=y, **keywords), X
+    source: dict[str, JsonValue] = {}
     if is_stream(X):
         wanted = PFI(max_samples=max_samples).rows_in_memory(X.n_rows)
         drawn = draw_rows(X, min(X.n_rows, ROWS_OF_CHUNKS) if wanted is None else wanted, options)
         rows_of_user, options, max_samples = drawn.X, drawn.options, None
+        source = drawn.record
     _check(n_repeats, confidence_level, options.y)
     quantity = _both(model)
     groups, seed = options.groups, options.seed
@@ -196,7 +198,8 @@ def diagnose(
     importances = explain(quantity, rows_of_user, method=method, **options.keywords())
     _check_intervals(importances["likelihood"])
     links = _dependence(data, len(features), options)
-    record: Json = {"source_rows": len(dataset), "seconds": time.perf_counter() - started}
+    record: Json = {"source_rows": len(dataset), **source}
+    record["seconds"] = time.perf_counter() - started
     return _diagnosis(importances, links, confidence_level, record)
 
 

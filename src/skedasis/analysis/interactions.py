@@ -461,7 +461,7 @@ def _record(
         s.provenance["settings"].get("order") is None: s.provenance for s in surfaces.values()
     }
     for cost in passes.values():
-        for name in _SUMMED:
+        for name in (*_SUMMED, *(["passes"] if "passes" in record else [])):
             record[name] = _number(record, name) + _number(
                 cast("Mapping[str, JsonValue]", cost), name
             )

@@ -235,10 +235,11 @@ def ledger(
     )
     options = replace(ExplainOptions.of("ledger", y=y, **keywords), heterogeneity_rows=0)
     quantity = as_quantity(model)
-    rows_of_user = X
+    rows_of_user, source = X, {}
     if is_stream(X):
         drawn = draw_rows(X, X.n_rows if max_rows is None else max_rows, options)
         rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
+        source = drawn.record
     dataset = quantity.prepare(
         as_dataset(rows_of_user, y, options.sample_weight, options.schema, options.row_id)
     )
@@ -254,6 +255,7 @@ def ledger(
     record = _record(
         quantity, sample, options, costs, (search, {} if curves is None else curves.record)
     )
+    record.update(source)
     record["main_effects"] = "" if curves is None else curves.method
     record["settings"] = {"pairs": pairs, "max_rows": max_rows}
     sums = None if curves is None else _sums(curves.effects, sample, values)

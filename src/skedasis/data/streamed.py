@@ -539,6 +539,8 @@ class StreamedDataset(Dataset):
     sum_of_weights : float
     passes : list of str
         What was read, one entry for each pass over the data.
+    kept : list of int
+        How many rows results keep, one entry for each pass that kept some of the rows.
     examples : ndarray of int
         Which rows of the table the reader puts before the rows of each chunk, in this order.
     leveled : mapping of str to Feature
@@ -563,6 +565,7 @@ class StreamedDataset(Dataset):
     leveled: Mapping[str, Feature] = field(kw_only=True)
     quantum: float | None = field(kw_only=True)
     joint: JointCounts = field(default_factory=JointCounts, kw_only=True)
+    kept: list[int] = field(default_factory=list[int], kw_only=True)
     kept_features: bool = field(default=False, kw_only=True)
 
     streamed: ClassVar[bool] = True
@@ -583,7 +586,9 @@ class StreamedDataset(Dataset):
     @property
     def provenance(self) -> dict[str, JsonValue]:
         """Return the source, and how often it was read."""
-        return {"source": repr(self.reader.source), "passes": len(self.passes)}
+        # By a rule for identifiers, how many rows are kept is known when they have been read.
+        kept: dict[str, JsonValue] = {"rows_kept": max(self.kept)} if self.kept else {}
+        return {"source": repr(self.reader.source), "passes": len(self.passes), **kept}
 
     @property
     def drawable(self) -> Dataset:

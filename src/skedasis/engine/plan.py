@@ -397,6 +397,8 @@ class HashedRows:
 
     def mask(self, identifiers: Values) -> Bools:
         """Return which of some rows are kept."""
+        if self.most == 0:
+            return np.zeros(len(identifiers), dtype=bool)
         return row_hashes(identifiers, self.seed, KEPT_ROWS) <= np.uint64(self.threshold)
 
 
@@ -431,8 +433,10 @@ def hashed_rows(n: int, kept: int, seed: int, *, numbered: bool) -> HashedRows:
     """
     margin = int(6 * np.sqrt(kept)) + 40
     expected = int((kept / n) * 2.0**64)
-    if not numbered or kept == 0:
-        return HashedRows(min(expected, 2**64 - 1) if kept else 0, seed, kept + margin)
+    if kept == 0:
+        return HashedRows(0, seed, 0)
+    if not numbered:
+        return HashedRows(min(expected, 2**64 - 1), seed, kept + margin)
     limit = np.uint64(min(int((kept + margin) / n * 2.0**64), 2**64 - 1))
     small: list[NDArray[np.uint64]] = []
     for start in range(0, n, _HASHED_AT_A_TIME):

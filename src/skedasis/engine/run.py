@@ -161,6 +161,10 @@ class RowCollection:
         for key, local in merged.items():
             local.kept, local.row_id = self._values.of(key), self._row_ids.of(key).get("row_id")
 
+    def most(self) -> int:
+        """Return the largest number of rows that a feature has: of features with missing values fewer are kept."""
+        return self._values.most()
+
 
 def run(job: Job) -> Gathered:
     """Go through the rows once, and return their statistics, merged in a tree fixed by the numbers of the batches."""
@@ -398,6 +402,8 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
     dataset.passes.append("model")
     merged = tree.result()
     rows.give(merged)
+    if isinstance(job.sample, HashedRows):
+        dataset.kept.append(rows.most())
     return merged
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import Container, Ints
+from skedasis._types import Container, Ints, JsonValue
 from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
@@ -281,11 +281,14 @@ class DrawnRows:
         With the labels, weights and identifiers of these rows.
     note : str
         What results say about the sample; empty if these are all rows.
+    record : dict
+        For provenances: the source, the number of its rows, and ``"exact": False`` if these are not all of them.
     """
 
     X: Container
     options: ExplainOptions
     note: str
+    record: dict[str, JsonValue]
 
 
 def draw_rows(source: ParquetData, most: int, options: ExplainOptions) -> DrawnRows:
@@ -312,7 +315,8 @@ def draw_rows(source: ParquetData, most: int, options: ExplainOptions) -> DrawnR
     given = replace(options, y=here.y, sample_weight=here.weights, row_id=keys, client=None)
     every = len(numbers) == source.n_rows
     note = "" if every else f"a random sample of {len(numbers):,} of {source.n_rows:,} rows"
-    return DrawnRows(X, given, note)
+    record: dict[str, JsonValue] = {"source": repr(source), "source_rows": source.n_rows}
+    return DrawnRows(X, given, note, record if every else {**record, "exact": False})
 
 
 def _with_donors(

@@ -348,6 +348,10 @@ class RowStore(Generic[ScalarT]):
             self._blocks[kind] = np.empty(shape, dtype=array.dtype)
         return self._blocks[kind]
 
+    def most(self) -> int:
+        """Return the largest number of rows of a feature."""
+        return max(self._filled.values(), default=0)
+
     def of(self, j: Hashable) -> dict[str, NDArray[ScalarT]]:
         """Return the arrays of feature j."""
         return {name: view[: self._filled[j]] for name, view in self._views[j].items()}

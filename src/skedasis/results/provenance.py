@@ -54,6 +54,14 @@ class Provenance(TypedDict, total=False):
         Their weight.
     exact : bool
         Whether the result is of all rows, and no edge was moved.
+    source : str
+        Data that were read in chunks.
+    passes : int
+        How often they were read, the passes that call the model included.
+    source_rows : int
+        Rows of which `rows` are a sample.
+    donors : int
+        For a permutation importance of data that are read in chunks: number of rows whose values replace others.
     missing : str
         How the point of missing values was computed.
     rows_outside : int
@@ -141,6 +149,10 @@ class Provenance(TypedDict, total=False):
     rows: int
     weight: Required[float]
     exact: Required[bool]
+    source: str
+    passes: int
+    source_rows: int
+    donors: int
     missing: str
     rows_outside: int
     rows_in_cells: int
