@@ -15,6 +15,8 @@ class ArrowType(Protocol):
     def bit_width(self) -> int: ...  # noqa: D102
     @property
     def value_type(self) -> ArrowType: ...  # noqa: D102
+    @property
+    def ordered(self) -> bool: ...  # noqa: D102
     def to_pandas_dtype(self) -> type: ...  # noqa: D102
 
 

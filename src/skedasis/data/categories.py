@@ -19,7 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Level
+from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.data.category_order import OtherFeature, level_distances, similarity_order
 from skedasis.data.containers import LevelReplacement
 from skedasis.data.factorize import (
@@ -262,7 +262,9 @@ class LevelColumn:
         return similarity_order(level_distances(self.codes, len(self.levels), parts, self.weights))
 
 
-def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Observed:
+def ordered_levels(
+    feature: Feature, codes: Ints, values: Sequence[Level], sizes: Ints | None = None
+) -> Observed:
     """Return a column's codes and values in the declared order, else in ascending order.
 
     Parameters
@@ -271,6 +273,8 @@ def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Ob
     codes : ndarray of int, shape (n,)
     values : sequence
         The values by code. Several may be the same level (1 and 1.0).
+    sizes : ndarray of int, shape (n,), optional
+        The number of rows that each of these rows stands for; None for 1 each.
 
     Raises
     ------
@@ -284,7 +288,7 @@ def ordered_levels(feature: Feature, codes: Ints, values: Sequence[Level]) -> Ob
         distinct.setdefault(key, value)
     code_of = {key: i for i, key in enumerate(distinct)}
     merged = np.array([*map(code_of.__getitem__, keys), -1])[codes]
-    _check_finite(feature, distinct, merged)
+    _check_finite(feature, distinct, merged, sizes)
     if feature.levels is None:
         observed = list(distinct.values())
         order = argsort_values(observed)
@@ -307,10 +311,17 @@ def typed_level(value: Level, dtype: str) -> Level:
     return value
 
 
-def _check_finite(feature: Feature, distinct: dict[Level, Level], codes: Ints) -> None:
+def _check_finite(
+    feature: Feature, distinct: dict[Level, Level], codes: Ints, sizes: Ints | None
+) -> None:
     infinite = [i for i, v in enumerate(distinct.values()) if isinstance(v, float) and np.isinf(v)]
     if infinite:
-        raise infinite_values(feature, int(np.isin(codes, infinite).sum()))
+        raise infinite_values(feature, _rows_of(np.isin(codes, infinite), sizes))
+
+
+def _rows_of(mask: Bools, sizes: Ints | None) -> int:
+    """Return the number of rows in a mask, each of which stands for as many as `sizes` says."""
+    return int(mask.sum() if sizes is None else sizes[mask].sum())
 
 
 def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Level]:
@@ -330,12 +341,12 @@ def _declared(feature: Feature, distinct: dict[Level, Level]) -> dict[Level, Lev
     return {key: v for key, v in zip(keys, declared, strict=True) if key in distinct}
 
 
-def check_level_count(feature: Feature, levels: int, most: int) -> None:
-    """Raise if a feature has more than `most` levels, as identifiers have."""
+def check_level_count(feature: Feature, levels: int, most: int, *, counted: bool = True) -> None:
+    """Raise if a feature has more than `most` levels, as identifiers have; `counted`: whether `levels` are all."""
     if levels > most:
         raise TooManyLevels(
             f"feature {feature.name!r}",
-            f"{levels:,} levels",
+            f"{levels:,} levels" if counted else f"more than {most:,} levels",
             f"at most {most:,}",
             "It may be an identifier. Leave it out, or keep only its most frequent levels: "
             "sd.ALE(top_levels=50)",
@@ -507,7 +518,10 @@ def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int
 
 
 def observed_group(
-    feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized]
+    feature: Feature,
+    columns: Sequence[Feature],
+    coded: Sequence[Factorized],
+    sizes: Ints | None = None,
 ) -> Observed:
     """Return the levels of a group, and the code of each row.
 
@@ -522,6 +536,8 @@ def observed_group(
         Its columns.
     coded : sequence of Factorized
         The codes and values of each column.
+    sizes : ndarray of int, shape (n,), optional
+        The number of rows that each of these rows stands for; None for 1 each.
 
     Raises
     ------
@@ -529,12 +545,17 @@ def observed_group(
         For a one-hot block in which a row has more than one 1, and for combinations that rarely occur twice.
     """
     if all(set(values) <= {0, 1} for _, values in coded):
-        return _one_hot(feature, columns, coded)
-    parts = [ordered_levels(f, *c) for f, c in zip(columns, coded, strict=True)]
-    return _combined(feature, columns, parts)
+        return _one_hot(feature, columns, coded, sizes)
+    parts = [ordered_levels(f, *c, sizes) for f, c in zip(columns, coded, strict=True)]
+    return _combined(feature, columns, parts, sizes)
 
 
-def _one_hot(feature: Feature, columns: Sequence[Feature], coded: Sequence[Factorized]) -> Observed:
+def _one_hot(
+    feature: Feature,
+    columns: Sequence[Feature],
+    coded: Sequence[Factorized],
+    sizes: Ints | None = None,
+) -> Observed:
     """Return the levels of a one-hot block: in each row, the column that is 1, or `NO_COLUMN_LEVEL`."""
     n = len(coded[0][0])
     column_of, ones = np.full(n, len(columns)), np.zeros(n, dtype=np.int64)
@@ -544,7 +565,7 @@ def _one_hot(feature: Feature, columns: Sequence[Feature], coded: Sequence[Facto
         column_of[hot] = k
         ones += hot
         is_missing |= codes < 0
-    several = int(((ones > 1) & ~is_missing).sum())
+    several = _rows_of((ones > 1) & ~is_missing, sizes)
     if several:
         raise DataError(
             f"groups[{feature.name!r}]",
@@ -604,14 +625,19 @@ def group_values(
     return Factorized(codes, list(values))
 
 
-def _combined(feature: Feature, columns: Sequence[Feature], parts: Sequence[Observed]) -> Observed:
+def _combined(
+    feature: Feature,
+    columns: Sequence[Feature],
+    parts: Sequence[Observed],
+    sizes: Ints | None,
+) -> Observed:
     """Return the levels of a group of other columns: the observed combinations of their values."""
     is_missing = np.any([part.codes < 0 for part in parts], axis=0)
     codes, first = np.zeros(len(is_missing), dtype=np.int64), np.zeros(0, dtype=np.int64)
     for part in parts:
         # Codes are made dense after each column, because the product of all numbers of levels may overflow.
         codes, first = dense_codes(codes * max(len(part.values), 1) + part.codes, ~is_missing)
-    rows = int((~is_missing).sum())
+    rows = _rows_of(~is_missing, sizes)
     if 2 * len(first) > rows > 0:
         raise DataError(
             f"groups[{feature.name!r}]",

@@ -186,6 +186,10 @@ class Column:
         """Return all sorted distinct values."""
         return np.unique(self.x)
 
+    def values_to_step_between(self) -> Floats | None:
+        """Return all sorted distinct values; None if there are more than can be collected (of data beyond memory)."""
+        return self.distinct_values
+
     def few_values(self) -> Floats | None:
         """Return the sorted distinct values if the feature has few of them, else None.
 

@@ -21,6 +21,7 @@ from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Value
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
+    Observed,
     check_level_count,
     group_values,
     level_column,
@@ -364,18 +365,31 @@ class Dataset:
         """
         top = check_int_or_none("top_levels", top, 1, "Leave it out to keep all levels")
         limit = len(self) + 1 if top is not None else most
+        return level_column(self, feature, self.observed(feature, limit), top)
+
+    def observed(self, feature: Feature, most: int, sizes: Ints | None = None) -> Observed:
+        """Return the codes, values and labels of a categorical feature.
+
+        Parameters
+        ----------
+        feature : Feature
+            A column, or a group of columns.
+        most : int
+            Largest number of levels.
+        sizes : ndarray of int, shape (n,), optional
+            The number of rows that each row stands for; None for 1 each.
+        """
         if feature.members:
             columns = [self.features[j] for j in feature.members]
             coded = [self.coded(f.position) for f in columns]
-            observed = observed_group(feature, columns, coded)
+            observed = observed_group(feature, columns, coded, sizes)
             has_missing = bool((observed.codes < 0).any())
-            check_level_count(feature, len(observed.values) + has_missing, limit)
-        else:
-            codes, values = self.coded(feature.position)
-            has_missing = feature.kind == "nominal" and bool((codes < 0).any())
-            check_level_count(feature, len(values) + has_missing, limit)
-            observed = ordered_levels(feature, codes, values)
-        return level_column(self, feature, observed, top)
+            check_level_count(feature, len(observed.values) + has_missing, most)
+            return observed
+        codes, values = self.coded(feature.position)
+        has_missing = feature.kind == "nominal" and bool((codes < 0).any())
+        check_level_count(feature, len(values) + has_missing, most)
+        return ordered_levels(feature, codes, values, sizes)
 
     def level_codes(self, column: LevelColumn) -> Ints:
         """Return the codes of this data set's rows in a categorical feature, shape (n,); -1 for rows without a level.
@@ -528,7 +542,7 @@ def as_table(X: TableLike) -> Table[Container]:
             "X",
             "a ParquetData, whose rows are read in chunks",
             "rows in memory",
-            "Use sd.explain with ALE, RHALE, PDP or MPlot, or read a part: data.take(rows).to_pandas()",
+            "Read a part of them: data.take(rows).to_pandas()[list(data.columns)]",
         )
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
         raise DataError(

@@ -319,6 +319,11 @@ class ParquetData:
         more = f", and {len(some) - 3} more row groups" if len(some) > 3 else ""
         return f"rows {start:,} to {stop - 1:,}: {'; '.join(listed)}{more}"
 
+    def where_row(self, row: int) -> str:
+        """Return in which file and row group a row is, for messages."""
+        part = next(p for p in self.parts if row < p.first + p.rows)
+        return f"{self.files[part.file].path}, row group {part.group}"
+
     def null_counts(self) -> dict[str, int | None]:
         """Return the number of missing values of each column from the files' statistics; None where unknown.
 
@@ -871,7 +876,7 @@ def _unified(schemas: Sequence[ArrowSchema], files: Sequence[ParquetFile]) -> Ar
             known = fields[new.name].type
             if new.type == known:
                 continue
-            wider = _wider(known, new.type)
+            wider = _wider_dictionary(known, new.type) or _wider(known, new.type)
             if wider is None:
                 raise DataError(
                     f"parquet: column {new.name!r}",
@@ -881,6 +886,19 @@ def _unified(schemas: Sequence[ArrowSchema], files: Sequence[ParquetFile]) -> Ar
                 )
             fields[new.name] = pa.field(new.name, wider)
     return pa.schema(list(fields.values()))
+
+
+def _wider_dictionary(one: ArrowType, other: ArrowType) -> ArrowType | None:
+    """Return the type of the values of two dictionaries: codes of few and of many values have different types."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    both = pt.is_dictionary(one) and pt.is_dictionary(other)
+    if not both or one.ordered != other.ordered:
+        return None
+    value, more = one.value_type, other.value_type
+    wider = value if value == more else _wider(value, more)
+    return None if wider is None else pa.dictionary(pa.int32(), wider, one.ordered)
 
 
 def _wider(one: Any, other: Any) -> ArrowType | None:
@@ -973,6 +991,9 @@ def _chosen_types(schema: ArrowSchema, names: Sequence[str]) -> ArrowSchema:
             return pa.field(f.name, pa.large_string())
         if pt.is_binary_view(f.type):
             return pa.field(f.name, pa.large_binary())
+        if pt.is_dictionary(f.type):
+            # The values of all files together may need wider codes than those of each.
+            return pa.field(f.name, pa.dictionary(pa.int32(), f.type.value_type, f.type.ordered))
         return pa.field(f.name, f.type)
 
     return pa.schema([plain(schema.field(name)) for name in names])

@@ -12,19 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from skedasis._types import Floats, Ints, Level
+from skedasis._types import Bools, Floats, Ints, Level
 from skedasis.data.arrow import ArrowTable
 from skedasis.data.categories import LevelColumn, typed_level
 from skedasis.data.column_stats import column_moments
 from skedasis.data.dataset import Dataset
-from skedasis.data.factorize import dense_codes, equality_key
+from skedasis.data.factorize import Factorized, dense_codes, equality_key
 from skedasis.data.features import Feature
+from skedasis.data.parquet import ParquetData
 from skedasis.data.streamed import (
     ChunkReader,
+    Columns,
     CountedColumn,
     DistinctRequest,
     RankRequest,
@@ -53,11 +56,14 @@ class ScanState:
     ticks : dict of int to (low, high, divisor)
         By position.
     values : dict of str to dict of value to (row, index)
-        By name: where each value is first, which orders the values.
+        By name of a column without an order: where each value is first, which orders the values.
+    orders : dict of str to dict of values to int
+        By name of a column of ordered categories: its dictionaries, and the first row of each.
     """
 
     ticks: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     values: dict[str, dict[Level, tuple[int, int]]] = field(default_factory=dict)
+    orders: dict[str, dict[tuple[Level, ...], int]] = field(default_factory=dict)
 
     def put_ticks(self, j: int, found: tuple[int, int, int] | None) -> None:
         """Add the range of some rows."""
@@ -75,17 +81,144 @@ class ScanState:
         for value, place in found.items():
             known[value] = min(known.get(value, place), place)
 
+    def put_order(self, name: str, values: tuple[Level, ...], row: int) -> None:
+        """Add the dictionary of some rows, of which the first has this number."""
+        known = self.orders.setdefault(name, {})
+        known[values] = min(known.get(values, row), row)
+
     def merge(self, other: ScanState) -> None:
         """Add another range."""
         for j, found in other.ticks.items():
             self.put_ticks(j, found)
         for name, values in other.values.items():
             self.put_values(name, values)
+        for name, orders in other.orders.items():
+            for values, row in orders.items():
+                self.put_order(name, values, row)
 
-    def ordered(self, name: str) -> list[Level]:
-        """Return the values of a dictionary column in the order of their first rows."""
-        known = self.values.get(name, {})
-        return sorted(known, key=known.__getitem__)
+    def ordered(
+        self, name: str, declared: Sequence[Level] | None, source: ParquetData
+    ) -> list[Level]:
+        """Return the values of a dictionary column: of ordered categories in their order, else as they come.
+
+        Parameters
+        ----------
+        name : str
+        declared : sequence, optional
+            The order that the caller declared, which is used if the dictionaries do not state one.
+        source : ParquetData
+            Where the rows are, for messages.
+
+        Raises
+        ------
+        DataError
+            If the dictionaries of ordered categories do not state one order, and none is declared.
+        """
+        orders = self.orders.get(name)
+        if orders is None:
+            known = self.values.get(name, {})
+            return sorted(known, key=known.__getitem__)
+        merged = merged_order(sorted(orders, key=orders.__getitem__))
+        if not isinstance(merged, Undecided):
+            return merged
+        values = list(dict.fromkeys(value for order in orders for value in order))
+        if declared is not None:
+            return [v for v in declared if v in values] + [v for v in values if v not in declared]
+        stated = [f"{_shown_order(o)} in {source.where_row(orders[o])}" for o in merged.orders]
+        unknown = (
+            ""
+            if merged.pair is None
+            else (f"; neither states whether {merged.pair[0]!r} or {merged.pair[1]!r} is larger")
+        )
+        raise DataError(
+            f"column {name!r}",
+            f"ordered categories with different orders: {', '.join(stated)}{unknown}",
+            "dictionaries that state one order of all categories",
+            "Write the files with one dictionary, or declare the order: "
+            f'schema={{{name!r}: sd.Feature({name!r}, "ordinal", levels=[...])}}',
+        )
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Why orders do not make one order.
+
+    Parameters
+    ----------
+    orders : list of tuple
+        Orders that contradict each other, or those that state least of a pair.
+    pair : tuple, optional
+        Two values whose order none of all orders implies; None for a contradiction.
+    """
+
+    orders: list[tuple[Level, ...]]
+    pair: tuple[Level, Level] | None = None
+
+
+def merged_order(orders: Sequence[tuple[Level, ...]]) -> list[Level] | Undecided:
+    """Return the only order of all values that agrees with several orders of some of them.
+
+    Examples
+    --------
+    >>> merged_order([("low", "high"), ("low", "mid", "high")])
+    ['low', 'mid', 'high']
+    >>> merged_order([("low", "high"), ("low", "mid")]).pair
+    ('high', 'mid')
+    >>> merged_order([("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]).orders
+    [('a', 'b'), ('b', 'c'), ('c', 'a')]
+    """
+    merged, pair = _sorted(orders)
+    if merged is None:
+        return Undecided(_contradiction(orders))
+    if pair is not None:
+        some = [next(o for o in orders if value in o) for value in pair]
+        return Undecided(list(dict.fromkeys(some)), pair)
+    return merged
+
+
+def _sorted(
+    orders: Sequence[tuple[Level, ...]],
+) -> tuple[list[Level] | None, tuple[Level, Level] | None]:
+    """Return all values in an order that agrees with several, and two values whose order these do not imply, if any.
+
+    Without such a pair the order is the only one. It is None if the orders contradict each other.
+    """
+    # Dictionaries as sets that keep their order, so that messages do not depend on hashes.
+    after: dict[Level, dict[Level, None]] = {value: {} for order in orders for value in order}
+    before = dict.fromkeys(after, 0)
+    for order in orders:
+        for low, high in pairwise(order):
+            if high not in after[low]:
+                after[low][high] = None
+                before[high] += 1
+    free = [value for value in after if not before[value]]
+    merged: list[Level] = []
+    pair: tuple[Level, Level] | None = None
+    while free:
+        if len(free) > 1 and pair is None:
+            pair = free[0], free[1]
+        value = free.pop(0)
+        merged.append(value)
+        for high in after[value]:
+            before[high] -= 1
+            if not before[high]:
+                free.append(high)
+    return merged if len(merged) == len(after) else None, pair
+
+
+def _contradiction(orders: Sequence[tuple[Level, ...]]) -> list[tuple[Level, ...]]:
+    """Return orders that contradict each other, without those that are not needed for it."""
+    left = list(orders)
+    for order in orders:
+        others = [o for o in left if o != order]
+        if _sorted(others)[0] is None:
+            left = others
+    return left
+
+
+def _shown_order(values: Sequence[Level]) -> str:
+    """Return an order as text: its first values."""
+    return " < ".join([repr(v) for v in values[:6]] + ["…"] * (len(values) > 6))
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +248,13 @@ class ScanPass:
 
         for name in self.categories:
             column: Any = rows.column(name)
+            if self.reader.types.field(name).type.ordered:
+                at = first
+                for part in column.chunks:
+                    if len(part):
+                        state.put_order(name, tuple(part.dictionary.to_pylist()), at)
+                    at += len(part)
+                continue
             found: dict[Level, tuple[int, int]] = {}
             at = first
             for part in column.chunks:
@@ -189,10 +329,14 @@ class LevelState:
     limit : int
         With more levels than this, no more are collected.
     levels : dict of key to [first row, rows, weight]
+    odd : int, optional
+        Of a group: the first row in which one column is missing and another one has a value that is neither 0 nor 1,
+        by which the group is no one-hot block.
     """
 
     limit: int
     levels: dict[LevelKey, list[int]] = field(default_factory=dict)
+    odd: int | None = None
 
     @property
     def overflown(self) -> bool:
@@ -222,6 +366,8 @@ class LevelState:
         dtypes = [chunk.features[j].dtype for j in columns]
         if count[0]:
             self.put(None, first + int(np.argmax(missing)), int(count[0]), int(total[0]))
+            if feature.members:
+                self._put_odd(parts, missing, first)
         for code, row in enumerate(rows.tolist()):
             values: list[Level] = [part.values[part.codes[row]] for part in parts]
             key = tuple(
@@ -229,8 +375,19 @@ class LevelState:
             )
             self.put(key, first + row, int(count[code + 1]), int(total[code + 1]))
 
+    def _put_odd(self, parts: Sequence[Factorized], missing: Bools, first: int) -> None:
+        """Note the first row with a missing value and one that is neither 0 nor 1."""
+        for part in parts:
+            other = [code for code, value in enumerate(part.values) if value not in {0, 1}]
+            found = np.flatnonzero(missing & np.isin(part.codes, other))
+            if len(found):
+                row = first + int(found[0])
+                self.odd = row if self.odd is None else min(self.odd, row)
+
     def merge(self, other: LevelState) -> None:
         """Add the rows of another range."""
+        if other.odd is not None:
+            self.odd = other.odd if self.odd is None else min(self.odd, other.odd)
         for key, (first, rows, weight) in other.levels.items():
             self.put(key, first, rows, weight)
 
@@ -389,7 +546,7 @@ class FirstPass:
                 j: NumericState(ColumnCounts(pivot, self.quantum), MergeTree(Moments.merge))
                 for j, pivot in self.numeric.items()
             },
-            {f.name: LevelState(self.level_limit) for f in self.leveled},
+            {f.columns: LevelState(self.level_limit) for f in self.leveled},
             RowState(min(self.draw, self.reader.source.n_rows), self.reader.source.row_id_name),
         )
 
@@ -403,11 +560,13 @@ class FirstPass:
         for j, numeric in state.numeric.items():
             numeric.add(chunk, j, first)
         for feature in self.leveled:
-            known = state.levels[feature.name]
+            known = state.levels[feature.columns]
             before = len(known.levels)
             known.add(chunk, feature, first, integers)
             if len(known.levels) > before:
                 examples |= {row for row, _, _ in known.levels.values() if row >= first}
+            if known.odd is not None and known.odd >= first:
+                examples.add(known.odd)
         by_weight = self.by_weight and not self.reader.source.equal_weights
         weights = chunk.weights if by_weight else None
         keys = draw_keys(chunk.identifiers, weights, self.seed)
@@ -419,15 +578,15 @@ class FirstState:
     """The state of the first pass over a range of rows."""
 
     numeric: dict[int, NumericState]
-    levels: dict[str, LevelState]
+    levels: dict[Columns, LevelState]
     rows: RowState
 
     def merge(self, other: FirstState) -> None:
         """Add another range."""
         for j, numeric in self.numeric.items():
             numeric.merge(other.numeric[j])
-        for name, levels in self.levels.items():
-            levels.merge(other.levels[name])
+        for columns, levels in self.levels.items():
+            levels.merge(other.levels[columns])
         self.rows.merge(other.rows)
 
 
@@ -462,6 +621,7 @@ class Question:
     request: Request
     search: RankSearch | None
     distinct: Distinct | None
+    within: LevelColumn | None = None
 
     @classmethod
     def of(cls, column: CountedColumn, request: Request, budget: int) -> Question:
@@ -473,7 +633,8 @@ class Question:
             targets = np.array(request.targets, dtype=np.int64)
         else:
             targets = column.counts.targets(request.k, np.array(request.steps))
-        return cls(j, request, RankSearch(column.counts, targets, budget), None)
+        search = RankSearch(column.counts, targets, budget)
+        return cls(j, request, search, None, column.within)
 
     @property
     def answered(self) -> bool:
@@ -520,8 +681,18 @@ class AnswerPass:
         chunk = self.reader.dataset(rows, first)
         read: dict[int, Floats] = {}
         for index, question in enumerate(self.questions):
-            x = read.setdefault(question.column, chunk.floats(question.column))
-            state.add(index, question, x, chunk.weights)
+            if question.column not in read:
+                read[question.column] = chunk.floats(question.column)
+            x, weights = _within(chunk, read[question.column], question.within)
+            state.add(index, question, x, weights)
+
+
+def _within(chunk: Dataset, x: Floats, column: LevelColumn | None) -> tuple[Floats, Floats | None]:
+    """Return values and weights of the rows with a level; of all rows without a column."""
+    if column is None:
+        return x, chunk.weights
+    there = chunk.level_codes(column) >= 0
+    return x[there], None if chunk.weights is None else chunk.weights[there]
 
 
 @dataclass(eq=False)
@@ -550,6 +721,58 @@ class AnswerState:
 
 
 # ------------------------------------------------------------------------------------ joint counts
+@dataclass(frozen=True, eq=False)
+class Within:
+    """A numeric feature to count in the rows that have a level of another one.
+
+    Parameters
+    ----------
+    request : TableRequest
+    column : LevelColumn
+    position : int
+        The numeric feature's column.
+    pivot : float
+    """
+
+    request: TableRequest
+    column: LevelColumn
+    position: int
+    pivot: float
+
+
+@dataclass(frozen=True, eq=False)
+class WithinPass:
+    """A pass that counts numeric features in the rows that have a level of another one.
+
+    Parameters
+    ----------
+    reader : ChunkReader
+    parts : sequence of Within
+    quantum : float, optional
+        Unit of the integer weights; None without weights.
+    """
+
+    reader: ChunkReader
+    parts: Sequence[Within]
+    quantum: float | None
+
+    def state(self) -> list[ColumnCounts]:
+        """Return the counts of no rows."""
+        return [ColumnCounts(part.pivot, self.quantum) for part in self.parts]
+
+    def add(self, state: list[ColumnCounts], first: int, rows: ArrowTable) -> None:
+        """Add a chunk of rows."""
+        chunk = self.reader.dataset(rows, first)
+        for part, counts in zip(self.parts, state, strict=True):
+            counts.add(*_within(chunk, chunk.floats(part.position), part.column))
+
+
+def merge_counts(left: list[ColumnCounts], right: list[ColumnCounts]) -> None:
+    """Add the counts of another range."""
+    for own, other in zip(left, right, strict=True):
+        own.merge(other)
+
+
 @dataclass(frozen=True, eq=False)
 class JointTable:
     """A table to count: the levels of a feature by the cells of another one.
@@ -612,12 +835,12 @@ class JointPass:
         weights = None
         if self.quantum is not None and chunk.weights is not None:
             weights = quantised(chunk.weights, self.quantum)
-        cells: dict[str, Ints] = {}
+        cells: dict[TableRequest, Ints] = {}
         for table, counted in zip(self.tables, state, strict=True):
-            name = table.request.other
-            if name not in cells:
-                cells[name] = table.locate(chunk)
-            codes, cell = chunk.level_codes(table.column), cells[name]
+            # Where rows without a level do not count, the cells of the other feature depend on both.
+            if table.request not in cells:
+                cells[table.request] = table.locate(chunk)
+            codes, cell = chunk.level_codes(table.column), cells[table.request]
             there = (codes >= 0) & (cell >= 0)
             index = (codes * table.cells + cell)[there]
             if weights is None:

@@ -22,8 +22,10 @@ from skedasis.data.arrow import ArrowColumn, ArrowSchema, ArrowTable, ArrowValue
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
+    TooManyLevels,
     check_level_count,
     keep_top,
+    level_column,
 )
 from skedasis.data.category_order import (
     STEPS,
@@ -56,6 +58,9 @@ CHUNK_ROWS = 4 * STATS_LEAF
 # ------------------------------------------------------------------------------------ columns
 MAX_DISTINCT = 1_000_000
 """Largest number of distinct values of a column that are collected from data beyond memory."""
+
+Columns: TypeAlias = tuple[int, ...]
+"""The positions of a feature's columns."""
 
 Request: TypeAlias = "OrderRequest | DistinctRequest | RankRequest"
 
@@ -99,6 +104,11 @@ class CountedColumn(Column):
     ends : tuple of two int, optional
         Smallest and largest integer of a column of large integers.
 
+    Attributes
+    ----------
+    within : LevelColumn, optional
+        Only rows with one of its levels are counted; None for all rows.
+
     Raises
     ------
     DataError
@@ -118,6 +128,7 @@ class CountedColumn(Column):
         self.missing, self.present = counts.missing, None
         self.x, self.weights, self.weighted = np.zeros(0), None, quantum is not None
         self.requests: set[Request] = set()
+        self.within: LevelColumn | None = None
         self._order: dict[OrderRequest | RankRequest, Floats] = {}
         self._distinct: dict[int, Floats | None] = {}
         # The weight of one row; of weights below 1 on average, the mean weight.
@@ -165,10 +176,20 @@ class CountedColumn(Column):
             raise UnsupportedError(
                 f"feature {self.feature.name!r}",
                 f"more than {MAX_DISTINCT:,} distinct values in data that are read in chunks",
-                "at most that many, where each of them is a step of the curve",
-                "Choose bins: sd.ALE(bins=40), sd.RHALE(bins=sd.Quantile(100))",
+                "at most that many, where bins may begin at each of them",
+                "Choose fewer bins, such as max_bins=256, or quantiles: bins=sd.Quantile(100)",
             )
         return values
+
+    def values_to_step_between(self) -> Floats | None:
+        """Return all sorted distinct values; None if there are more than `MAX_DISTINCT`.
+
+        Raises
+        ------
+        NotYetKnown
+            If no pass has collected them.
+        """
+        return self.distinct(MAX_DISTINCT)
 
     @property
     def distinct_values(self) -> Floats:  # type: ignore[override] - a cached property there
@@ -421,20 +442,55 @@ class LevelCounts:
     weight: Floats
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class TableRequest:
-    """A request for the joint counts of a categorical feature and another one, by their names."""
+    """A request for the joint counts of a categorical feature and another one.
 
-    feature: str
-    other: str
+    Parameters
+    ----------
+    feature : tuple of int
+        Positions of the feature's columns.
+    levels : int
+        How many of its levels are used: the most frequent ones.
+    other : tuple of int
+        Positions of the other feature's columns.
+    """
+
+    feature: Columns
+    levels: int
+    other: Columns
 
 
 class JointCounts:
-    """The joint counts of categorical features with other features, as far as passes have counted them."""
+    """The joint counts of categorical features with other features, as far as passes have counted them.
+
+    Attributes
+    ----------
+    tables : dict of TableRequest to ndarray of int
+    columns : dict of TableRequest to CountedColumn or None
+        Where some rows have no level: the other feature, which is numeric, in the rows with one; None if it has no
+        value in them.
+    requests, uncounted : set of TableRequest
+        What is missing in `tables`, and in `columns`.
+    """
 
     def __init__(self) -> None:
         self.requests: set[TableRequest] = set()
         self.tables: dict[TableRequest, Ints] = {}
+        self.uncounted: set[TableRequest] = set()
+        self.columns: dict[TableRequest, CountedColumn | None] = {}
+
+    def column(self, request: TableRequest) -> CountedColumn | None:
+        """Return the other feature in the rows with a level; raise `NotYetKnown` if no pass has counted it."""
+        if request not in self.columns:
+            self.uncounted.add(request)
+            raise NotYetKnown
+        return self.columns[request]
+
+    def put_column(self, request: TableRequest, column: CountedColumn | None) -> None:
+        """Note the other feature in the rows with a level."""
+        self.columns[request] = column
+        self.uncounted.discard(request)
 
     def of(self, request: TableRequest) -> Ints:
         """Return a table; raise `NotYetKnown` if no pass has counted it."""
@@ -483,8 +539,6 @@ class StreamedLevels(LevelColumn):
         dataset = self.streamed
         if dataset is None:
             raise TypeError("levels that were sent to a worker are in their order")
-        if self.n_other:
-            raise needs_memory("an order by similarity of the most frequent levels only")
         own = set(self.feature.columns)
         chosen = dataset.features if others is None else others
         parts: list[Floats] = []
@@ -534,8 +588,8 @@ class StreamedDataset(Dataset):
         Which rows of the table have the smallest hashes.
     columns : mapping of int to CountedColumn or DataError
         The numeric features by position; the error for one that cannot be explained.
-    level_counts : mapping of str to LevelCounts
-        The categorical features by name.
+    level_counts : mapping of tuple of int to LevelCounts
+        The categorical features by the positions of their columns.
     sum_of_weights : float
     passes : list of str
         What was read, one entry for each pass over the data.
@@ -543,7 +597,7 @@ class StreamedDataset(Dataset):
         How many rows results keep, one entry for each pass that kept some of the rows.
     examples : ndarray of int
         Which rows of the table the reader puts before the rows of each chunk, in this order.
-    leveled : mapping of str to Feature
+    leveled : mapping of tuple of int to Feature
         The categorical features of `level_counts`.
     quantum : float, optional
         Unit of the integer weights in counts; None without weights.
@@ -558,11 +612,11 @@ class StreamedDataset(Dataset):
     positions: Ints = field(kw_only=True)
     drawn: Ints = field(kw_only=True)
     columns: Mapping[int, CountedColumn | DataError] = field(kw_only=True)
-    level_counts: Mapping[str, LevelCounts] = field(kw_only=True)
+    level_counts: Mapping[Columns, LevelCounts] = field(kw_only=True)
     sum_of_weights: float = field(kw_only=True)
     passes: list[str] = field(kw_only=True)
     examples: Ints = field(kw_only=True)
-    leveled: Mapping[str, Feature] = field(kw_only=True)
+    leveled: Mapping[Columns, Feature] = field(kw_only=True)
     quantum: float | None = field(kw_only=True)
     joint: JointCounts = field(default_factory=JointCounts, kw_only=True)
     kept: list[int] = field(default_factory=list[int], kw_only=True)
@@ -672,14 +726,22 @@ class StreamedDataset(Dataset):
         self, feature: Feature, top: int | None = None, most: int = MAX_LEVELS
     ) -> LevelColumn:
         """Return the levels of a categorical feature, from an example of each."""
-        counts = self.level_counts.get(feature.name)
+        counts = self.level_counts.get(feature.columns)
         if counts is None:
             raise needs_memory(f"levels of {feature.name!r}")
-        limit = self.n if top is not None else most
-        check_level_count(feature, len(counts.rows), limit)
+        size = int(np.count_nonzero(counts.count))
+        if top is not None and size > MAX_DISTINCT:
+            raise TooManyLevels(
+                f"feature {feature.name!r}",
+                f"more than {MAX_DISTINCT:,} levels in data that are read in chunks",
+                "at most that many, of which the most frequent are chosen",
+                "It may be an identifier. Explain the other features by their names",
+            )
+        check_level_count(feature, size, self.n if top is not None else most, counted=False)
         # One row stands for each level, so that the order of the examples is that of the codes.
         some = self.in_memory(counts.rows)
-        column = some.levels(feature, most=len(counts.rows) + 1)
+        seen = some.observed(feature, len(counts.rows) + 1, counts.count)
+        column = level_column(some, feature, seen, None)
         codes = column.codes
         count, weight = np.zeros(len(column.levels), dtype=np.int64), np.zeros(len(column.levels))
         there = codes >= 0
@@ -711,21 +773,36 @@ class StreamedDataset(Dataset):
         ------
         NotYetKnown
         """
-        if not self.comparable(other):
+        if self.cells_to_compare(column, other) is None:
             return None
-        table = filled(self.joint.of(TableRequest(column.feature.name, other.name)).astype(float))
+        request = TableRequest(column.feature.columns, len(column.levels), other.columns)
+        table = filled(self.joint.of(request).astype(float))
         return numeric_distances(table) if other.numeric else categorical_distances(table)
 
-    def comparable(self, other: Feature) -> bool:
-        """Return whether levels can be compared by a feature; its quantiles are requested if they are not known."""
+    def cells_to_compare(self, column: LevelColumn, other: Feature) -> Floats | LevelColumn | None:
+        """Return the cells of another feature by which levels are compared; None if they cannot be.
+
+        Returns
+        -------
+        ndarray of float, LevelColumn or None
+            The points between the cells of a numeric feature, or the levels of a categorical one.
+
+        Raises
+        ------
+        NotYetKnown
+        """
         if not other.numeric:
-            counts = self.level_counts.get(other.name)
-            return counts is not None and len(counts.rows) <= MAX_LEVELS
+            counts = self.level_counts.get(other.columns)
+            few = counts is not None and len(counts.rows) <= MAX_LEVELS
+            return self.levels(self.leveled[other.columns]) if few else None
         counted = self.columns.get(other.position)
         if not isinstance(counted, CountedColumn):
-            return False
-        counted.quantile_floors()
-        return True
+            return None
+        if len(column) < self.n:
+            # Rows without a level are not compared, so that they do not count in the quantiles.
+            request = TableRequest(column.feature.columns, len(column.levels), other.columns)
+            counted = self.joint.column(request)
+        return None if counted is None else counted.quantile_floors()
 
     def present(self, column: Column | LevelColumn) -> Ints | None:
         """Return the rows of the table, not of the source, that have a value of a feature."""

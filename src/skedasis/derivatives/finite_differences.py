@@ -188,7 +188,8 @@ def probe_derivatives(
     evaluator : DifferenceEvaluator
     column : Summary
     values : ndarray of float, optional
-        The sorted distinct values of an integer feature: the model is evaluated at these only.
+        The sorted distinct values of an integer feature: the model is evaluated at these only. If they are not known,
+        it is evaluated at integers near the rows' own.
 
     Notes
     -----
@@ -229,8 +230,7 @@ def _persistent_slopes(
     """
     if column.integer:
         if values is None:
-            values = np.unique(np.append(evaluator.column(column.feature.position), column.low))
-            values = values[~np.isnan(values)]
+            values = _integers_nearby(evaluator, column)
         return _persistent_integer_slopes(evaluator, column, noise, values)
     eps = round_off(evaluator, column)
     spacing = np.spacing(max(abs(column.low), abs(column.high)))
@@ -239,6 +239,14 @@ def _persistent_slopes(
     # The shorter step divides rounding errors of the same size by a sixteenth of the width.
     tolerance = np.maximum(np.maximum(np.abs(long), np.abs(short)) / 2, 16 * noise)
     return long, (np.abs(long) > noise) & (np.abs(long - short) <= tolerance)
+
+
+def _integers_nearby(evaluator: DifferenceEvaluator, column: Summary) -> Floats:
+    """Return the integers of the rows, and those one step below and above, at most as far as the column goes."""
+    x = evaluator.column(column.feature.position)
+    x = np.append(x[~np.isnan(x)], column.low)
+    step = max(1.0, float(np.rint(np.cbrt(round_off(evaluator, column)) * column.std)))
+    return np.unique(np.clip(np.concatenate([x - step, x, x + step]), column.low, column.high))
 
 
 def _persistent_integer_slopes(

@@ -15,8 +15,9 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from skedasis._types import Container, Ints, JsonValue
+from skedasis._types import Container, Ints, JsonValue, Level
 from skedasis.data.arrow import ArrowField, ArrowSchema, ArrowTable, ArrowType
+from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import NotYetKnown, column_moments
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, apply_schema, find_feature
@@ -33,15 +34,20 @@ from skedasis.data.passes import (
     Question,
     ScanPass,
     ScanState,
+    Within,
+    WithinPass,
+    merge_counts,
     merge_tables,
 )
 from skedasis.data.streamed import (
     CHUNK_ROWS,
     MAX_DISTINCT,
     ChunkReader,
+    Columns,
     CountedColumn,
     LevelCounts,
     StreamedDataset,
+    TableRequest,
     default_library,
     even_places,
 )
@@ -50,10 +56,11 @@ from skedasis.engine.options import ExplainOptions, Need
 from skedasis.engine.progress import Further, Progress, map_in_order
 from skedasis.engine.select import FeatureSelection, as_method
 from skedasis.errors import DataError
+from skedasis.methods.ale import ALE
 from skedasis.methods.ale_categorical import MOST_LEVELS
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.slope_check import ROWS as CHECKED_ROWS
-from skedasis.stats.order_statistics import weight_quantum
+from skedasis.stats.order_statistics import ColumnCounts, weight_quantum
 
 _HEAD_ROWS = 10_000
 """Rows at the start of the data from which kinds of columns and pivots are taken. Results do not depend on pivots."""
@@ -213,11 +220,12 @@ def open_stream(
     if chosen is not None and chosen.donor_rows:
         return _with_donors(reader, head, min(chosen.donor_rows, n), options, passes)
     wanted = FeatureSelection(head, features, options.groups)
-    asked = list({f.name: f for item in wanted.asked for f in item}.values())
+    asked = list({f.columns: f for item in wanted.asked for f in item}.values())
     counted = list(asked)
-    if any(f.kind == "nominal" for f in asked):
+    ordered = isinstance(chosen, ALE) and chosen.order is not None
+    if any(f.kind == "nominal" or (ordered and f.categorical) for f in asked):
         # The order of levels compares all other features.
-        counted += [f for f in head.features if f.name not in {a.name for a in asked}]
+        counted += [f for f in head.features if f.columns not in {a.columns for a in asked}]
     counted += _also(head, need.column, counted)
     numeric = {f.position: _pivot(head, f) for f in counted if f.numeric and not f.members}
     leveled = tuple(f for f in counted if f.categorical)
@@ -238,7 +246,7 @@ def open_stream(
     )
     found = run_pass(first, FirstState.merge, source, options, "Counting values")
     passes = [*source.scans, *passes, "counts of values"]
-    dataset = _dataset(reader, found, head, quantum, {f.name: f for f in leveled}, passes)
+    dataset = _dataset(reader, found, head, quantum, {f.columns: f for f in leveled}, passes)
     return replace(dataset, kept_features=need.kept_features)
 
 
@@ -248,7 +256,8 @@ def _also(head: Dataset, name: Hashable, counted: list[Feature]) -> list[Feature
         feature = None if name is None else head.features[find_feature(head.features, name)]
     except DataError:  # a group, or a mistake, which is found where the name is used
         return []
-    return [] if feature is None or feature.name in {f.name for f in counted} else [feature]
+    known = {f.columns for f in counted}
+    return [] if feature is None or feature.columns in known else [feature]
 
 
 def _drawn(
@@ -383,14 +392,28 @@ def _with_times_and_categories(
     work = ScanPass(reader, tuple(formats), names)
     found = run_pass(work, ScanState.merge, reader.source, options, "Reading times and categories")
     kinds: dict[str, Any] = {name: reader.types.field(name).type for name in names}
+    declared = _declared_levels(head, reader.source.columns, options)
     categories = {
-        name: pa.array(found.ordered(name), kind.value_type) for name, kind in kinds.items()
+        name: pa.array(found.ordered(name, declared.get(name), reader.source), kind.value_type)
+        for name, kind in kinds.items()
     }
     times = {
         j: replace(known, axis=_axis(known.axis, found.ticks[j])) if j in found.ticks else known
         for j, known in formats.items()
     }
     return replace(reader, times=times, categories=categories), ["times and categories"]
+
+
+def _declared_levels(
+    head: Dataset, names: Sequence[str], options: ExplainOptions
+) -> dict[str, tuple[Level, ...]]:
+    """Return the levels that the caller's schema declares, by the name of the column."""
+    bare = tuple(
+        replace(f, name=name, label=name, levels=None)
+        for f, name in zip(head.table.features(), names, strict=True)
+    )
+    features = apply_schema(bare, options.schema)
+    return {name: f.levels for name, f in zip(names, features, strict=True) if f.levels}
 
 
 def _axis(axis: TimeAxis, ticks: tuple[int, int, int]) -> TimeAxis:
@@ -449,7 +472,7 @@ def _dataset(
     found: FirstState,
     head: Dataset,
     quantum: float | None,
-    leveled: Mapping[str, Feature],
+    leveled: Mapping[Columns, Feature],
     passes: list[str],
 ) -> StreamedDataset:
     """Return the data set from what the first pass found."""
@@ -460,7 +483,7 @@ def _dataset(
         for j, state in found.numeric.items()
     }
     unit = 1.0 if quantum is None else quantum
-    levels = {name: _levels(state, numbers, unit) for name, state in found.levels.items()}
+    levels = {columns: _levels(state, numbers, unit) for columns, state in found.levels.items()}
     here = reader.dataset(rows, 0)
     source = reader.source
     examples = np.unique(
@@ -504,7 +527,9 @@ def _column(
 
 def _levels(state: LevelState, numbers: Ints, unit: float) -> LevelCounts:
     """Return the levels of a categorical feature, with the index of an example of each among the rows at hand."""
-    entries = np.array(list(state.levels.values()), dtype=np.int64).reshape(-1, 3)
+    # A row that tells the kind of a group is an example that stands for no row.
+    odd = [] if state.odd is None else [[state.odd, 0, 0]]
+    entries = np.array([*state.levels.values(), *odd], dtype=np.int64).reshape(-1, 3)
     rows = np.searchsorted(numbers, entries[:, 0])
     order = np.argsort(entries[:, 0], kind="stable")
     return LevelCounts(rows[order], entries[order, 1], entries[order, 2].astype(float) * unit)
@@ -524,7 +549,11 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
     """Answer all that columns were asked for and did not know, in one pass over the data; in more if it is narrowed."""
     if not isinstance(dataset, StreamedDataset):
         raise TypeError("only data that are read in chunks have open questions")
-    columns = [c for c in dataset.columns.values() if isinstance(c, CountedColumn)]
+    if dataset.joint.uncounted:
+        _count_within(dataset, options)
+        return
+    within = dataset.joint.columns.values()
+    columns = [c for c in (*dataset.columns.values(), *within) if isinstance(c, CountedColumn)]
     open_requests = [(column, request) for column in columns for request in column.requests]
     budget = _BUDGET // max(1, len(open_requests))
     questions = [Question.of(column, request, budget) for column, request in open_requests]
@@ -541,27 +570,57 @@ def answer(dataset: Dataset, options: ExplainOptions) -> None:
         for index, question in enumerate(pending):
             question.take(found, index)
         pending = [q for q in pending if not q.answered]
-    by_position = {c.feature.position: c for c in columns}
-    for question in questions:
-        by_position[question.column].answer(question.request, question.answer())
+    for (column, request), question in zip(open_requests, questions, strict=True):
+        column.answer(request, question.answer())
     if dataset.joint.requests and not questions:
         _count_jointly(dataset, options)
 
 
+def _compared(dataset: StreamedDataset, request: TableRequest) -> tuple[LevelColumn, Feature]:
+    """Return the levels and the other feature of a request."""
+    column = dataset.levels(dataset.leveled[request.feature], top=request.levels)
+    return column, next(f for f in dataset.features if f.columns == request.other)
+
+
+def _count_within(dataset: StreamedDataset, options: ExplainOptions) -> None:
+    """Count numeric features in the rows that have a level of a categorical one, in one pass."""
+    parts: list[Within] = []
+    for request in sorted(dataset.joint.uncounted):
+        column, other = _compared(dataset, request)
+        known = dataset.columns[other.position]
+        pivot = known.counts.pivot if isinstance(known, CountedColumn) else 0.0
+        parts.append(Within(request, column, other.position, pivot))
+    work = WithinPass(dataset.reader, parts, dataset.quantum)
+    found = run_pass(work, merge_counts, dataset.reader.source, options, "Comparing levels")
+    dataset.passes.append("values in the rows with a level")
+    for part, counts in zip(parts, found, strict=True):
+        dataset.joint.put_column(part.request, _column_within(dataset, part, counts))
+
+
+def _column_within(
+    dataset: StreamedDataset, part: Within, counts: ColumnCounts
+) -> CountedColumn | None:
+    """Return a numeric feature in the rows that have a level; None if it has no value in them."""
+    if not counts.n:
+        return None
+    # Only its quantiles are used, not its standard deviation.
+    moments = column_moments(np.array([counts.low, counts.high]), None)
+    dtype = dataset.table.numeric_type(part.position)
+    feature = dataset.features[part.position]
+    column = CountedColumn(feature, counts, moments, dtype, dataset.quantum)
+    column.within = part.column
+    return column
+
+
 def _count_jointly(dataset: StreamedDataset, options: ExplainOptions) -> None:
     """Count categorical features by the cells of other features, in one pass."""
-    requests = sorted(dataset.joint.requests, key=lambda r: (r.feature, r.other))
-    by_name = {f.name: f for f in dataset.features}
+    requests = sorted(dataset.joint.requests)
     tables: list[JointTable] = []
     for request in requests:
-        column = dataset.levels(dataset.leveled[request.feature])
-        other = by_name[request.other]
-        counted = dataset.columns.get(other.position) if other.numeric else None
-        cells = (
-            counted.quantile_floors()
-            if isinstance(counted, CountedColumn)
-            else dataset.levels(other)
-        )
+        column, other = _compared(dataset, request)
+        cells = dataset.cells_to_compare(column, other)
+        if cells is None:
+            raise TypeError("a table of a feature that is not compared")
         tables.append(JointTable(request, column, cells, other.position))
     work = JointPass(dataset.reader, tables, dataset.quantum)
     found = run_pass(work, merge_tables, dataset.reader.source, options, "Comparing levels")

@@ -170,7 +170,8 @@ class Accumulated(BinnedMethod):
 
         The curve of a feature with few values consists of differences between adjacent values, unless slopes or
         explicit edges are given: the model is never evaluated between two values. For integers with more values and a
-        model without slopes, local effects are such differences, too, but the cells are those of the scheme.
+        model without slopes, local effects are such differences, too, but the cells are those of the scheme. If data
+        beyond memory have too many values for that, each row is evaluated at integers near its own.
         """
         scheme, bins = self.binning(), "auto" if isinstance(self.bins, Mapping) else self.bins
         derivative_info = self._local_effects(
@@ -206,7 +207,7 @@ class Accumulated(BinnedMethod):
         if few:
             return _VALUES
         if column.integer and derivative_info.kind == "differences":
-            return _INTEGERS
+            return _INTEGERS if column.values_to_step_between() is not None else _NEAR_INTEGERS
         return derivative_info
 
     def points_per_call(self, plans: Sequence[CellPlan]) -> int:
@@ -358,6 +359,12 @@ _VALUES = DerivativeInfo("value_steps", "steps between the feature's few distinc
 _BETWEEN = DerivativeInfo("integer_steps", "steps between the feature's few distinct values")
 
 _INTEGERS = DerivativeInfo("integer_steps", "steps between neighbouring observed integers")
+
+_NEAR_INTEGERS = DerivativeInfo(
+    "differences",
+    "differences between integers near each row, also between integers that do not occur: data that are read in "
+    "chunks have too many distinct values",
+)
 
 
 def _largest(effects: Floats) -> float:

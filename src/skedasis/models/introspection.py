@@ -84,6 +84,7 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
     """
     expected = getattr(model, "n_features_in_", None)
     have = [f.label for f in dataset.features]
+    fix = _how_to_order(dataset)
     names = fitted_names(model)
     if dataset.library is None or names is None:
         if expected is not None and expected != len(have):
@@ -101,14 +102,21 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
             what,
             f"X with columns in the order {_short(have)}",
             f"the order of fit, {_short(names)}",
-            "Use X[list(model.feature_names_in_)]",
+            fix,
         )
     absent = [n for n in names if n not in have]
     extra = [n for n in have if n not in names]
     got = f"X without {_short(absent)}" if absent else f"X with additional columns {_short(extra)}"
-    raise DataError(
-        what, got, f"the {len(names)} columns of fit", "Use X[list(model.feature_names_in_)]"
-    )
+    raise DataError(what, got, f"the {len(names)} columns of fit", fix)
+
+
+def _how_to_order(dataset: Dataset) -> str:
+    """Return how to pass the columns that a model was fitted on."""
+    frame, files = "X[list(model.feature_names_in_)]", "columns=list(model.feature_names_in_)"
+    if dataset.streamed or dataset.row_numbers is not None:
+        return f"Use sd.parquet(path, {files})"
+    # Rows with identifiers may have been drawn from files, which cannot be indexed.
+    return f"Use {frame}" + ("" if dataset.keys is None else f", or sd.parquet(path, {files})")
 
 
 def _short(names: Sequence[object]) -> str:

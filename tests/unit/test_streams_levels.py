@@ -1,0 +1,373 @@
+"""Categories, groups and whole numbers of many values, read in chunks, are those of the same rows in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+
+pytest.importorskip("pyarrow")
+import pandas as pd
+from sklearn.linear_model import LinearRegression
+
+from skedasis.data import passes, streamed
+from skedasis.engine import streams
+from tests.unit.test_streams import _all_equal, _differences, _written
+
+QUIET = {"progress": False, "heterogeneity_rows": 100}
+
+
+# ------------------------------------------------------------------------------------ ordered categories
+def _ordered(folder: Path, *files: tuple[list[str], list[str]]) -> Path:
+    """Write a file for each pair of values and dictionary."""
+    folder.mkdir()
+    for i, (values, categories) in enumerate(files):
+        column = pd.Categorical(values * 20, categories=categories, ordered=True)
+        a = np.linspace(0, 1, len(column))
+        pd.DataFrame({"c": column, "a": a}).to_parquet(folder / f"{i}.parquet")
+    return folder
+
+
+def _ranks(X):
+    return X["c"].astype(str).map({"low": 0.0, "mid": 1.0, "high": 5.0}).to_numpy() * X["a"]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        [(["low", "high"], ["low", "high"]), (["low", "mid", "high"], ["low", "mid", "high"])],
+        [(["low", "mid"], ["low", "mid"]), (["high"], ["mid", "high"])],
+        [(["high"], ["mid", "high"]), (["low", "mid"], ["low", "mid"])],
+    ],
+    ids=["longer", "chain", "reversed chain"],
+)
+def test_orders_of_several_files_are_merged_into_one(tmp_path, files):
+    data = sd.parquet(_ordered(tmp_path / "rows", *files))
+    frame = pd.concat([pd.read_parquet(f) for f in sorted((tmp_path / "rows").iterdir())])
+    full = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    memory = sd.explain(_ranks, frame.astype({"c": full}), method="ale", **QUIET)
+    seen = []
+
+    def model(X):
+        seen.append(list(X["c"].cat.categories))
+        return _ranks(X)
+
+    found = sd.explain(model, data, method="ale", **QUIET)
+    assert found["c"].levels.labels == ("low", "mid", "high")
+    assert _all_equal(memory, found)
+    assert all(categories == ["low", "mid", "high"] for categories in seen)
+
+
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [
+        ((["low", "high"], ["high", "low"]), ["'low' < 'high' in", "'high' < 'low' in"]),
+        ((["low", "high"], ["low", "mid"]), ["'low' < 'high' in", "'low' < 'mid' in", "neither"]),
+        ((["low", "mid"], ["mid", "high"], ["high", "low"]), ["'high' < 'low' in"]),
+    ],
+    ids=["contradiction", "no order", "circle"],
+)
+def test_orders_that_do_not_agree_are_refused_unless_one_is_declared(tmp_path, orders, words):
+    data = sd.parquet(_ordered(tmp_path / "rows", *((order, order) for order in orders)))
+    with pytest.raises(sd.DataError, match="column 'c'") as caught:
+        sd.explain(_ranks, data, "c", method="ale", **QUIET)
+    for word in [*words, "0.parquet", "levels=["]:
+        assert word in str(caught.value)
+    levels = ("low", "mid", "high")
+    declared = {"c": sd.Feature("c", "ordinal", levels=levels)}
+    found = sd.explain(_ranks, data, "c", method="ale", schema=declared, **QUIET)
+    there = {value for order in orders for value in order}
+    assert found.levels.labels == tuple(v for v in levels if v in there)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_dictionaries_of_few_and_of_many_values_stay_categories(tmp_path, ordered):
+    """pandas stores the codes of more than 127 categories in a wider type."""
+    names = [f"v{i:03}" for i in range(300)]
+    for i, size in enumerate((100, 300)):
+        column = pd.Categorical(names[:size][::-1], categories=names[:size], ordered=ordered)
+        pd.DataFrame({"c": column, "a": np.arange(size) * 0.5}).to_parquet(
+            tmp_path / f"{i}.parquet"
+        )
+    seen = []
+
+    def model(X):
+        seen.append(list(X["c"].cat.categories))
+        return X["a"].to_numpy()
+
+    found = sd.explain(model, sd.parquet(tmp_path), "c", method=sd.PDP(), **QUIET)
+    assert all(categories == names for categories in seen)
+    assert (found.about.feature.kind == "ordinal") == ordered
+
+
+def test_dictionaries_of_narrow_codes_with_many_values_together(tmp_path):
+    for i in range(2):
+        column = pd.Categorical([f"{i}-{k}" for k in range(100)])
+        pd.DataFrame({"c": column, "a": np.arange(100) * 0.5}).to_parquet(tmp_path / f"{i}.parquet")
+    found = sd.explain(lambda X: X["a"], sd.parquet(tmp_path), "a", method="ale", **QUIET)
+    assert found.value[-1] > found.value[0]
+
+
+# ------------------------------------------------------------------------------------ groups
+def _grouped(n: int = 3_000) -> pd.DataFrame:
+    r = np.random.default_rng(0)
+    p = r.choice(["u", "v"], n)
+    return pd.DataFrame(
+        {
+            "p": p,
+            "q": np.where(p == "u", r.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1]), "y"),
+            "gap": np.where(r.random(n) < 0.1, np.nan, r.integers(0, 2, n)),
+            # 7 is in rows only in which the other column is missing.
+            "odd": r.integers(0, 2, n),
+            "text": r.choice(list("abcd"), n),
+            "a": r.normal(size=n),
+            "weight": r.integers(1, 4, n) * 0.5,
+        }
+    ).assign(odd=lambda t: np.where(t.gap.isna() & (t.index > 2_000), 7, t.odd))
+
+
+def _of_groups(X):
+    return X["a"] * (1 + (X["p"] == "u")) + (X["q"] == "y") + X["odd"] * 1.0 + (X["text"] == "a")
+
+
+GROUPS = {"pq": ["p", "q"], "rest": ["gap", "odd"]}
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
+def test_groups_that_are_no_one_hot_block(tmp_path, method, weight):
+    frame = _grouped()
+    columns = ["p", "q", "gap", "odd", "text", "a"]
+    where = _written(frame, tmp_path / "rows", [1, 1_500], [400])
+    data = sd.parquet(where, columns=columns, sample_weight=weight)
+    weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+    memory = sd.explain(
+        _of_groups, frame[columns], method=method, groups=GROUPS, **QUIET, **weights
+    )
+    found = sd.explain(_of_groups, data, method=method, groups=GROUPS, **QUIET)
+    assert _all_equal(memory, found)
+    for name in ("pq", "rest"):
+        assert found[name].levels.labels == memory[name].levels.labels
+        assert np.array_equal(found[name].levels.weight, memory[name].levels.weight)
+    assert len(found["pq"].levels.labels) == 4
+
+
+def test_four_rows_of_two_columns(tmp_path):
+    frame = pd.DataFrame({"p": list("uuvv") * 2, "q": list("xyxy") * 2, "a": np.arange(8) * 0.5})
+    where = _written(frame, tmp_path / "rows", [3], [2])
+    for some in (frame, sd.parquet(where)):
+        found = sd.explain(lambda X: X["a"], some, "pq", method="ale", groups={"pq": ["p", "q"]})
+        assert len(found.levels.labels) == 4
+
+
+@pytest.mark.parametrize("name", ["p", "text"])
+def test_a_group_with_the_name_of_one_of_its_columns(tmp_path, name):
+    frame = _grouped()[["p", "q", "text", "a"]]
+    where = _written(frame, tmp_path / "rows", [1_500], [400])
+    groups = {name: [name, "q"]}
+    model = lambda X: X["a"] + (X["q"] == "y") + (X["text"] == "a")  # noqa: E731
+    memory = sd.explain(model, frame, method="ale", groups=groups, **QUIET)
+    assert _all_equal(
+        memory, sd.explain(model, sd.parquet(where), method="ale", groups=groups, **QUIET)
+    )
+
+
+@pytest.mark.parametrize(
+    ("columns", "groups"),
+    [(["p", "a"], {"g": ["p", "a"]}), (["one", "two"], {"g": ["one", "two"]})],
+    ids=["many combinations", "several ones"],
+)
+def test_refused_groups_have_the_message_of_memory(tmp_path, columns, groups):
+    frame = _grouped().assign(one=1, two=1)[columns].head(1_000)
+    data = sd.parquet(_written(frame, tmp_path / "rows", [500], [100]))
+    messages = []
+    for some in (frame, data):
+        with pytest.raises(sd.DataError) as caught:
+            sd.explain(lambda X: np.zeros(len(X)), some, "g", method="ale", groups=groups)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+# ------------------------------------------------------------------------------------ many whole numbers
+@pytest.fixture
+def few_distinct(monkeypatch):
+    """Let 1,500 distinct values be too many to be collected."""
+    for module in (streamed, streams, passes):
+        if hasattr(module, "MAX_DISTINCT"):
+            monkeypatch.setattr(module, "MAX_DISTINCT", 1_500)
+
+
+def _identified(n: int = 4_000, gap: int = 1) -> pd.DataFrame:
+    r = np.random.default_rng(1)
+    return pd.DataFrame({"id": r.permutation(n) * gap + 7, "a": r.normal(size=n)})
+
+
+def _curve(X):
+    return np.sin(X["id"] / 900.0) * (1 + 0.5 * X["a"]) + X["a"]
+
+
+@pytest.mark.usefixtures("few_distinct")
+@pytest.mark.parametrize(
+    "method",
+    [None, sd.RHALE(), sd.RHALE(bins=sd.Quantile(100)), sd.RHALE(bins=20), sd.UALE(), sd.DALE()],
+    ids=str,
+)
+def test_whole_numbers_of_too_many_values_are_explained(tmp_path, method):
+    frame = _identified()
+    data = sd.parquet(_written(frame, tmp_path / "rows", [1_000], [700]))
+    memory = sd.explain(_curve, frame, method=method, **QUIET)
+    found = sd.explain(_curve, data, method=method, **QUIET)
+    assert list(found) == ["id", "a"]
+    assert not _differences(memory["a"], found["a"])
+    one, other = memory["id"], found["id"]
+    x = np.linspace(one.x[0], one.x[-1], 50)
+    assert np.abs(one(x) - other(x)).max() < 0.02 * one.importance
+    assert "too many distinct values" in found["id"].provenance["local_effects"]
+    assert "too many" not in memory["id"].provenance["local_effects"]
+
+
+@pytest.mark.usefixtures("few_distinct")
+def test_the_model_is_evaluated_at_whole_numbers_only(tmp_path):
+    data = sd.parquet(_written(_identified(), tmp_path / "rows", [1_000], [700]))
+
+    def model(X):
+        assert (X["id"] % 1 == 0).all()
+        assert (X["id"] >= 7).all()
+        assert (X["id"] <= 4_006).all()
+        return _curve(X)
+
+    sd.explain(model, data, "id", method=sd.RHALE(bins=sd.Quantile(50)), **QUIET)
+
+
+@pytest.mark.usefixtures("few_distinct")
+@pytest.mark.parametrize("gap", [1, 1_000, 10**9])
+@pytest.mark.parametrize("steps", [False, True])
+def test_steps_are_told_from_slopes_as_in_memory(tmp_path, gap, steps):
+    frame = _identified(gap=gap)
+    data = sd.parquet(_written(frame, tmp_path / "rows", [1_000], [700]))
+
+    def model(X):
+        z = X["id"] / (gap * 900.0)
+        return np.floor(3 * z) * X["a"] if steps else np.sin(z) * (1 + X["a"])
+
+    memory = sd.explain(model, frame, "id", method=sd.RHALE(), **QUIET)
+    found = sd.explain(model, data, "id", method=sd.RHALE(), **QUIET)
+    assert ("piecewise" in memory.provenance["local_effects"]) == steps
+    assert ("piecewise" in found.provenance["local_effects"]) == steps
+    assert found.importance == pytest.approx(memory.importance, rel=0.02)
+
+
+@pytest.mark.usefixtures("few_distinct")
+def test_what_bins_of_all_values_suggest_can_be_done(tmp_path):
+    data = sd.parquet(_written(_identified(), tmp_path / "rows", [1_000], [700]))
+    many = sd.Optimal(criterion="likelihood", max_bins=2_000)
+    with pytest.raises(sd.UnsupportedError, match=r"max_bins=256.*sd\.Quantile\(100\)"):
+        sd.explain(_curve, data, "id", method=sd.RHALE(bins=many), **QUIET)
+    few = sd.Optimal(criterion="likelihood", max_bins=256)
+    for bins in (few, sd.Quantile(100)):
+        found = sd.explain(_curve, data, "id", method=sd.RHALE(bins=bins), **QUIET)
+        assert len(found.bins.effect) > 1
+
+
+# ------------------------------------------------------------------------------------ the most frequent levels
+def _frequent(n: int = 9_000) -> pd.DataFrame:
+    r = np.random.default_rng(2)
+    level = np.minimum(r.geometric(0.15, n), 2_500)
+    level[:2_400] = np.arange(2_400) + 30
+    frame = pd.DataFrame({"k": [f"k{v:04}" for v in level], "a": r.normal(size=n) + level % 5})
+    frame["m"] = np.where(r.random(n) < 0.2, np.nan, r.normal(size=n) * (1 + level % 3))
+    frame["text"] = np.where((level + r.integers(0, 2, n)) % 3 == 0, "u", "v")
+    frame["weight"] = r.integers(1, 4, n) * 0.5
+    return frame
+
+
+def _of_levels(X):
+    return X["a"] * (X["k"] < "k0004") + (X["text"] == "u") * (X["k"] == "k0002")
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        sd.ALE(top_levels=7),
+        sd.ALE(top_levels=3, order=["k0003", "k0001", "k0002"]),
+        sd.PDP(top_levels=7),
+        sd.MPlot(top_levels=7),
+    ],
+    ids=str,
+)
+def test_the_most_frequent_levels(tmp_path, method, weight):
+    frame = _frequent()
+    columns = ["k", "a", "m", "text"]
+    where = _written(frame, tmp_path / "rows", [1, 4_000], [900])
+    data = sd.parquet(where, columns=columns, sample_weight=weight)
+    weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+    memory = sd.explain(_of_levels, frame[columns], "k", method=method, **QUIET, **weights)
+    found = sd.explain(_of_levels, data, "k", method=method, **QUIET)
+    assert found.levels.labels == memory.levels.labels
+    assert not _differences(memory, found)
+
+
+def test_too_many_levels_suggests_what_can_be_done(tmp_path):
+    data = sd.parquet(_written(_frequent(), tmp_path / "rows", [4_000], [900]))
+    with pytest.raises(sd.DataError, match=r"ALE\(top_levels=50\)") as caught:
+        sd.explain(_of_levels, data, "k", method="ale", **QUIET)
+    assert "more than 2,000 levels" in str(caught.value)
+    found = sd.explain(_of_levels, data, "k", method=sd.ALE(top_levels=50), **QUIET)
+    assert len(found.levels.labels) == 50
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_the_similarity_of_ordered_levels_with_missing_values(tmp_path, weight):
+    """Rows without a level are not compared."""
+    frame = _frequent().assign(c=lambda t: (t.a.round() % 6).where(t.m.notna()))
+    # What rows without a level have is different.
+    frame["a"] = np.where(frame.c.isna(), frame.a * 100, frame.a)
+    columns = ["c", "a", "text"]
+    where = _written(frame, tmp_path / "rows", [4_000], [900])
+    data = sd.parquet(where, columns=columns, sample_weight=weight)
+    weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
+    options = {"method": sd.ALE(order="similarity"), "schema": {"c": "ordinal"}, **QUIET}
+    model = lambda X: X["a"] * X["c"].fillna(0)  # noqa: E731
+    memory = sd.explain(model, frame[columns], "c", **options, **weights)
+    found = sd.explain(model, data, "c", **options)
+    assert not _differences(memory, found)
+
+
+# ------------------------------------------------------------------------------------ messages
+def _order_error(model, X) -> str:
+    with pytest.raises(sd.DataError, match="in the order") as caught:
+        sd.explain(model, X, "a", method="ale", **QUIET)
+    return str(caught.value)
+
+
+def test_another_order_of_columns_suggests_what_a_source_can_do(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(9.0), "b": np.arange(9.0) ** 2})
+    model = LinearRegression().fit(frame[["b", "a"]], frame["a"])
+    where = _written(frame.assign(y=frame["a"]), tmp_path / "rows", [4], [3])
+    data = sd.parquet(where, columns=["a", "b"], y="y")
+    loss = sd.loss(model, "squared_error")
+    for call in (
+        lambda: sd.explain(model, data, "a", method="ale", **QUIET),
+        lambda: sd.explain(loss, data, method=sd.PFI(max_samples=5), **QUIET),
+        lambda: sd.ledger(model, data),
+    ):
+        with pytest.raises(sd.DataError, match=r"sd\.parquet\(path, columns=list\(") as caught:
+            call()
+    assert "X[list(" in str(caught.value)
+    assert "sd.parquet" not in _order_error(model, frame)
+    assert "X[list(" not in _order_error(model, data)
+    again = sd.parquet(where, columns=list(model.feature_names_in_))
+    assert sd.explain(model, again, "a", method="ale", **QUIET).importance > 0
+
+
+def test_a_source_in_place_of_rows_says_how_to_read_them(tmp_path):
+    frame = pd.DataFrame({"a": np.arange(9.0), "b": np.arange(9.0) ** 2})
+    data = sd.parquet(_written(frame, tmp_path / "rows", [4], [3]))
+    with pytest.raises(sd.DataError, match="rows in memory") as caught:
+        sd.prediction(lambda X: X["a"]).at(data)
+    assert "data.take(rows).to_pandas()[list(data.columns)]" in str(caught.value)
+    assert "MPlot" not in str(caught.value)
