@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -200,3 +202,38 @@ def test_a_model_that_cannot_be_sent(folder):
 
 def test_the_path_of_the_folder_is_all_that_is_needed(folder):
     assert len(sd.parquet(Path(folder))) == N
+
+
+def test_freed_memory_is_kept_while_tasks_run_and_then_as_before(monkeypatch):
+    calls = []
+    stub = (lambda *a: calls.append(a)), (lambda *a: calls.append("trim"))
+    monkeypatch.setattr(cluster, "_mallopt", lambda: stub)
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    with cluster.freed_memory_kept():
+        assert calls == []  # what the user has chosen, or glibc by default
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    kept, restored = [(-1, 128 << 20), (-3, 32 << 20)], [(-1, 65536), (-3, 128 << 10), "trim"]
+    with cluster.freed_memory_kept():
+        with cluster.freed_memory_kept():  # another thread of the same worker
+            assert calls == kept
+        assert calls == kept
+    assert calls == [*kept, *restored]
+    calls.clear()
+    monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "1000000")
+    with pytest.raises(ZeroDivisionError), cluster.freed_memory_kept():
+        raise ZeroDivisionError
+    assert calls == [*kept, (-1, 65536), (-3, 1_000_000), "trim"]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc")
+def test_the_c_library_takes_the_settings(monkeypatch):
+    # In a process of its own: the thresholds of this one adapt to its arrays, which a setting would end.
+    code = """
+from skedasis.engine import cluster
+found = cluster._mallopt()
+if found is not None:
+    mallopt, trim = found
+    assert mallopt(-1, cluster._KEPT_BYTES) == mallopt(-3, cluster._LARGEST_BYTES) == 1
+    assert trim(0) in (0, 1)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

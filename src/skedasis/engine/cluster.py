@@ -8,10 +8,14 @@ does not become the limit.
 
 from __future__ import annotations
 
+import ctypes
+import os
 import pickle
 import sys
+import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
 from skedasis.errors import DataError, UnsupportedError
@@ -173,6 +177,58 @@ def packed_work(work: object) -> bytes:
         ) from error
 
 
+# ------------------------------------------------------------------------------------ memory of workers
+_TRIM, _MMAP = -1, -3
+"""Options of ``mallopt``: M_TRIM_THRESHOLD and M_MMAP_THRESHOLD."""
+
+_KEPT_BYTES, _LARGEST_BYTES, _USUAL_BYTES = 128 << 20, 32 << 20, 128 << 10
+"""Freed memory that is kept in a task; the largest array that may be part of it; that of glibc by default."""
+
+_TASKS_RUNNING = [0]
+_MEMORY_LOCK = threading.Lock()
+
+
+@contextmanager
+def freed_memory_kept() -> Generator[None]:
+    """Let the allocator keep freed memory for further arrays while a task runs, if Dask has told it not to.
+
+    Dask sets ``MALLOC_TRIM_THRESHOLD_`` in its workers, so that each array that is freed goes back to the system. The
+    next one is then given page by page again, which can take as long as the work itself. Afterwards the setting is as
+    before, and what is free is given back.
+    """
+    setting = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    options = None if not setting.isdigit() else _mallopt()
+    if options is None:
+        yield
+        return
+    mallopt, trim = options
+    usual = os.environ.get("MALLOC_MMAP_THRESHOLD_", "")
+    with _MEMORY_LOCK:
+        _TASKS_RUNNING[0] += 1
+        if _TASKS_RUNNING[0] == 1:
+            mallopt(_TRIM, _KEPT_BYTES)
+            mallopt(_MMAP, _LARGEST_BYTES)
+    try:
+        yield
+    finally:
+        with _MEMORY_LOCK:
+            _TASKS_RUNNING[0] -= 1
+            if not _TASKS_RUNNING[0]:
+                mallopt(_TRIM, int(setting))
+                mallopt(_MMAP, int(usual) if usual.isdigit() else _USUAL_BYTES)
+                trim(0)
+
+
+def _mallopt() -> tuple[Callable[[int, int], int], Callable[[int], int]] | None:
+    """Return ``mallopt`` and ``malloc_trim`` of the C library; None if it is not glibc."""
+    try:
+        library = ctypes.CDLL(None)
+        return library.mallopt, library.malloc_trim
+    except (AttributeError, OSError, TypeError):  # Windows has no library of this name
+        return None
+
+
+# ------------------------------------------------------------------------------------ on a worker
 def _same(packed: bytes) -> bytes:
     """Return the argument: the task that holds what all others share."""
     return packed
@@ -185,14 +241,16 @@ def _compute(
     function: Callable[[object, int, int], object], packed: bytes, start: int, stop: int
 ) -> object:
     """Compute one range."""
-    return function(_unpacked(packed), start, stop)
+    with freed_memory_kept():
+        return function(_unpacked(packed), start, stop)
 
 
 def _combine(
     combine: Callable[[object, Sequence[object]], object], packed: bytes, results: Sequence[object]
 ) -> object:
     """Combine the results of neighbouring ranges."""
-    return combine(_unpacked(packed), results)
+    with freed_memory_kept():
+        return combine(_unpacked(packed), results)
 
 
 def _unpacked(packed: bytes) -> object:
