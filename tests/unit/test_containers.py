@@ -318,11 +318,6 @@ def test_a_frame_of_a_library_gives_tables_of_that_library():
         assert type(es["a"].to_frame(of="bins")).__module__.split(".")[0] == library.__name__
 
 
-def test_a_lazy_frame_is_refused_with_the_cure():
-    with refused(sd.DataError, "X", "lazy", "collect()"):
-        sd.explain(model_of, pl.DataFrame(table(), schema=NAMES).lazy(), 0)
-
-
 def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
     frame = pd.DataFrame(
         {

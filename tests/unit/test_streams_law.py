@@ -58,7 +58,8 @@ def _column(name: str, n: int, r: np.random.Generator) -> pa.Array:
 
 def _as_floats(column: pd.Series) -> np.ndarray:
     """Return any column as numbers of size 1."""
-    if column.dtype == object or isinstance(column.dtype, pd.CategoricalDtype):
+    # Text has a type of its own since pandas 3.
+    if column.dtype == object or isinstance(column.dtype, (pd.CategoricalDtype, pd.StringDtype)):
         values = [0.3 if pd.isna(v) else hash_of(str(v)) for v in column]
         return np.array(values, dtype=float)
     kind = column.dtype.kind if isinstance(column.dtype, np.dtype) else "M"

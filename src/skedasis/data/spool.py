@@ -11,8 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import tempfile
-import uuid
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -41,6 +39,13 @@ class ArrowStream(Protocol):
     """Rows that are exported as an Arrow stream."""
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+@runtime_checkable
+class _Column(Protocol):
+    """A column of a data frame, which some libraries export as a stream, too."""
+
+    def to_frame(self) -> object: ...
 
 
 @runtime_checkable
@@ -78,7 +83,7 @@ def spool_kind(X: object) -> str | None:
         type_ = vars(found).get(name) if found is not None else None
         if isinstance(type_, type) and isinstance(X, type_):
             return kind
-    if isinstance(X, ArrowStream) and not isinstance(X, _Columns):
+    if isinstance(X, ArrowStream) and not isinstance(X, (_Columns, _Column)):
         return "Arrow stream"
     return None
 
@@ -200,6 +205,10 @@ class _Folder:
 @contextmanager
 def _temporary_folder(kind: str) -> Generator[_Folder]:
     """Make a folder for temporary files, and remove it."""
+    # Imported here: most calls have rows in memory.
+    import tempfile
+    import uuid
+
     import pyarrow.fs as pafs
 
     where = os.environ.get(FOLDER)
@@ -238,6 +247,8 @@ def _is_full(error: Exception) -> bool:
 
 def _write(X: object, kind: str, folder: _Folder) -> int:
     """Write the rows to one file, and return their number."""
+    import tempfile
+
     import pyarrow.fs as pafs
     import pyarrow.parquet as pq
 
@@ -349,7 +360,15 @@ def _tables(lazy: Any, kind: str) -> Iterator[ArrowTable]:
         batches = pa.RecordBatchReader.from_stream(lazy)
     else:
         is_reader = isinstance(lazy, pa.RecordBatchReader)
-        batches = lazy if is_reader else pa.RecordBatchReader.from_stream(lazy)
+        try:
+            batches = lazy if is_reader else pa.RecordBatchReader.from_stream(lazy)
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            raise DataError(
+                "X",
+                f"a {type(lazy).__name__}, a stream without columns ({str(error)[:150]})",
+                "rows of named columns",
+                "Pass a table: pyarrow.table({'name': X})",
+            ) from error
     held: list[Any] = []
     # Small batches would make as many row groups.
     for batch in batches:

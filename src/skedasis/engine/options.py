@@ -124,10 +124,8 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
                         f"{function.__name__}() got an unexpected keyword argument {name!r}: "
                         f"{f'it is called {new!r}' if new in valid else hint}"
                     )
-            if "X" in valid:
-                bound = signature.bind_partial(*args, **given)
-                if spool_kind(bound.arguments.get("X")) is not None:
-                    return _with_spooled(function, bound, has_client="client" in valid)
+            if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
+                return _with_spooled(function, signature, args, given)
             return function(*args, **given)
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
@@ -137,18 +135,25 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
 
 
 def _with_spooled(
-    function: Callable[..., object], bound: inspect.BoundArguments, *, has_client: bool
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    args: Sequence[object],
+    given: dict[str, object],
 ) -> object:
     """Call a function with rows that are written to temporary files for the time of the call.
 
     A Dask DataFrame is explained on the cluster that Dask uses, if the function can work on one.
     """
-    X = bound.arguments["X"]
-    roles = {name: bound.arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
-    client = _check_cluster("client", bound.arguments.get("client"), current=spool_kind(X) == DASK)
+    valid = signature.parameters
+    arguments = signature.bind_partial(*args).arguments | given
+    X = arguments.get("X")
+    if spool_kind(X) is None:  # another argument is a stream, which the function refuses
+        return function(*args, **given)
+    roles = {name: arguments.pop(name, None) for name in ("y", "sample_weight", "row_id")}
+    client = _check_cluster("client", arguments.get("client"), current=spool_kind(X) == DASK)
     with spooled(X, **roles, client=client) as source:
-        arguments = {**bound.arguments, "X": source}
-        if has_client:
+        arguments["X"] = source
+        if "client" in valid:
             arguments["client"] = client
         # Positional arguments may not follow one that was left out: all are passed by name.
         return function(**arguments)
