@@ -208,6 +208,9 @@ def test_freed_memory_is_kept_while_tasks_run_and_then_as_before(monkeypatch):
     calls = []
     stub = (lambda *a: calls.append(a)), (lambda *a: calls.append("trim"))
     monkeypatch.setattr(cluster, "_mallopt", lambda: stub)
+    monkeypatch.setattr(cluster, "_RESTORED_AFTER", 60.0)
+    allocator = cluster._Allocator()
+    monkeypatch.setattr(cluster, "_ALLOCATOR", allocator)
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
     with cluster.freed_memory_kept():
         assert calls == []  # what the user has chosen, or glibc by default
@@ -216,12 +219,21 @@ def test_freed_memory_is_kept_while_tasks_run_and_then_as_before(monkeypatch):
     with cluster.freed_memory_kept():
         with cluster.freed_memory_kept():  # another thread of the same worker
             assert calls == kept
+        allocator.restore()  # the timer of an earlier task, which comes too late
         assert calls == kept
+    with cluster.freed_memory_kept():  # the next task begins before the setting is as before
+        assert calls == kept
+    assert calls == kept
+    monkeypatch.setattr(cluster, "_RESTORED_AFTER", 0.01)
+    with pytest.raises(ZeroDivisionError), cluster.freed_memory_kept():
+        raise ZeroDivisionError
+    allocator.timer.join(10.0)
     assert calls == [*kept, *restored]
     calls.clear()
     monkeypatch.setenv("MALLOC_MMAP_THRESHOLD_", "1000000")
-    with pytest.raises(ZeroDivisionError), cluster.freed_memory_kept():
-        raise ZeroDivisionError
+    with cluster.freed_memory_kept():
+        assert calls == kept
+    allocator.timer.join(10.0)
     assert calls == [*kept, (-1, 65536), (-3, 1_000_000), "trim"]
 
 

@@ -184,39 +184,70 @@ _TRIM, _MMAP = -1, -3
 _KEPT_BYTES, _LARGEST_BYTES, _USUAL_BYTES = 128 << 20, 32 << 20, 128 << 10
 """Freed memory that is kept in a task; the largest array that may be part of it; that of glibc by default."""
 
-_TASKS_RUNNING = [0]
-_MEMORY_LOCK = threading.Lock()
+_RESTORED_AFTER = 1.0
+"""Seconds after a task when the setting is as before, unless another task has begun."""
+
+
+class _Allocator:
+    """The setting of the C library's allocator in this process, while tasks run and shortly after."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running, self.changed = 0, False
+        self.timer: threading.Timer | None = None
+
+    def keep(self) -> None:
+        """Let freed memory be kept: a task begins."""
+        with self.lock:
+            self.running += 1
+            if self.timer is not None:
+                self.timer.cancel()
+                self.timer = None
+            if not self.changed and (found := _mallopt()) is not None:
+                found[0](_TRIM, _KEPT_BYTES)
+                found[0](_MMAP, _LARGEST_BYTES)
+                self.changed = True
+
+    def restore_later(self) -> None:
+        """Let the setting be as before when no task has begun for a while: a task ends."""
+        with self.lock:
+            self.running -= 1
+            if self.running == 0 and self.changed:
+                self.timer = threading.Timer(_RESTORED_AFTER, self.restore)
+                self.timer.daemon = True
+                self.timer.start()
+
+    def restore(self) -> None:
+        """Let the setting be as before, and give back what is free."""
+        with self.lock:
+            if self.running or (found := _mallopt()) is None:
+                return
+            mmap = os.environ.get("MALLOC_MMAP_THRESHOLD_", "")
+            found[0](_TRIM, int(os.environ["MALLOC_TRIM_THRESHOLD_"]))
+            found[0](_MMAP, int(mmap) if mmap.isdigit() else _USUAL_BYTES)
+            found[1](0)
+            self.changed, self.timer = False, None
+
+
+_ALLOCATOR = _Allocator()
 
 
 @contextmanager
 def freed_memory_kept() -> Generator[None]:
-    """Let the allocator keep freed memory for further arrays while a task runs, if Dask has told it not to.
+    """Let the allocator keep freed memory for further arrays while tasks run, if Dask has told it not to.
 
     Dask sets ``MALLOC_TRIM_THRESHOLD_`` in its workers, so that each array that is freed goes back to the system. The
-    next one is then given page by page again, which can take as long as the work itself. Afterwards the setting is as
-    before, and what is free is given back.
+    next one is then given page by page again, which can take as long as the work itself. A second after the last task
+    the setting is as before, and what is free is given back.
     """
-    setting = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
-    options = None if not setting.isdigit() else _mallopt()
-    if options is None:
+    if not os.environ.get("MALLOC_TRIM_THRESHOLD_", "").isdigit():
         yield
         return
-    mallopt, trim = options
-    usual = os.environ.get("MALLOC_MMAP_THRESHOLD_", "")
-    with _MEMORY_LOCK:
-        _TASKS_RUNNING[0] += 1
-        if _TASKS_RUNNING[0] == 1:
-            mallopt(_TRIM, _KEPT_BYTES)
-            mallopt(_MMAP, _LARGEST_BYTES)
+    _ALLOCATOR.keep()
     try:
         yield
     finally:
-        with _MEMORY_LOCK:
-            _TASKS_RUNNING[0] -= 1
-            if not _TASKS_RUNNING[0]:
-                mallopt(_TRIM, int(setting))
-                mallopt(_MMAP, int(usual) if usual.isdigit() else _USUAL_BYTES)
-                trim(0)
+        _ALLOCATOR.restore_later()
 
 
 def _mallopt() -> tuple[Callable[[int, int], int], Callable[[int], int]] | None:
