@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from numbers import Integral, Number
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -59,6 +58,9 @@ class DonorRows:
     @cached_property
     def mark(self) -> bytes:
         """Return a digest of the donor rows. It is computed once for all columns and outputs that use this object."""
+        # Imported here: it loads OpenSSL.
+        from hashlib import blake2b
+
         return blake2b(np.ascontiguousarray(self.rows).data, digest_size=24).digest()
 
     def part(self, first: int, last: int) -> DonorRows:

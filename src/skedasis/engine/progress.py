@@ -7,11 +7,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
@@ -171,6 +172,9 @@ def map_in_order(
     if n_jobs == 1 or (isinstance(tasks, Sized) and len(tasks) < 2):
         yield from map(work, tasks)
         return
+    # Imported here: most work is done in the calling thread.
+    from concurrent.futures import ThreadPoolExecutor
+
     waiting: deque[Future[_Result]] = deque()
     with ThreadPoolExecutor(n_jobs, initializer=begin) as pool:
         try:

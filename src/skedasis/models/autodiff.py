@@ -7,7 +7,6 @@ cannot be differentiated gets central differences, an output that only jumps in 
 
 from __future__ import annotations
 
-import hashlib
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -240,6 +239,8 @@ class _SharedGradients(threading.local):
 
 def _fingerprint(rows: Values) -> bytes:
     """Return a hash of the rows."""
+    import hashlib  # which loads OpenSSL
+
     digest = hashlib.blake2b(f"{rows.shape}{rows.dtype}".encode(), digest_size=24)
     for column in rows.T:
         digest.update(np.ascontiguousarray(column).data)

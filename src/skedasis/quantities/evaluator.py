@@ -9,7 +9,6 @@ begins.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,10 +117,15 @@ class ResponseCache:
 
     def part(self, rows: Ints) -> ResponseCache:
         """Return a view of the cache for a subset of the batch's rows."""
+        # Imported here: it loads OpenSSL.
+        import hashlib
+
         return ResponseCache(self._responses, hashlib.blake2b(self._rows + rows.tobytes()).digest())
 
     def key(self, changes: SetChanges) -> bytes:
         """Return the key of the response to these changes."""
+        import hashlib
+
         digest = hashlib.blake2b(self._rows, digest_size=24)
         for j, values in changes.items():
             digest.update(f"|{j}".encode())

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 
@@ -286,6 +285,9 @@ def variance_inflation(
     w = np.ones(len(rows)) if rows.weights is None else rows.weights / rows.weights.mean()
     tables = [_regressors(column, w) for column in columns]
     # Sorted by content, so that sums have the same bits for any order of the columns of X.
+    # Imported here: it loads OpenSSL.
+    from hashlib import blake2b
+
     digests = [blake2b(np.ascontiguousarray(t).data, digest_size=16).digest() for t in tables]
     order = sorted((k for k, t in enumerate(tables) if t.shape[1]), key=lambda k: digests[k])
     # Columns of equal content share a factor, which is computed for the first of them.
