@@ -12,7 +12,6 @@ torch too, run code when they are loaded, and are read only if the user trusts t
 from __future__ import annotations
 
 import importlib.util
-import json
 import os
 import pickle
 import re
@@ -325,6 +324,9 @@ def parse_xgboost_json(
     >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
     {'learner': {'feature_names': ['C:\\users']}}
     """
+    # Imported here: few models are such files.
+    import json
+
     # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
     # each byte; in another decoding a single wider character would double the memory of the whole text.
     text = saved.decode("latin-1")

@@ -7,7 +7,6 @@ model. Models are recognised by the path of their class, without importing any l
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -201,6 +200,8 @@ def _is_smooth(model: Any, kind: tuple[str, str]) -> bool:
         settings = model.params if name == "Booster" else model.get_params()
         return bool(settings.get("linear_tree") or settings.get("linear_trees"))
     if (library, name) == ("xgboost", "Booster"):
+        import json
+
         learner = json.loads(model.save_config())["learner"]
         return learner["gradient_booster"]["name"] == "gblinear"
     return library == "xgboost" and model.get_params().get("booster") == "gblinear"
