@@ -538,9 +538,9 @@ def parquet(
         without such rows are not read.
     row_groups : slice or list of int, optional
         Which row groups of each file are used.
-    container : {"numpy", "pandas", "polars", "pyarrow"}, optional
-        What the model is called with. By default data frames of pandas, else of Polars, else Arrow tables; models that
-        were fitted on arrays get arrays.
+    container : str, optional
+        What the model is called with: "numpy", "pandas", "polars" or "pyarrow". By default data frames of pandas, else
+        of Polars, else Arrow tables; models that were fitted on arrays get arrays.
     filesystem : pyarrow or fsspec file system, optional
         By default the one that the path names.
     storage_options : mapping, optional
