@@ -65,6 +65,8 @@ class ModelSection:
     ----------
     name : str
         The user's name of the model; for one of several outputs, followed by the output.
+    of, output : str
+        The user's name of the model; the label of the output, empty for a model with a single one.
     model, quantity, axis : str
         Name of the model's class; name of the quantity; the quantity with its unit.
     rhale, ale, pdp : Effects
@@ -100,6 +102,8 @@ class ModelSection:
     """
 
     name: str
+    of: str
+    output: str
     model: str
     quantity: str
     axis: str
@@ -283,7 +287,8 @@ def build_sections(
         written = call if label is None else replace(call, output=f"[{label!r}]")
         called = name if label is None else f"{name}: {label}"
         one = _build_section(shared, label, effects, written)
-        one = replace(one, name=called, note=note)
+        output = "" if label is None else str(label)
+        one = replace(one, name=called, of=name, output=output, note=note)
         sections.append(one if not sections else _drop_shared(one, sections[0]))
     return sections if options.rows else [_without_rows(one) for one in sections]
 
@@ -390,6 +395,8 @@ def _build_section(
     first = next(iter(main.values())).about
     return ModelSection(
         name="",
+        of="",
+        output="",
         model=title(model_of(runner.quantity) or runner.quantity),
         quantity=first.quantity,
         axis=first.axis,
