@@ -61,6 +61,9 @@ _NUMPY: dict[str, np.dtype[np.generic]] = {
 }
 """The NumPy equivalents of column types. A replaced column keeps its type if the new values fit."""
 
+_CONVERTED_ROWS = 100_000
+"""Most rows of a frame whose columns are kept as float64 beside it."""
+
 
 class FrameTable:
     """An eager data frame. Models are called with frames of the same library, with the columns in X's order."""
@@ -81,6 +84,7 @@ class FrameTable:
         self.columns = list(frame.columns)
         self.dtypes: list[DType] = list(frame.schema.values())
         self._times: dict[int, TimeColumn | None] = {}
+        self._converted: dict[int, Floats] = {}
 
     @property
     def library(self) -> str:
@@ -150,6 +154,14 @@ class FrameTable:
 
     def column(self, j: int, rows: Rows | None = None) -> Floats:
         """Return column j as float64, NaN where a value is missing."""
+        if len(self.frame) > _CONVERTED_ROWS or not self.dtypes[j].is_numeric():
+            return self._floats(j, rows)
+        # Few rows are read hundreds of times, for each feature and batch, and conversion takes longer than a copy.
+        if j not in self._converted:
+            self._converted[j] = self._floats(j, None)
+        return np.array(self._converted[j] if rows is None else self._converted[j][rows])
+
+    def _floats(self, j: int, rows: Rows | None) -> Floats:
         series = self.series(j)
         if rows is not None:
             series = series[rows]
