@@ -146,7 +146,7 @@ def compare_figure(
             given = [Effects({f: e.models[i] for f, e in one.items()}) for i in range(m)]
         else:
             given = list(one.models)
-    _check_number(given, names)
+    check_count(given, names)
     surfaces, many = _all_of(given, Surface), _all_of(given, Effects)
     if surfaces is not None:
         return _surfaces(surfaces, names)
@@ -175,7 +175,8 @@ def _given(results: Sequence[object]) -> tuple[list[object], list[str] | None]:
     return list(one if isinstance(one, list | tuple) else results), None
 
 
-def _check_number(given: Sequence[object], labels: Sequence[str] | None) -> None:
+def check_count(given: Sequence[object], labels: Sequence[str] | None) -> None:
+    """Raise if there are too many results to distinguish, or not one label for each."""
     if not 1 <= len(given) <= MOST:
         got = counted(len(given), "result") if given else "no result"
         raise DataError("compare", got, f"1 to {MOST} results", f"Pass 1 to {MOST} results")
@@ -220,7 +221,7 @@ def _surfaces(surfaces: Sequence[Surface], labels: Sequence[str] | None) -> Figu
             )
             raise UnsupportedError("compare", got, "only one of the two", fix)
         _check_units(first.about.unit, other.about.unit)
-    names = _labels(surfaces) if labels is None else _distinct(labels)
+    names = _labels(surfaces) if labels is None else distinct_labels(labels)
     scales = [surface_figure(s).panels[1].x for s in surfaces]
     limits = min(a.least for a in scales), max(a.most for a in scales)
     figures = [surface_figure(s, limits=limits) for s in surfaces]
@@ -263,17 +264,17 @@ def _overlays(
         raise DataError("compare", got, "results of the same features", fix)
     common.sort(key=lambda f: -max(es[f].importance for es in many))
     first = [es[common[0]] for es in many]
-    names = _labels(first, bins=False) if labels is None else _distinct(labels)
+    names = _labels(first, bins=False) if labels is None else distinct_labels(labels)
     each: list[FigureSpec] = []
     for place, feature in enumerate(common[:PER_PAGE]):
         effects = [es[feature] for es in many]
-        panel, curves = _overlay(effects, names, center, confidence_level, small=True)
+        panel, curves = overlay_panel(effects, names, center, confidence_level, small=True)
         sizes = [e.importance for e in effects]
         ends = dict.fromkeys(number(v) for v in (min(sizes), max(sizes)))
         notes = (f"importance {' to '.join(ends)}", *effect_parts.missing(effects[0]))
         main = headed(panel, place, feature, notes)
         said = f"{panel.title} of {shorten(feature, LONG)}"
-        each.append(FigureSpec(((main,),), said, _alt_text(feature, curves), order=names))
+        each.append(FigureSpec(((main,),), said, overlay_alt_text(feature, curves), order=names))
     return page_of(
         on_shared_scales(each),
         f"{_listed(names, 'effect')} of {counted(len(common), 'feature')}",
@@ -322,21 +323,22 @@ def overlay_figure(
         As `compare_figure`.
     """
     check_option("compare(center)", center, ("mean", None))
-    _check_number(effects, labels)
-    names = _labels(effects) if labels is None else _distinct(labels)
-    panel, curves = _overlay(effects, names, center, confidence_level)
+    check_count(effects, labels)
+    names = _labels(effects) if labels is None else distinct_labels(labels)
+    panel, curves = overlay_panel(effects, names, center, confidence_level)
     feature = effects[0].feature
     title = f"{panel.title} of {shorten(feature, LONG)}"
-    return FigureSpec(((panel,),), title, _alt_text(feature, curves), order=names)
+    return FigureSpec(((panel,),), title, overlay_alt_text(feature, curves), order=names)
 
 
-def _overlay(
+def overlay_panel(
     effects: Sequence[Effect],
     names: Sequence[str],
     center: Zero,
     confidence_level: float,
     *,
     small: bool = False,
+    most_levels: int = MOST_LEVELS,
 ) -> tuple[Panel, list[OverlaidCurve]]:
     """Return the panel of overlaid effects, and their curves."""
     for other in effects[1:]:
@@ -347,7 +349,7 @@ def _overlay(
     notes: list[str] = []
     places = None
     if isinstance(first.axis, LevelAxis):
-        places = Places.of(first.about.feature, first.axis.levels, MOST_LEVELS)
+        places = Places.of(first.about.feature, first.axis.levels, most_levels)
         x = places.axis(first.about.feature)
         curves = [
             curve_at_levels(e, name, confidence_level, places, (i, len(shown)), small=small)
@@ -487,7 +489,7 @@ def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[
     rules = [r.rule if isinstance(r, Effect) else "" for r in results]
     if any(rules):
         same = len({(r.spec.method, r.about.quantity) for r in results}) == 1
-        return _distinct(
+        return distinct_labels(
             [
                 (rule or ALL_ROWS) if same else f"{r.spec.method}, {rule or ALL_ROWS}"
                 for rule, r in zip(rules, results, strict=True)
@@ -497,7 +499,7 @@ def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[
         r.spec.method if r.about.quantity == first else f"{r.spec.method} of {r.about.quantity}"
         for r in results
     ]
-    return _distinct(
+    return distinct_labels(
         [
             f"{n}, {counted(len(r.bins), 'bin')}"
             if bins and isinstance(r, BinnedEffect) and names.count(n) > 1
@@ -507,7 +509,8 @@ def _labels(results: Sequence[Effect | Surface], *, bins: bool = True) -> tuple[
     )
 
 
-def _distinct(labels: Sequence[str]) -> tuple[str, ...]:
+def distinct_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return legend entries on one line each, all different."""
     return distinct_names([clean(str(label)) for label in labels], LONG)
 
 
@@ -587,7 +590,7 @@ def overlaid_vertical(
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def _alt_text(feature: str, curves: Sequence[OverlaidCurve]) -> str:
+def overlay_alt_text(feature: str, curves: Sequence[OverlaidCurve]) -> str:
     """Return the alternative text of overlaid effects: the range of each curve."""
     parts = [f"Overlaid effects of {shorten(feature, LONG)}."]
     for c in curves:

@@ -120,12 +120,12 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     count = len(effects) + 1 if together else 2
     level = view.confidence_level
     curves = [
-        _curve_of(e, label, level, places, (i if together else 0, count))
+        region_curve(e, label, level, places, (i if together else 0, count))
         for i, (e, label) in enumerate(zip(effects, labels, strict=True))
     ]
-    all_rows = _curve_of(whole, ALL_ROWS, level, places, (count - 1, count))
-    x = _horizontal(whole, effects, places)
-    y = _vertical(whole, effects, [*curves, all_rows], bands=not together or n <= BANDS)
+    all_rows = region_curve(whole, ALL_ROWS, level, places, (count - 1, count))
+    x = horizontal_of_regions(whole, effects, places)
+    y = vertical_of_regions(whole, effects, [*curves, all_rows], bands=not together or n <= BANDS)
     if together:
         stacks = [(_together(regions, effects, curves, all_rows, x, y, places),)]
     else:
@@ -180,21 +180,23 @@ def _centre(effect: Effect) -> Zero:
     return None if effect.spec.center is None else "mean"
 
 
-def _curve_of(
+def region_curve(
     effect: Effect, label: str, level: float, places: Places | None, place: tuple[int, int]
 ) -> OverlaidCurve:
+    """Return the curve of a region with its interval; at levels, the i-th of n side by side for `place` (i, n)."""
     if places is None:
         return curve_of(effect, label, level)
     return curve_at_levels(effect, label, level, places, place, small=True)
 
 
-def _horizontal(whole: Effect, effects: Sequence[Effect], places: Places | None) -> Axis:
+def horizontal_of_regions(whole: Effect, effects: Sequence[Effect], places: Places | None) -> Axis:
+    """Return the horizontal axis of all regions."""
     if places is not None:
         return places.axis(whole.about.feature)
     return overlaid_horizontal([whole, *effects])
 
 
-def _vertical(
+def vertical_of_regions(
     whole: Effect, effects: Sequence[Effect], curves: Sequence[OverlaidCurve], *, bands: bool
 ) -> Axis:
     """Return the vertical axis of all panels, in which curves, and intervals as far as possible, are readable."""
@@ -209,7 +211,7 @@ def _vertical(
     return replace(axis, least=float(low), most=float(high))
 
 
-def _whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
+def whole_marks(curve: OverlaidCurve, places: Places | None) -> tuple[Mark, ...]:
     """Return the effect in all rows, thin and grey."""
     points = Points(curve.x, curve.y, "whole-vertex", ALL_ROWS)
     if places is not None and not places.ordered:
@@ -236,9 +238,9 @@ def _region_panel(
     rug = effect_parts.effect_rug(effect) if places is None else None
     marks = (
         *hatched,
-        *((horizontal_line(0.0),) if _has_zero(effect) else ()),
+        *((horizontal_line(0.0),) if has_zero(effect) else ()),
         band,
-        *(_whole_marks(all_rows, places) if len(regions) > 1 else ()),
+        *(whole_marks(all_rows, places) if len(regions) > 1 else ()),
         *line,
         *(() if rug is None else (replace(rug, label="rows, or quantiles"),)),
     )
@@ -258,7 +260,8 @@ def _region_panel(
     )
 
 
-def _has_zero(effect: Effect) -> bool:
+def has_zero(effect: Effect) -> bool:
+    """Return whether zero is a value of the effect that needs a line."""
     return _centre(effect) is not None or effect.spec.derivative
 
 
@@ -289,9 +292,9 @@ def _together(
     if places is None and regions.whole.rows is not None:
         rug = effect_parts.effect_rug(regions.whole)
     marks = (
-        *((horizontal_line(0.0),) if _has_zero(regions.whole) else ()),
+        *((horizontal_line(0.0),) if has_zero(regions.whole) else ()),
         *((band for band, _ in drawn) if len(curves) <= BANDS else ()),
-        *(_whole_marks(all_rows, places) if len(curves) > 1 else ()),
+        *(whole_marks(all_rows, places) if len(curves) > 1 else ()),
         *(mark for _, marks in drawn for mark in marks),
         *(() if rug is None else (rug,)),
     )

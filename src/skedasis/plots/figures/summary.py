@@ -1,0 +1,350 @@
+"""Small figures of one feature for the first screen of a page: its regions, its average curve, or those of models.
+
+Each has one low panel and a short legend, and omits what a larger figure of the same result explains: bins, slopes,
+the entry of the rug. Title and notes are the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from skedasis._arguments import check_int
+from skedasis._types import Floats
+from skedasis.plots.figures import effect_parts, effect_texts
+from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.compare import (
+    BANDS,
+    MOST,
+    STOPS,
+    check_count,
+    distinct_labels,
+    overlaid_marks,
+    overlaid_tooltips,
+    overlay_alt_text,
+    overlay_panel,
+)
+from skedasis.plots.figures.effect import effect_panels
+from skedasis.plots.figures.effect_parts import LONG, LONGEST, Band
+from skedasis.plots.figures.options import EffectPlotOptions
+from skedasis.plots.figures.regions import (
+    has_zero,
+    horizontal_of_regions,
+    region_curve,
+    vertical_of_regions,
+    whole_marks,
+)
+from skedasis.plots.marks import (
+    Area,
+    FigureSpec,
+    Heat,
+    Line,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Rug,
+    Segments,
+    Tooltip,
+    horizontal_line,
+    marks_of,
+)
+from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
+from skedasis.results.axis import LevelAxis
+from skedasis.results.curve_words import curve_words
+from skedasis.results.effect import Effect
+from skedasis.results.regions import ALL_ROWS, Regions, percent_text, summary_text
+from skedasis.results.time_axis import align_time_axis
+
+HEIGHT = 118.0
+"""Height of the panel."""
+
+MOST_REGIONS, MOST_LEVELS = 4, 8
+"""Most regions, and most levels of a nominal feature."""
+
+AVERAGE, SPREAD = "average", "± heterogeneity"
+"""Legend entries, which fit beside that of the interval in one line of a narrow figure."""
+
+
+def regions_summary_figure(
+    regions: Regions,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    most: int = MOST_REGIONS,
+    confidence_level: float = 0.95,
+) -> FigureSpec:
+    """Return the effects in the regions of a feature in one small panel, with the effect in all rows in grey.
+
+    Parameters
+    ----------
+    regions : Regions
+        Of one region alone, the figure is `effect_summary_figure` of all rows.
+    title : str
+    notes : sequence of str
+    most : int
+        Largest number of regions, never more than 8. Of more regions those with most rows are shown, and a note has the
+        number of the others.
+    confidence_level : float
+        Of the intervals, which are drawn for at most 3 regions.
+
+    Returns
+    -------
+    FigureSpec
+        Each region's legend entry is its rule with its share of the rows: "workingday = 1 and yr = 0 (34 %)".
+
+    Raises
+    ------
+    DataError
+        If `most` is not a positive integer.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -1.0) * X[:, 0]
+    >>> found = sd.explain(q, X, 0, method=sd.ALE(), by=X[:, 1] > 0)
+    >>> regions_summary_figure(found, title="1  x0").order
+    ('False (52 %)', 'True (48 %)', 'all rows')
+    """
+    most = min(check_int("regions_summary_figure(most)", most, 1, "Use 4"), MOST)
+    if len(regions) == 1:
+        return effect_summary_figure(
+            regions.whole, title=title, notes=notes, confidence_level=confidence_level
+        )
+    whole, shares = regions.whole, regions.shares
+    heaviest = np.sort(np.argsort(-shares, kind="stable")[:most]).tolist()
+    effects = [align_time_axis(regions.effects[i], whole) for i in heaviest]
+    rules = distinct_names([clean(regions.rules[i]) for i in heaviest], LONGEST)
+    labels = [
+        f"{rule} ({percent_text(float(shares[i]))})"
+        for rule, i in zip(rules, heaviest, strict=True)
+    ]
+    places = _places(whole)
+    count = len(effects) + 1
+    curves = [
+        region_curve(e, label, confidence_level, places, (i, count))
+        for i, (e, label) in enumerate(zip(effects, labels, strict=True))
+    ]
+    all_rows = region_curve(whole, ALL_ROWS, confidence_level, places, (count - 1, count))
+    x = horizontal_of_regions(whole, effects, places)
+    banded = len(curves) <= BANDS
+    y = vertical_of_regions(whole, effects, [*curves, all_rows], bands=banded)
+    drawn = [overlaid_marks(c, i, places, small=True) for i, c in enumerate(curves)]
+    marks = (
+        *((horizontal_line(0.0),) if has_zero(whole) else ()),
+        *((band for band, _ in drawn) if banded else ()),
+        *whole_marks(all_rows, places),
+        *(mark for _, marks in drawn for mark in marks),
+        *_rug(whole),
+    )
+    hidden = len(regions) - len(effects)
+    more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
+    tips = overlaid_tooltips(regions.feature, x, [*curves, all_rows], places)
+    panel = Panel(x, y, marks, HEIGHT, title=title, notes=(*notes, *more), tooltips=tuple(tips))
+    said = f"{_method(whole)}: {summary_text(regions)}."
+    alt = [said, *(f"{c.label}: {curve_words(e)}." for c, e in zip(curves, effects, strict=True))]
+    alt += [f"{more[0].capitalize()}."] if more else []
+    alt += [f"Bands: {100 * confidence_level:g} % intervals."] if banded else []
+    name = f"Regions of {shorten(regions.feature, LONG)}"
+    return FigureSpec(((panel,),), name, " ".join(alt), order=(*labels, ALL_ROWS))
+
+
+def effect_summary_figure(
+    effect: Effect, *, title: str = "", notes: Sequence[str] = (), confidence_level: float = 0.95
+) -> FigureSpec:
+    """Return the average effect of a feature in one small panel, with its interval and its heterogeneity.
+
+    Parameters
+    ----------
+    effect : Effect
+        Individual curves of a PDP are not drawn. Of a nominal feature the 8 levels with most rows are shown.
+    title : str
+    notes : sequence of str
+    confidence_level : float
+
+    Returns
+    -------
+    FigureSpec
+        The band of heterogeneity is omitted where it is unknown.
+
+    Raises
+    ------
+    DataError
+        If `confidence_level` is not in (0, 1).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3))
+    >>> effect_summary_figure(e, title="1  x0").order
+    ('average', '95 % interval', '± heterogeneity')
+    """
+    options = EffectPlotOptions(
+        ice=None, confidence_level=confidence_level, most_levels=MOST_LEVELS
+    )
+    main = effect_panels(effect, options)[0]
+    interval = f"{100 * confidence_level:g} % interval"
+    places = _places(effect)
+    marks = tuple(_brief(main.marks, interval))
+    tips = main.tooltips
+    if places is None and len(effect.points) > 1:
+        tips = (*_point_tips(effect, main), *(t for t in tips if _beside(t, main.x)))
+    panel = replace(
+        main,
+        marks=marks,
+        height=HEIGHT,
+        title=title,
+        notes=tuple(notes) + _unshown(places),
+        above=(),
+        tooltips=tuple(replace(t, below=0) for t in tips),
+    )
+    alt = f"{_method(effect)}: {curve_words(effect)}."
+    if effect.heterogeneity_score > 0:
+        said = effect_texts.heterogeneity_text(effect)
+        alt += f" {said[0].upper()}{said[1:]}."
+    order = [m.label for m in marks if not isinstance(m, Heat)]
+    first = [label for label in (AVERAGE, interval, SPREAD) if label in order]
+    name = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+    return FigureSpec(((panel,),), name, alt, order=tuple(first))
+
+
+def models_summary_figure(
+    effects: Sequence[Effect],
+    labels: Sequence[str],
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    confidence_level: float = 0.95,
+) -> FigureSpec:
+    """Return the average effects of a feature for several models in one small panel.
+
+    Parameters
+    ----------
+    effects : sequence of Effect
+        Of the same feature, one per model, at most 8. Each is centred at its mean over the data.
+    labels : sequence of str
+        Names of the models.
+    title : str
+    notes : sequence of str
+    confidence_level : float
+        Of the intervals, which are drawn for at most 3 models.
+
+    Returns
+    -------
+    FigureSpec
+        Each model has its colour, its dash and its mark, by its position, whatever the feature.
+
+    Raises
+    ------
+    DataError, UnsupportedError
+        As `skedasis.plots.figures.compare.overlay_figure`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(300, 2))
+    >>> models = [lambda X: X[:, 0], lambda X: 2 * X[:, 0]]
+    >>> both = [sd.explain(m, X, 0, method=sd.ALE(bins=4)) for m in models]
+    >>> models_summary_figure(both, ["one", "two"], title="1  x0").order
+    ('one', 'two')
+    """
+    check_count(effects, labels)
+    names = distinct_labels(labels)
+    made, curves = overlay_panel(
+        effects, names, "mean", confidence_level, small=True, most_levels=MOST_LEVELS
+    )
+    unshown = _unshown(_places(effects[0]))
+    marks = tuple(replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
+    panel = replace(made, marks=marks, height=HEIGHT, title=title, notes=(*notes, *unshown))
+    feature = effects[0].feature
+    name = f"{shorten(feature, LONG)}, {counted(len(effects), 'model')}"
+    return FigureSpec(((panel,),), name, overlay_alt_text(feature, curves), order=names)
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _method(effect: Effect) -> str:
+    """Return what a figure shows: "ALE of hr on prediction", with the rule of a region."""
+    feature, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
+    where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
+    return f"{effect.spec.method} of {feature} on {quantity}{where}"
+
+
+def _places(effect: Effect) -> Places | None:
+    """Return the shown levels of a categorical feature; None for a numeric one."""
+    if not isinstance(effect.axis, LevelAxis):
+        return None
+    return Places.of(effect.about.feature, effect.axis.levels, MOST_LEVELS)
+
+
+def _unshown(places: Places | None) -> tuple[str, ...]:
+    """Return a note on levels that are not shown."""
+    hidden = 0 if places is None else len(places.levels) - len(places)
+    return (f"and {counted(hidden, 'more level')}",) if hidden else ()
+
+
+def _rug(effect: Effect) -> Iterator[Mark]:
+    """Yield the rug of a numeric feature without a legend entry."""
+    if not isinstance(effect.axis, LevelAxis):
+        rug = effect_parts.effect_rug(effect)
+        if rug is not None:
+            yield replace(rug, label="")
+
+
+def _brief(marks: Sequence[Mark], interval: str) -> Iterator[Mark]:
+    """Yield the marks of an effect with short legend entries, without a band that has no width anywhere."""
+    for mark in marks:
+        if isinstance(mark, Heat) or not mark.label:
+            yield mark
+        elif isinstance(mark, Rug):
+            yield replace(mark, label="")
+        elif mark.style.startswith("heterogeneity"):
+            if _wide(mark):
+                yield replace(mark, label=SPREAD)
+        elif mark.style.startswith("interval"):
+            yield replace(mark, label=interval)
+        elif isinstance(mark, Line | Points) and mark.style.split("-")[0] in (
+            "average",
+            "vertex",
+            "dot",
+        ):
+            yield replace(mark, label=AVERAGE)
+        else:
+            yield mark
+
+
+def _wide(mark: Mark) -> bool:
+    """Return whether a band is wider than zero somewhere."""
+    if isinstance(mark, Area | Rectangles):
+        return bool(np.any(mark.upper > mark.lower))
+    return not isinstance(mark, Segments) or bool(np.any(mark.y1 > mark.y0))
+
+
+def _beside(tip: Tooltip, x: Axis) -> bool:
+    """Return whether a tooltip is that of missing values, beside the axis."""
+    return bool(x.missing_label) and tip.left >= x.gap[0]
+
+
+def _point_tips(effect: Effect, panel: Panel) -> Iterator[Tooltip]:
+    """Yield the average, its heterogeneity and its interval at no more points than a reader points at."""
+    curve = effect_parts.average_of(panel)
+    areas = {m.style: m for m in marks_of(panel, Area)}
+    chosen = np.unique(np.linspace(0, len(curve.x) - 1, STOPS).round().astype(int))
+    bands: list[Band] = []
+    for style, said in (("heterogeneity", SPREAD), ("interval", "")):
+        area = areas.get(style)
+        if area is None:  # NaN has no line
+            unknown = np.full(len(chosen), np.nan)
+            bands.append(Band(unknown, unknown, said))
+        else:
+            bands.append(Band(area.lower[chosen], area.upper[chosen], said or area.label))
+    points: tuple[Floats, Floats, str] = (curve.x[chosen], curve.y[chosen], AVERAGE)
+    yield from effect_texts.point_tooltips(effect, (panel.x, panel.y), points, bands)

@@ -1,0 +1,281 @@
+"""Small figures for the first screen of a page: regions with their shares, an average curve, curves of models."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.plots.draw_svg import draw
+from skedasis.plots.figures.summary import (
+    HEIGHT,
+    effect_summary_figure,
+    models_summary_figure,
+    regions_summary_figure,
+)
+from skedasis.plots.layout import arrange
+from skedasis.plots.marks import Area, Line, Points, Rug, legend_of, marks_of
+from tests.made_regions import (
+    BY_DAY,
+    SEASON,
+    TEMP,
+    bikes,
+    level_sides,
+    made_regions,
+    rentals,
+    sides,
+)
+from tests.plots.spec_helpers import legend, only, tips
+
+HOSTILE = "<script>alert(1)</script>|\n" + "y" * 80
+PHONE = 260.0
+
+
+@pytest.fixture(scope="module")
+def X():
+    return bikes(1500)
+
+
+@pytest.fixture(scope="module")
+def two(X):
+    return made_regions(rentals, X, "hr", [BY_DAY])
+
+
+@pytest.fixture(scope="module")
+def eight(X):
+    splits = [BY_DAY, sides(TEMP, 0.5), level_sides(SEASON, ["winter"])]
+    return made_regions(rentals, X, "hr", splits)
+
+
+@pytest.fixture(scope="module")
+def levels():
+    """Return twelve levels with 12, 13, … 23 rows and the effect 0, 1, … 11."""
+    names = np.repeat([f"level {k:02}" for k in range(12)], np.arange(12, 24))
+    return pd.DataFrame({"kind": names, "x": np.linspace(0, 1, len(names))})
+
+
+def level_number(X):
+    return X["kind"].str[-2:].astype(float).to_numpy()
+
+
+# --- regions ----------------------------------------------------------------------------------------
+
+
+def test_labels_are_rules_with_the_share_of_rows(two, X):
+    spec = regions_summary_figure(two, title="1  hr", notes=("importance 98",))
+    share = float((X["workingday"] == 0).mean())
+    assert legend(spec) == [
+        f"workingday = 0 ({100 * share:.0f} %)",
+        f"workingday = 1 ({100 - 100 * share:.0f} %)",
+        "all rows",
+    ]
+    panel = spec.main
+    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("importance 98",), HEIGHT)
+    for i, effect in enumerate(two):
+        np.testing.assert_array_equal(only(panel, Line, f"hue{i}").y, effect.value)
+    np.testing.assert_array_equal(only(panel, Line, "whole").y, two.whole.value)
+    assert only(panel, Rug).label == ""
+
+
+def test_of_many_regions_the_heaviest_are_shown_in_their_order(eight):
+    shares = eight.shares
+    for most in (1, 4, 7):
+        spec = regions_summary_figure(eight, most=most)
+        lines = [m.y for m in marks_of(spec.main, Line) if m.style != "whole"]
+        least = np.sort(shares)[-most]
+        shown = [i for i in range(8) if shares[i] >= least]
+        assert len(lines) == most
+        for line, i in zip(lines, shown, strict=True):
+            np.testing.assert_array_equal(line, eight[i].value)
+        said = "and 1 more region" if most == 7 else f"and {8 - most} more regions"
+        assert spec.main.notes == (said,)
+        assert f"{said.capitalize()}." in spec.alt
+    whole = regions_summary_figure(eight, most=50)
+    assert len(legend(whole)) == 9
+    assert whole.main.notes == ()
+
+
+def test_bands_are_drawn_for_at_most_three_regions(two, eight):
+    spec = regions_summary_figure(two, confidence_level=0.9)
+    bands = list(marks_of(spec.main, Area))
+    for band, effect in zip(bands, two, strict=True):
+        np.testing.assert_array_equal(band.lower, effect.interval(0.9)[0])
+    assert spec.alt.endswith("Bands: 90 % intervals.")
+    many = regions_summary_figure(eight, most=4)
+    assert not list(marks_of(many.main, Area))
+    assert "Bands" not in many.alt
+
+
+def test_tooltips_have_the_value_in_each_region(two):
+    panel = regions_summary_figure(two).main
+    labels = legend(regions_summary_figure(two))
+    for tip in panel.tooltips[:: max(1, len(panel.tooltips) // 5)]:
+        lines = tip.text.split("\n")
+        assert lines[0].startswith("hr = ")
+        assert [line.rsplit(" ", 1)[0] for line in lines[1:]] == labels
+
+
+def test_alternative_text_describes_each_region(two):
+    alt = regions_summary_figure(two).alt
+    assert alt.startswith("ALE of hr on prediction: 2 regions explain")
+    assert "workingday = 1 (" in alt
+    assert "two peaks, at" in alt
+
+
+def test_one_region_is_the_effect_in_all_rows(X):
+    one = made_regions(rentals, X, "hr", [])
+    spec = regions_summary_figure(one, title="2  hr", notes=("a",))
+    assert spec.main.title == "2  hr"
+    assert legend(spec) == legend(effect_summary_figure(one.whole))
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, "4", None, True])
+def test_the_number_of_regions_is_checked(two, most):
+    with pytest.raises(sd.DataError, match="most"):
+        regions_summary_figure(two, most=most)
+
+
+def test_rules_that_are_cut_keep_the_share_and_stay_apart(eight):
+    rules = [f"{HOSTILE} {'a' * 200} {i}" for i in range(8)]
+    nodes = tuple(replace(n, rule=rules[n.region]) if n.region >= 0 else n for n in eight.nodes)
+    spec = regions_summary_figure(replace(eight, nodes=nodes), most=4)
+    labels = legend(spec)
+    assert len(set(labels)) == 5
+    placed = [key.text.lines[0] for key in arrange(spec, PHONE).keys]
+    assert all(text.endswith("%)") for text in placed[:-1])
+    assert "<script>" not in draw(spec, ident="a", width=1.5 * PHONE).svg
+
+
+# --- one effect -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "method", [sd.ALE(bins=8), sd.RHALE(), sd.PDP(grid=12), sd.ICE(grid=8), sd.MPlot(bins=6)]
+)
+def test_the_average_has_its_interval_and_heterogeneity(X, method):
+    effect = sd.explain(rentals, X, "hr", method=method)
+    spec = effect_summary_figure(effect, title="1  hr", notes=("importance 98",))
+    (panel,) = spec.panels
+    assert legend(spec)[:3] == ["average", "95 % interval", "± heterogeneity"]
+    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("importance 98",), HEIGHT)
+    line = only(panel, Line, "average")
+    middle = only(panel, Area, "heterogeneity")
+    np.testing.assert_allclose((middle.lower + middle.upper) / 2, line.y, atol=1e-9)
+    at = np.interp(line.x[3], effect.points, effect.value)
+    np.testing.assert_allclose(line.y[3] - at, line.y[0] - effect.value[0], atol=1e-9)
+    first = tips(panel)[0]
+    assert first[1].startswith("average ")
+    assert first[3].startswith("95 % interval of the average: ")
+    assert 2 <= len(panel.tooltips) <= 40
+    assert all(tip.below == 0 for tip in panel.tooltips)
+    assert effect.spec.method in spec.alt
+
+
+def test_a_band_without_width_is_left_out(X):
+    effect = sd.explain(lambda X: 2.0 * X["hr"].to_numpy(float), X, "hr", method=sd.ALE(bins=6))
+    same = replace(effect, heterogeneity=np.zeros(len(effect.value)))
+    spec = effect_summary_figure(same)
+    assert "± heterogeneity" not in legend(spec)
+    unknown = replace(effect, heterogeneity=np.full(len(effect.value), np.nan))
+    assert "± heterogeneity" not in legend(effect_summary_figure(unknown))
+    lines = tips(effect_summary_figure(unknown).main)[0]
+    assert not [line for line in lines if line.startswith("±")]
+
+
+def test_of_many_levels_those_with_most_rows_are_shown(levels):
+    effect = sd.explain(level_number, levels, "kind", method=sd.PDP())
+    spec = effect_summary_figure(effect, notes=("a",))
+    panel = spec.main
+    assert panel.x.labels == tuple(f"level {k:02}" for k in range(4, 12))
+    assert panel.notes == ("a", "and 4 more levels")
+    points = only(panel, Points, "vertex")
+    np.testing.assert_allclose(np.diff(points.y), 1.0)
+    assert len(panel.tooltips) == 8
+
+
+def test_missing_values_keep_their_place(X):
+    rows = X.head(600).copy()
+    rows["hum"] = np.where(np.arange(600) % 5 == 0, np.nan, np.linspace(0, 1, 600))
+    effect = sd.explain(
+        lambda X: np.nan_to_num(X["hum"].to_numpy(float), nan=3.0), rows, "hum", method=sd.PDP()
+    )
+    panel = effect_summary_figure(effect).main
+    assert panel.x.missing_label
+    assert sum("missing" in tip.text for tip in panel.tooltips) == 1
+
+
+# --- several models ---------------------------------------------------------------------------------
+
+
+def test_models_have_one_hue_each(X):
+    effects = [
+        sd.explain(lambda X, k=k: k * rentals(X), X, "hr", method=sd.ALE(bins=8))
+        for k in (1.0, 2.0, 3.0)
+    ]
+    spec = models_summary_figure(effects, ["a", "b", HOSTILE], title="1  hr", notes=("n",))
+    panel = spec.main
+    assert (panel.title, panel.notes, panel.height) == ("1  hr", ("n",), HEIGHT)
+    assert len(legend(spec)) == 3
+    curves = [only(panel, Line, f"hue{i}").y for i in range(3)]
+    for k in (1, 2):
+        np.testing.assert_allclose(curves[k], (k + 1) * curves[0], rtol=1e-9, atol=1e-9)
+    keys = legend_of(spec.panels, spec.order)
+    assert [parts[0][1] for _, parts in ((k.label, k.parts) for k in keys)] == [
+        "hue0",
+        "hue1",
+        "hue2",
+    ]
+    assert "a: from" in spec.alt
+    assert len(tips(panel)[0]) == 4
+    assert "<script>" not in draw(spec, ident="a", width=1.5 * PHONE).svg
+
+
+def test_models_of_levels(levels):
+    both = [
+        sd.explain(lambda X, k=k: k * level_number(X), levels, "kind", method=sd.PDP())
+        for k in (1.0, -1.0)
+    ]
+    spec = models_summary_figure(both, ["up", "down"])
+    assert len(spec.main.x.labels) == 8
+    assert spec.main.notes == ("and 4 more levels",)
+
+
+def test_results_that_no_panel_can_hold_are_refused(X):
+    one = sd.explain(rentals, X, "hr", method=sd.ALE(bins=4))
+    other = sd.explain(rentals, X, "temp", method=sd.ALE(bins=4))
+    with pytest.raises(sd.DataError, match="1 to 8"):
+        models_summary_figure([one] * 9, list("abcdefghi"))
+    with pytest.raises(sd.DataError, match="1 to 8"):
+        models_summary_figure([], [])
+    with pytest.raises(sd.DataError, match="labels"):
+        models_summary_figure([one, one], ["a"])
+    with pytest.raises(sd.DataError, match="same feature"):
+        models_summary_figure([one, other], ["a", "b"])
+
+
+# --- every kind of feature --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("feature", "method"),
+    [
+        ("season", sd.ALE()),
+        ("season", sd.PDP()),
+        ("date", sd.ALE(bins=6)),
+        ("workingday", sd.ALE()),
+        ("hr", sd.RHALE()),
+    ],
+)
+def test_every_kind_of_feature_is_drawn_by_both_renderers(X, feature, method):
+    r = made_regions(rentals, X.head(600), feature, [sides(TEMP, 0.5)], method=method)
+    specs = (
+        regions_summary_figure(r),
+        effect_summary_figure(r.whole),
+        models_summary_figure([r.whole, r[0]], ["a", "b"]),
+    )
+    from skedasis.plots import draw_matplotlib
+
+    for spec in specs:
+        assert draw(spec, ident="a", width=390).svg.startswith("<svg")
+        assert len(draw_matplotlib.draw(spec).axes) == 1
