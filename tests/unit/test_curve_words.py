@@ -35,7 +35,7 @@ def bump(x, at, width=1.5):
         (lambda x: 100 * bump(x, 13), "one peak at 13: rises by 100 from 0, falls by 100 to 24"),
         (
             lambda x: 200 * bump(x, 8) + 300 * bump(x, 17),
-            "two peaks, at 8 and 17; one dip at 12.4; spans 300",
+            "two peaks, at 8 (200) and 17 (300); one dip at 12.4 (5); spans 300",
         ),
         # A bump of 10 % of the range is no peak.
         (lambda x: 200 * bump(x, 8) + 20 * bump(x, 17), "one peak at 8: rises by 200 from 0, "),
@@ -50,12 +50,20 @@ def test_known_curves(curve, words):
 
 def test_two_dips_and_the_order_of_the_parts():
     found = curve_words(effect_of(lambda x: -bump(x, 6) - bump(x, 18)))
-    assert found == "two dips, at 6 and 18; one peak at 12; spans 1"
+    assert found == "two dips, at 6 (−1) and 18 (−1); one peak at 12 (−0.001); spans 1"
+
+
+def test_after_a_turn_the_text_names_the_farthest_point_and_not_the_end():
+    def f(x):
+        return np.interp(x, [0, 10, 18, 24], [0, -100, -80, -93])
+
+    # Rises by 20 % of the range and falls by 13 %: one turn, and the end is only 7 above the dip.
+    assert curve_words(effect_of(f)) == "one dip at 10: falls by 100 from 0, rises by 20 to 18"
 
 
 def test_units_follow_positions():
     words = curve_words(effect_of(lambda x: 200 * bump(x, 8) + 300 * bump(x, 17), unit="h"))
-    assert words == "two peaks, at 8 and 17 h; one dip at 12.4 h; spans 300"
+    assert words == "two peaks, at 8 h (200) and 17 h (300); one dip at 12.4 h (5); spans 300"
 
 
 def test_a_flat_top_between_few_points_has_two_ends():

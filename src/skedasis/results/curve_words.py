@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,6 +42,10 @@ MOSTLY, PART = 0.9, 0.5
 """Where 90 % of a rise are within less than half of the axis, the text says where."""
 
 
+WORTH_A_POSITION = 0.05
+"""A curve with one turn ends, in words, at its farthest points if the ends differ from these by 5 % of its range."""
+
+
 def curve_words(effect: Effect) -> str:
     """Return the shape of a curve in words, without the name of the feature.
 
@@ -52,14 +57,16 @@ def curve_words(effect: Effect) -> str:
     Returns
     -------
     str
-        "rises by 3.2 from 0 to 10"; "two peaks, at 8 and 17 h; spans 310"; "highest at spring (0.8), lowest at winter
-        (−1.2)"; "flat within two standard errors (spans 0.02)". It has no final full stop.
+        "rises by 3.2 from 0 to 10"; "two peaks, at 8 h (90) and 17 h (200); one dip at 12 h (−5); spans 310"; "highest
+        at spring (0.8), lowest at winter (−1.2)"; "flat within two standard errors (spans 0.02)". It has no final full
+        stop.
 
     Notes
     -----
-    A peak or dip is a turn of the curve that is larger than 15 % of the range of the curve on both sides, and than two
-    standard errors of the difference. The errors of the two points are taken as independent, which overstates the error
-    of neighbouring points: the text rather leaves out a turn than invents one. No model row.
+    Numbers in parentheses are values of the effect. A peak or dip is a turn of the curve that is larger than 15 % of
+    the range of the curve on both sides, and than two standard errors of the difference. The errors of the two points
+    are taken as independent, which overstates the error of neighbouring points: the text rather leaves out a turn than
+    invents one. No model row.
 
     Examples
     --------
@@ -80,7 +87,7 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
     known = np.flatnonzero(np.isfinite(value))
     if len(known) < 2:
         return "a single level"
-    value, error = value[known], _errors(effect)[known]
+    value, error = value[known], standard_errors(effect)[known]
     labels = [_one_line(axis.levels.labels[k]) for k in known]
     low, high = int(value.argmin()), int(value.argmax())
     flat = _flat(value, error, low, high)
@@ -90,36 +97,92 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
     return f"{top}, lowest at {labels[low]} ({number_text(float(value[low]))})"
 
 
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """The curve of a numeric feature as numbers, at the points where it is known.
+
+    Parameters
+    ----------
+    x, value, error : ndarray of float, shape (m,)
+        Positions (for times: days), the curve, and its standard errors, 0 where they are unknown.
+    time : TimeAxis, optional
+    unit : str, optional
+        Unit of the feature.
+    """
+
+    x: Floats
+    value: Floats
+    error: Floats
+    time: TimeAxis | None = None
+    unit: str | None = None
+
+    @classmethod
+    def of(cls, effect: Effect) -> Curve:
+        """Return the curve of an effect of a numeric feature, with its parabolas as polygons."""
+        at = effect.axis.coordinates
+        x, value = curve_polygon(effect.bins, at, effect.value)
+        known, own = np.isfinite(value), np.isfinite(effect.value)
+        x, value = x[known], value[known]
+        error = np.interp(x, at[own], standard_errors(effect)[own]) if own.any() else value
+        unit = effect.about.feature.unit if effect.time is None else None
+        return cls(x, value, error, effect.time, unit)
+
+    @property
+    def low(self) -> int:
+        """Return the index of the lowest point."""
+        return int(self.value.argmin())
+
+    @property
+    def high(self) -> int:
+        """Return the index of the highest point."""
+        return int(self.value.argmax())
+
+    @property
+    def flat(self) -> str:
+        """Return "flat…" if the curve spans no more than its error; otherwise an empty text."""
+        return _flat(self.value, self.error, self.low, self.high)
+
+    @property
+    def turns(self) -> list[int]:
+        """Return the indices of the peaks and dips; see `turning_points`."""
+        return turning_points(self.value, self.error)
+
+    @property
+    def steep_part(self) -> tuple[int, int] | None:
+        """Return the ends of the part where a curve without turns changes; None if it changes along the axis."""
+        return _steep_part(self.x, self.value)
+
+    def texts(self, k: Sequence[int]) -> list[str]:
+        """Return the positions of points as text, without the unit."""
+        return _positions(self.x, self.x[list(k)], self.time)
+
+    def place(self, k: int) -> str:
+        """Return the position of a peak or dip as text, without the unit: "17", or "6 to 12" for a plateau."""
+        return _plateau(self.x, self.value, k, self.time)
+
+
 def _course(effect: Effect) -> str:
     """Describe the curve of a numeric feature."""
-    at = effect.axis.coordinates
-    x, value = curve_polygon(effect.bins, at, effect.value)
-    known = np.isfinite(value)
-    x, value = x[known], value[known]
-    if len(x) < 2:
+    curve = Curve.of(effect)
+    if len(curve.x) < 2:
         return "a single value"
-    errors, own = _errors(effect), np.isfinite(effect.value)
-    error = np.interp(x, at[own], errors[own])
-    low, high = int(value.argmin()), int(value.argmax())
-    flat = _flat(value, error, low, high)
-    if flat:
-        return flat
-    turns = turning_points(value, error)
-    unit = effect.about.feature.unit if effect.time is None else None
-    span = number_text(float(np.ptp(value)))
+    if curve.flat:
+        return curve.flat
+    x, value, turns = curve.x, curve.value, curve.turns
     if not turns:
-        return _rise(x, value, effect.time, unit)
+        return _rise(x, value, curve.time, curve.unit)
     if len(turns) == 1:
-        return _one_turn(x, value, turns[0], effect.time, unit)
+        return _one_turn(x, value, turns[0], curve.time, curve.unit)
+    span = number_text(float(np.ptp(value)))
     first = 0 if value[turns[0]] > value[0] else 1
     peaks, dips = turns[first::2], turns[1 - first :: 2]
     if len(turns) > MOST_TURNS:
-        ends = _positions(x, np.array([x[high], x[low]]), effect.time)
-        of = _unit(unit)
+        ends, of = curve.texts([curve.high, curve.low]), _unit(curve.unit)
         counts = f"{len(peaks)} peaks and {len(dips)} dips"
-        return f"{counts}, highest at {ends[0]}{of}, lowest at {ends[1]}{of}; spans {span}"
+        high, low = (_size_text(float(value[k]), np.ptp(value)) for k in (curve.high, curve.low))
+        return f"{counts}, highest at {ends[0]}{of} ({high}), lowest at {ends[1]}{of} ({low})"
     parts = [
-        (found[0], _turns_text(x, value, found, noun, effect.time, unit))
+        (found[0], _turns_text(x, value, found, noun, curve.time, curve.unit, sizes=True))
         for found, noun in ((peaks, "peak"), (dips, "dip"))
         if found
     ]
@@ -165,7 +228,7 @@ def turning_points(value: Floats, error: Floats) -> list[int]:
     return found
 
 
-def _errors(effect: Effect) -> Floats:
+def standard_errors(effect: Effect) -> Floats:
     """Return the standard errors of the points, 0 where they are unknown."""
     if effect.spec.mean_alone:
         return np.zeros(len(effect.value))
@@ -210,14 +273,20 @@ def _steep_part(x: Floats, value: Floats) -> tuple[int, int] | None:
 
 
 def _one_turn(x: Floats, value: Floats, turn: int, time: TimeAxis | None, unit: str | None) -> str:
-    """Describe a curve with a single peak or dip."""
+    """Describe a curve with a single peak or dip, by the farthest points on both sides of it."""
     peak = value[turn] > value[0]
-    start, end = _positions(x, x[[0, -1]], time)
-    before, after = (number_text(abs(float(value[turn] - value[k]))) for k in (0, len(value) - 1))
+    height = value if peak else -value
+    before, after = int(height[:turn].argmin()), turn + 1 + int(height[turn + 1 :].argmin())
+    # The curve may come back: after a dip, rise by 20 % of its range and fall by 14 %. Little is not worth a position.
+    least = WORTH_A_POSITION * float(np.ptp(value))
+    before = before if height[0] - height[before] > least else 0
+    after = after if height[-1] - height[after] > least else len(value) - 1
+    start, end = _positions(x, x[[before, after]], time)
+    down, up = (number_text(abs(float(value[turn] - value[k]))) for k in (before, after))
     first, second = ("rises", "falls") if peak else ("falls", "rises")
     where = _turns_text(x, value, [turn], "peak" if peak else "dip", time, unit)
     of = _unit(unit)
-    return f"{where}: {first} by {before} from {start}{of}, {second} by {after} to {end}{of}"
+    return f"{where}: {first} by {down} from {start}{of}, {second} by {up} to {end}{of}"
 
 
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
@@ -230,12 +299,19 @@ def _turns_text(
     noun: str,
     time: TimeAxis | None,
     unit: str | None,
+    *,
+    sizes: bool = False,
 ) -> str:
-    """Return "two peaks, at 8 and 17 h"."""
+    """Return "two peaks, at 8 and 17 h", or with the values there "two peaks, at 8 h (300) and 17 h (430)"."""
     where = [_plateau(x, value, k, time) for k in found]
+    if sizes:
+        where = [
+            f"{at}{_unit(unit)} ({_size_text(float(value[k]), float(np.ptp(value)))})"
+            for at, k in zip(where, found, strict=True)
+        ]
     listed = where[0] if len(where) == 1 else f"{', '.join(where[:-1])} and {where[-1]}"
     many = "s," if len(found) > 1 else ""
-    return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{_unit(unit)}"
+    return f"{_NUMBERS[len(found)]} {noun}{many} at {listed}{'' if sizes else _unit(unit)}"
 
 
 def _plateau(x: Floats, value: Floats, k: int, time: TimeAxis | None) -> str:
@@ -283,6 +359,11 @@ def number_text(value: float) -> str:
     if 1000 <= abs(value) < 1e9:
         return f"{value:,.0f}".replace("-", "−")
     return f"{value:.3g}".replace("-", "−")
+
+
+def _size_text(value: float, span: float) -> str:
+    """Return a value of a curve, rounded to less than 1 % of its range."""
+    return number_text(round(value, 2 - math.floor(math.log10(span))) + 0.0)
 
 
 def _one_line(text: str) -> str:
