@@ -6,6 +6,7 @@ import numpy as np
 
 from skedasis.plots.marks import (
     Area,
+    Arrows,
     Contour,
     Curves,
     FigureSpec,
@@ -48,6 +49,7 @@ MARKS: dict[str, Mark] = {
     "segments": Segments(AT, UP - 0.3, AT, UP + 0.3, "whisker", "whiskers", caps=2.0),
     "dashes": Segments(AT, UP, AT, UP, "slope", reach=6.0),
     "oblique": Segments(AT, UP, AT + 0.5, UP + 0.25, "lead"),
+    "arrows": Arrows(AT, UP, AT - 0.5, UP - 0.75, "to-regions", "arrows"),
     "curves": Curves(
         AT, np.stack([UP, -UP, UP / 2]), "curve", "curves", 0.5, np.array([3, 17, 4]), "women"
     ),

@@ -17,12 +17,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection, QuadMesh
 from matplotlib.colors import same_color, to_rgba
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 from matplotlib.text import Text
 
 import skedasis as sd
 from skedasis.plots import draw_matplotlib
 from skedasis.plots.draw_matplotlib import Colors, draw, draw_on
-from skedasis.plots.marks import Line, Names, Panel, Points, Rectangles, Segments, legend_of
+from skedasis.plots.marks import Arrows, Line, Names, Panel, Points, Rectangles, Segments, legend_of
 from skedasis.plots.marks import Text as PanelText
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import COLORS, STYLES
@@ -122,6 +123,33 @@ class TestMarks:
         np.testing.assert_allclose(lines[:, 0], np.column_stack([AT, UP - 0.3]))
         np.testing.assert_allclose(lines[:, 1], np.column_stack([AT, UP + 0.3]))
         assert [cap.get_marker() for cap in ax.lines] == ["_", "_"]
+
+    def test_arrows(self):
+        ax = axes_of(MARKS["arrows"])
+        arrows = [a for a in ax.get_children() if isinstance(a, FancyArrowPatch)]
+        ends = np.array([np.ravel(a._posA_posB) for a in arrows])
+        np.testing.assert_allclose(ends, np.column_stack([AT, UP, AT - 0.5, UP - 0.75]))
+        assert {a.get_mutation_scale() for a in arrows} == {STYLES["to-regions"].size}
+        assert all(same_color(a.get_facecolor(), light("hue2")) for a in arrows)
+        assert all(a.get_clip_on() and a.get_clip_box() is not None for a in arrows)
+        assert ax.get_xlim() == (0.0, 10.0)
+
+    def test_arrows_without_a_length_or_an_end_are_left_out(self):
+        x, y = np.array([5.0, 5.0, np.nan, 5.0]), np.zeros(4)
+        ends = np.array([5.0, 5.01, 1.0, 9.0]), np.array([0.0, 0.0, 0.0, np.inf])
+        ax = axes_of(Arrows(x, y, *ends, "to-regions"))
+        short, long = (a for a in ax.get_children() if isinstance(a, FancyArrowPatch))
+        assert 0 < short.get_mutation_scale() < STYLES["to-regions"].size
+        assert long._posA_posB[1] == (9.0, 2.0)
+
+    def test_the_key_of_arrows_is_one(self):
+        figure = draw(one(MARKS["arrows"]))
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        (key,) = legend.findobj(FancyArrowPatch)
+        (x0, y0), (x1, y1) = key._posA_posB
+        assert (y0, x1 - x0) == (y1, pytest.approx(17.0))
+        assert [t.get_text() for t in legend.get_texts()] == ["arrows"]
 
     def test_caps_of_neighbours_do_not_touch(self):
         x = np.linspace(0, 10, 200)

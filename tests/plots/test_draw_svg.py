@@ -22,6 +22,7 @@ from skedasis.plots.figures.surface import surface_figure
 from skedasis.plots.html import style
 from skedasis.plots.marks import (
     Area,
+    Arrows,
     Curves,
     FigureSpec,
     Line,
@@ -251,6 +252,44 @@ class TestMarks:
         (zero,) = parts(of(panel, "zero")[0])
         assert zero[:, 0].tolist() == [float(v) for v in panel.get("data-x", "").split()[:2]]
         assert back(panel, "y", zero[0, 1]) == pytest.approx(0.5, abs=pixel(panel, "y"))
+
+    def test_arrows_point_where_they_lead(self):
+        _, panel = drawn(MARKS["arrows"])
+        found = parts(of(panel, "to-regions")[0])
+        lines, heads = np.array(found[::2]), np.array(found[1::2])
+        assert_at(panel, lines[:, 0], np.column_stack([AT, UP]))
+        tips = heads[:, 1]
+        assert_at(panel, tips, np.column_stack([AT - 0.5, UP - 0.75]))
+        # In pixels, the head is an isosceles triangle on the line, whatever the scales of the axes.
+        feet = (heads[:, 0] + heads[:, 2]) / 2
+        np.testing.assert_allclose(lines[:, 1], feet, atol=0.11)
+        length = np.hypot(*(tips - feet).T)
+        np.testing.assert_allclose(length, 1.5 * STYLES["to-regions"].size, atol=0.2)
+        wide = np.hypot(*(heads[:, 2] - heads[:, 0]).T)
+        np.testing.assert_allclose(wide, 2 / 3 * length, atol=0.2)
+        across = np.sum((heads[:, 2] - heads[:, 0]) * (tips - feet), axis=1)
+        np.testing.assert_allclose(across / (wide * length), 0.0, atol=0.05)
+
+    @pytest.mark.parametrize("way", [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)])
+    def test_heads_of_level_and_upright_arrows(self, way):
+        dx, dy = way
+        start = np.array([5.0]), np.array([0.0])
+        _, panel = drawn(Arrows(*start, start[0] + 4 * dx, start[1] + dy, "to-regions"))
+        line, head = parts(of(panel, "to-regions")[0])
+        step = np.sign(np.round(head[1] - line[0], 1))
+        assert step.tolist() == [dx, -dy]
+        assert np.round((line[1] - line[0]) * (1 - np.abs(way)), 1).tolist() == [0.0, 0.0]
+
+    def test_short_arrows_have_short_heads_and_those_of_no_length_none(self):
+        x, y = np.array([5.0, 5.0, 5.0, np.nan]), np.zeros(4)
+        ends = np.array([5.05, 5.0, 9.0, 1.0]), np.array([0.0, 0.0, np.inf, 0.0])
+        _, panel = drawn(Arrows(x, y, *ends, "to-regions"))
+        short, head, long, _ = parts(of(panel, "to-regions")[0])
+        assert 0 < short[1, 0] - short[0, 0] < head[1, 0] - short[0, 0]
+        assert head[1, 0] - head[0, 0] < 1.5 * STYLES["to-regions"].size
+        assert long[1, 1] < long[0, 1]
+        empty = drawn(Arrows(x[1:2], y[1:2], x[1:2], y[1:2], "to-regions"))[1]
+        assert of(empty, "to-regions")[0].get("d") == ""
 
     def test_curves_with_rows_for_the_script(self):
         _, panel = drawn(MARKS["curves"])

@@ -71,6 +71,27 @@ def test_lines_are_avoided_where_that_is_near():
     assert not tag.led
 
 
+def test_arrows_are_avoided_where_that_is_near():
+    point, size, none = np.array([[100.0, 100]]), np.array([[30.0, 9]]), np.zeros((0, 4))
+    (beside,) = place_labels(point, size, (200.0, 200.0), none, none)
+    # An arrow from the point through the place that the name would have taken.
+    arrow = np.array([[100.0, 100.0, 140.0, 112.0]])
+    (tag,) = place_labels(point, size, (200.0, 200.0), none, none, arrow)
+    assert not tag.led
+    share = np.linspace(0, 1, 500)[:, None]
+    on = arrow[0, :2] + share * (arrow[0, 2:] - arrow[0, :2])
+
+    def crossed(t):
+        low = np.array([t.x, t.y])
+        return bool(((on > low) & (on < low + size[0])).all(axis=1).any())
+
+    assert crossed(beside)
+    assert not crossed(tag)
+    # The box of the arrow alone would have excluded the free space below it, too.
+    assert tag.x < 140
+    assert tag.y < 112
+
+
 coordinate = st.integers(-20, 20)
 
 

@@ -28,10 +28,10 @@ from matplotlib.colors import LinearSegmentedColormap, Normalize, to_rgb, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
-from matplotlib.legend_handler import HandlerTuple
+from matplotlib.legend_handler import HandlerPatch, HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import OffsetBox
-from matplotlib.patches import Patch
+from matplotlib.patches import FancyArrowPatch, Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
@@ -54,10 +54,12 @@ from skedasis.plots.layout import (
     PlacedPanel,
     PlacedText,
     arrange,
+    head_lengths,
     place_texts,
 )
 from skedasis.plots.marks import (
     Area,
+    Arrows,
     Contour,
     Curves,
     FigureSpec,
@@ -354,7 +356,7 @@ def _legend_line(
         frameon=False,
         fontsize=size,
         labelcolor=colors("ink"),
-        handler_map={tuple: _Parts()},
+        handler_map=dict(HANDLERS),
         borderpad=0,
         borderaxespad=0,
         handlelength=KEY_WIDTH / size,
@@ -423,7 +425,7 @@ def draw_on(
             [""] * len(keys),
             # The best place costs a search over all points, which takes seconds if there are many.
             loc="upper right" if _has_many_points(panel) else "best",
-            handler_map={tuple: _Parts()},
+            handler_map=dict(HANDLERS),
             framealpha=0.85,
             fontsize="small",
         )
@@ -713,6 +715,7 @@ class _Painter:
             Rectangles: self._rectangles,
             Points: self._points,
             Segments: self._segments,
+            Arrows: self._arrows,
             Curves: self._curves,
             Polygons: self._polygons,
             Heat: self._heat,
@@ -845,6 +848,18 @@ class _Painter:
             for x, y in ((x0, y0), (x1, y1)):
                 self._ends(x, y, ends, self._caps(mark, x0), style, z)
 
+    def _arrows(self, mark: Arrows, z: float) -> None:
+        style, f = STYLES[mark.style], self.frame
+        x0, x1, y0, y1 = self._x(mark.x0), self._x(mark.x1), self._y(mark.y0), self._y(mark.y1)
+        ends = np.column_stack([f.across(x0), f.up(y0), f.across(x1), f.up(y1)])
+        for i, head in enumerate(head_lengths(ends, style.size).tolist()):
+            if np.isfinite(ends[i]).all() and head > 0:
+                line = (float(x0[i]), float(y0[i])), (float(x1[i]), float(y1[i]))
+                arrow = _arrow(*line, style, head, self.colors, self._width(style))
+                arrow.set_zorder(z)
+                # Unlike add_patch, it leaves the limits of the data alone.
+                self.ax.add_artist(arrow)
+
     def _ends(self, x: Floats, y: Floats, shape: str, reach: float, style: Style, z: float) -> None:
         """Draw short lines of a length in points."""
         color, width = self.colors(style.stroke, style.opacity), self._width(style)
@@ -973,7 +988,54 @@ def _marker(style: Style, colors: Colors, thin: float = 1.0) -> MarkStyle:
     }
 
 
+def _arrow(
+    start: tuple[float, float],
+    tip: tuple[float, float],
+    style: Style,
+    head: float,
+    colors: Colors,
+    width: float,
+) -> FancyArrowPatch:
+    """Return an arrow whose head has a length in points, whatever the axes show after zooming."""
+    return FancyArrowPatch(
+        start,
+        tip,
+        arrowstyle=f"-|>,head_length=1,head_width={1 / 3}",
+        mutation_scale=head,
+        shrinkA=0,
+        shrinkB=0,
+        ec=colors(style.stroke, style.opacity),
+        fc=colors(style.fill or style.stroke, style.opacity),
+        lw=width,
+        joinstyle="miter",
+    )
+
+
 # --- legends -------------------------------------------------------------------------------------
+
+
+class _ArrowKey(HandlerPatch):
+    """The key of arrows: an arrow across its width."""
+
+    def create_artists(
+        self,
+        legend: Legend,
+        orig_handle: Artist,
+        xdescent: float,
+        ydescent: float,
+        width: float,
+        height: float,
+        fontsize: float,
+        trans: Transform,
+    ) -> list[Artist]:
+        """Return the key, as matplotlib asks for it."""
+        made: list[Artist] = []
+        if isinstance(orig_handle, FancyArrowPatch):
+            middle = height / 2 - ydescent
+            orig_handle.set_positions((-xdescent, middle), (width - xdescent, middle))
+            orig_handle.set_transform(trans)
+            made.append(orig_handle)
+        return made
 
 
 class _Parts(HandlerTuple):
@@ -997,6 +1059,13 @@ def _label_keys(legend: Legend, labels: Sequence[str]) -> None:
         _as_plain(text)
 
 
+HANDLERS: dict[type, HandlerTuple | HandlerPatch] = {
+    tuple: _Parts(),
+    FancyArrowPatch: _ArrowKey(),
+}
+"""Class of a part of a legend entry → what draws it."""
+
+
 def handle(key: Key, colors: Colors) -> tuple[Artist, ...]:
     """Return the artists of a legend entry."""
     found: list[Artist] = []
@@ -1018,6 +1087,8 @@ def _key_part(shape: KeyShape, style: Style, colors: Colors) -> list[Artist]:
         return parts
     if shape == "points":
         return [Line2D([], [], ls="none", **_marker(style, colors))]
+    if shape == "arrow":
+        return [_arrow((0.0, 0.0), (1.0, 0.0), style, style.size, colors, width)]
     color = colors(style.stroke, style.opacity)
     if shape == "rug":
         return [Line2D([], [], color=color, marker="|", ms=5, mew=0.6, ls="none")]

@@ -28,10 +28,12 @@ from skedasis.plots.layout import (
     PlacedPanel,
     PlacedText,
     arrange,
+    head_lengths,
     separated,
 )
 from skedasis.plots.marks import (
     Area,
+    Arrows,
     Contour,
     Curves,
     FigureSpec,
@@ -227,6 +229,8 @@ class _Canvas:
                 )
             case Segments():
                 return tag("path", class_=mark.style, d=_segments(mark, at))
+            case Arrows():
+                return tag("path", class_=mark.style, d=_arrows(mark, at))
             case Curves():
                 return _curves(mark, at)
             case Polygons():
@@ -312,12 +316,15 @@ class _Canvas:
             "line": f"M{px(left)} 0h{px(wide)}",
             "points": "",
             "whisker": f"M{px(middle)} {px(-half)}V{px(half)}m-4 0h8m-8 {px(-high)}h8",
+            "arrow": "",
             "violin": f"M{px(middle)}-7c1 3 6 5 6 7c0 2-5 4-6 7c-1-3-6-5-6-7c0-2 5-4 6-7z",
             "rug": dashes(middle + np.array([-4.0, -0.5, 4.0]), np.zeros(3), 0.6),
             "margin": f"M{px(middle - 9)} 6V0h6V6zM{px(middle - 3)} 6V-6h6V6zM{px(middle + 3)} 6V-2h6V6z",
         }[shape]
         if shape == "points":
             d = _points(np.array([middle]), np.zeros(1), name)
+        if shape == "arrow":
+            d = _arrow_path(np.array([[left, 0.0, left + wide, 0.0]]), PIXELS * STYLES[name].size)
         return tag("path", class_=name, d=d)
 
 
@@ -561,6 +568,25 @@ def _segments(mark: Segments, at: _Pixels) -> str:
         if cap:
             parts.append(f"m0 {px(-cap)}v{px(2 * cap)}M{a} {b}m0 {px(-cap)}v{px(2 * cap)}")
     return "".join(parts)
+
+
+def _arrows(mark: Arrows, at: _Pixels) -> str:
+    """Return arrows with their heads; those without a length or without an end are left out."""
+    ends = np.column_stack([at.x(mark.x0), at.y(mark.y0), at.x(mark.x1), at.y(mark.y1)])
+    return _arrow_path(ends[np.isfinite(ends).all(axis=1)], PIXELS * STYLES[mark.style].size)
+
+
+def _arrow_path(ends: Floats, size: float) -> str:
+    """Return arrows as path data: the line up to the head, and the triangle of the head."""
+    head = head_lengths(ends, size)
+    ends, head = ends[head > 0], head[head > 0]
+    start, tip = ends[:, :2], ends[:, 2:]
+    way = (tip - start) / np.hypot(*(tip - start).T)[:, None]
+    foot = tip - head[:, None] * way
+    # A head is two thirds as wide as it is long.
+    across = (head / 3)[:, None] * way[:, ::-1] * np.array([-1.0, 1.0])
+    corners = np.concatenate([start, foot, foot + across, tip, foot - across], axis=1)
+    return "".join("M{} {}L{} {}M{} {}L{} {}L{} {}z".format(*texts(one)) for one in corners)
 
 
 def merge_columns(

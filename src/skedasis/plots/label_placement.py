@@ -15,7 +15,7 @@ MARK = 4.0
 """Half the size of a mark."""
 
 CROSSED = 1.5
-"""Cost of crossing a line, in steps of `DISTANCES`."""
+"""Cost of crossing a line or an arrow, in steps of `DISTANCES`."""
 
 THROUGH = 4.0
 """Cost of a line to a point that runs through another name or mark, in steps of `DISTANCES`."""
@@ -49,8 +49,16 @@ class LabelPosition:
     led: bool
 
 
+NO_ARROWS: Floats = np.zeros((0, 4))
+
+
 def place_labels(
-    points: Floats, sizes: Floats, room: tuple[float, float], taken: Floats, lines: Floats
+    points: Floats,
+    sizes: Floats,
+    room: tuple[float, float],
+    taken: Floats,
+    lines: Floats,
+    arrows: Floats = NO_ARROWS,
 ) -> tuple[LabelPosition | None, ...]:
     """Return positions of names that do not overlap; None for names without free space.
 
@@ -66,6 +74,8 @@ def place_labels(
         Boxes (left, bottom, right, top) that must stay free.
     lines : ndarray of float, shape (m, 4)
         Boxes of lines, which a name crosses only if necessary.
+    arrows : ndarray of float, shape (a, 4)
+        Oblique lines, which a name crosses only if necessary: (x, y) of both ends.
 
     Returns
     -------
@@ -74,9 +84,9 @@ def place_labels(
     Notes
     -----
     Greedy: each name takes, of about 170 candidate positions, the nearest one that touches no mark, no other name and
-    no box in `taken`. Crossing a line costs `CROSSED` steps of distance. A line from a name to its point that runs
-    through another name or mark, or on which another name lies, costs `THROUGH` steps, because it looks like the line
-    of the other name. Where names are left out or cross each other, other orders are tried.
+    no box in `taken`. Crossing a line or an arrow costs `CROSSED` steps of distance. A line from a name to its point
+    that runs through another name or mark, or on which another name lies, costs `THROUGH` steps, because it looks like
+    the line of the other name. Where names are left out or cross each other, other orders are tried.
 
     Examples
     --------
@@ -88,7 +98,7 @@ def place_labels(
     best: tuple[LabelPosition | None, ...] = (None,) * len(points)
     least, order = np.inf, np.arange(len(points))
     for _ in range(ATTEMPTS):
-        found, cost = _place_in_order(order, points, sizes, room, (marks, taken, lines))
+        found, cost = _place_in_order(order, points, sizes, room, (marks, taken, lines, arrows))
         if cost.sum() < least:
             best, least = found, float(cost.sum())
         if len(points) > MOST_RETRIED or cost.max(initial=0.0) < THROUGH:
@@ -102,13 +112,13 @@ def _place_in_order(
     points: Floats,
     sizes: Floats,
     room: tuple[float, float],
-    obstacles: tuple[Floats, Floats, Floats],
+    obstacles: tuple[Floats, Floats, Floats, Floats],
 ) -> tuple[tuple[LabelPosition | None, ...], Floats]:
     """Place names one after the other, then each again around all others; return positions and costs.
 
-    `obstacles` are the boxes of the marks, boxes that must stay free, and those of lines.
+    `obstacles` are the boxes of the marks, boxes that must stay free, those of lines, and the ends of arrows.
     """
-    marks, taken, lines = obstacles
+    marks, taken, lines, arrows = obstacles
     n = len(points)
     found: list[LabelPosition | None] = [None] * n
     cost = np.full(n, LEFT_OUT)
@@ -118,7 +128,7 @@ def _place_in_order(
         boxes[i] = leads[i] = np.nan
         blocked = np.concatenate([marks, taken, boxes[~np.isnan(boxes[:, 0])]])
         others = leads[~np.isnan(leads[:, 0])]
-        found[i], cost[i] = _nearest(i, points[i], sizes[i], room, blocked, (lines, others))
+        found[i], cost[i] = _nearest(i, points[i], sizes[i], room, blocked, (lines, others, arrows))
         tag = found[i]
         if tag is not None:
             boxes[i] = tag.x, tag.y, tag.x + sizes[i, 0], tag.y + sizes[i, 1]
@@ -133,13 +143,13 @@ def _nearest(
     size: Floats,
     room: tuple[float, float],
     blocked: Floats,
-    crossed: tuple[Floats, Floats],
+    crossed: tuple[Floats, Floats, Floats],
 ) -> tuple[LabelPosition | None, float]:
     """Return the best position of the name of point `i`, whose mark is box `i` of `blocked`, and its cost.
 
-    `crossed` has the boxes of lines, and the ends of the lines from names to their points.
+    `crossed` has the boxes of lines, the ends of the lines from names to their points, and those of arrows.
     """
-    lines, leads = crossed
+    lines, leads, arrows = crossed
     around = [_around(point, size, far) for far in DISTANCES]
     corners = np.concatenate(around)
     step = np.repeat(np.arange(len(DISTANCES)), len(around[0]))
@@ -149,6 +159,7 @@ def _nearest(
     if len(free) == 0:
         return None, LEFT_OUT
     cost = step[free] + CROSSED * _touching(boxes[free], lines)
+    cost += CROSSED * _crossing(arrows, boxes[free]).sum(axis=0)
     cost += THROUGH * _crossing(leads, boxes[free]).sum(axis=0)
     others = np.delete(blocked, i, axis=0)
     through = _crossing(_leads(point, boxes[free]), others).sum(axis=1)

@@ -22,6 +22,7 @@ from skedasis._types import Floats
 from skedasis.plots.label_placement import place_labels
 from skedasis.plots.marks import (
     NATURAL_WIDTH,
+    Arrows,
     Contour,
     FigureSpec,
     Key,
@@ -883,13 +884,52 @@ def _alike(texts: Sequence[Text], frame: Frame, letters: Lettering) -> list[Text
 
 
 def _points(panel: Panel, frame: Frame) -> Floats:
-    """Return the positions of all points of a panel, shape (n, 2)."""
+    """Return the positions of all points of a panel, and of points along its arrows, shape (n, 2)."""
     at = [
         np.column_stack([frame.across(m.x), frame.up(m.y)])
         for m in panel.marks
         if isinstance(m, Points)
     ]
+    for x0, y0, x1, y1 in np.clip(arrows_in(panel, frame), -FAR, FAR).tolist():
+        n = 2 + int(math.hypot(x1 - x0, y1 - y0) / (2 * POINT))
+        at.append(np.column_stack([np.linspace(x0, x1, n), np.linspace(y0, y1, n)]))
     return np.concatenate(at) if at else np.zeros((0, 2))
+
+
+def arrows_in(panel: Panel, frame: Frame) -> Floats:
+    """Return the ends of all arrows of a panel as positions: x and y of the beginning and of the head, (n, 4)."""
+    ends = [
+        np.column_stack([frame.across(m.x0), frame.up(m.y0), frame.across(m.x1), frame.up(m.y1)])
+        for m in panel.marks
+        if isinstance(m, Arrows)
+    ]
+    found = np.concatenate(ends) if ends else np.zeros((0, 4))
+    return found[np.isfinite(found).all(axis=1)]
+
+
+FAR = 5000.0
+"""Positions farther away are outside any figure."""
+
+HEAD = 0.7
+"""Largest part of an arrow that its head takes."""
+
+
+def head_lengths(ends: Floats, size: float) -> Floats:
+    """Return the lengths of the heads of arrows, shorter ones for short arrows; 0 where there is no direction.
+
+    Parameters
+    ----------
+    ends : ndarray of float, shape (n, 4)
+        As `arrows_in` returns them.
+    size : float
+
+    Examples
+    --------
+    >>> head_lengths(np.array([[0.0, 0.0, 30.0, 40.0], [0.0, 0.0, 0.0, 5.0]]), 6.0).tolist()
+    [6.0, 3.5]
+    """
+    x0, y0, x1, y1 = ends.T
+    return np.minimum(size, HEAD * np.hypot(x1 - x0, y1 - y0))
 
 
 def _place(
@@ -997,8 +1037,14 @@ def _names(
             frame.bottom - frame.up(high),
         ]
     )
+    arrows = arrows_in(panel, frame) - np.array([frame.left, frame.bottom] * 2)
     found = place_labels(
-        at[: len(names.names)], sizes, (frame.width, frame.height), blocked_boxes, lines
+        at[: len(names.names)],
+        sizes,
+        (frame.width, frame.height),
+        blocked_boxes,
+        lines,
+        arrows * np.array([1.0, -1.0, 1.0, -1.0]),
     )
     texts: list[PlacedText] = []
     leads: list[tuple[float, float, float, float]] = []

@@ -116,6 +116,28 @@ class Segments:
 
 
 @dataclass(frozen=True, eq=False)
+class Arrows:
+    """Straight arrows, from where something is to where it moves; their heads look alike on axes of any scale.
+
+    Parameters
+    ----------
+    x0, y0 : ndarray of float, shape (k,)
+        Where they begin.
+    x1, y1 : ndarray of float, shape (k,)
+        Where they end, with the head. An arrow without a length is not drawn.
+    style, label : str
+        The size of the style is the length of a head.
+    """
+
+    x0: Floats
+    y0: Floats
+    x1: Floats
+    y1: Floats
+    style: str
+    label: str = ""
+
+
+@dataclass(frozen=True, eq=False)
 class Curves:
     """Individual curves of one style, such as the ICE curves of rows; readers can point at each of them.
 
@@ -279,7 +301,7 @@ class Text:
 
 @dataclass(frozen=True, eq=False)
 class Names:
-    """Names beside points, which overlap neither each other nor any point.
+    """Names beside points, which overlap neither each other nor any point, and arrows only if necessary.
 
     Parameters
     ----------
@@ -298,7 +320,18 @@ class Names:
 
 
 Mark: TypeAlias = (
-    Line | Area | Rectangles | Points | Segments | Curves | Polygons | Heat | Contour | Rug | Margin
+    Line
+    | Area
+    | Rectangles
+    | Points
+    | Segments
+    | Arrows
+    | Curves
+    | Polygons
+    | Heat
+    | Contour
+    | Rug
+    | Margin
 )
 
 
@@ -457,7 +490,9 @@ def vertical_line(x: float, style: str = "zero", label: str = "") -> Segments:
 
 # --- legends -------------------------------------------------------------------------------------
 
-KeyShape: TypeAlias = Literal["line", "area", "points", "whisker", "violin", "rug", "margin"]
+KeyShape: TypeAlias = Literal[
+    "line", "area", "points", "whisker", "arrow", "violin", "rug", "margin"
+]
 
 KEY_SHAPES: dict[type, KeyShape] = {
     Line: "line",
@@ -465,6 +500,7 @@ KEY_SHAPES: dict[type, KeyShape] = {
     Rectangles: "area",
     Points: "points",
     Segments: "line",
+    Arrows: "arrow",
     Curves: "line",
     Polygons: "violin",
     Contour: "line",

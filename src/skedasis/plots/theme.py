@@ -190,7 +190,7 @@ class Style:
     shape : str
         Of points: a name in `SHAPES`, or "dot" for a disc without a rim.
     size : float
-        Radius of points.
+        Radius of points; length of the heads of arrows.
     halo : bool
         Whether a line has an outline in the colour of the ground, which separates it from curves of all colours.
     """
@@ -242,6 +242,12 @@ def _hues() -> dict[str, Style]:
             f"group{i}-area": Style(fill=hue, fill_opacity=0.17, hatch=f"group{i}"),
             f"group{i}-outline": Style(hue, 1.2, DASHES[i]),
             f"group{i}-stacked": Style(hue, 0.7),
+            # Single rows on curves. Later points are smaller: those at the same place stay visible.
+            f"given{i}": Style(hue, 1.1, DASHES[i], halo=True),
+            f"given{i}-point": Style(
+                "ink", 0.75, fill=hue, shape=shapes[i], size=round(4.2 - 0.25 * i, 2)
+            ),
+            f"given{i}-small": Style("ink", 0.5, fill=hue, shape=shapes[i], size=2.0),
         }
     for i in range(SHADES):
         found |= {
@@ -328,6 +334,7 @@ STYLES: dict[str, Style] = {
     "lead": Style("soft", 0.55),
     "equal": Style("heterogeneity-edge", 0.95, (4.0, 2.7)),
     "ideal": Style("soft", 0.95, (4.0, 2.7)),
+    "to-regions": Style("hue2", 1.0, fill="hue2", size=5.6),
     "numeric": Style("ink", 0.75, fill="interval", size=3.0),
     "ordinal": Style("ink", 0.75, fill="violin", shape="triangle", size=3.0),
     "nominal": Style("ink", 0.75, fill="ground", shape="square", size=3.0),
