@@ -90,6 +90,63 @@ class _Swap:
     vif: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """The rows of a score and their swaps.
+
+    Parameters
+    ----------
+    rows : ScoreRows
+    back : ndarray of int, shape (n,)
+        Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
+    part : Dataset
+    swaps : dict of str to _Swap
+    evaluated : ndarray of bool, shape (n,)
+    """
+
+    rows: ScoreRows
+    back: Ints
+    part: Dataset
+    swaps: Mapping[str, _Swap]
+    evaluated: Bools
+
+
+def _draw(job: Job) -> _Drawn | None:
+    """Draw the rows of the scores, and pair them; None if there are no scores."""
+    limit = job.options.heterogeneity_rows
+    tasks = [t for t in job.tasks if isinstance(t, FeatureTask) and t.variant.scored]
+    if limit == 0 or not tasks:
+        return None
+    dataset = job.dataset.drawable
+    rows = score_rows(dataset.identifiers, dataset.weights, limit, job.options.seed)
+    ascending = np.sort(rows.rows)
+    back = np.searchsorted(ascending, rows.rows)
+    part = dataset.subset(ascending)
+    swaps = _swaps(tasks, part, rows, back, ascending)
+    return _Drawn(rows, back, part, swaps, _evaluated_rows(job, tasks, part))
+
+
+def count_score_rows(job: Job) -> int:
+    """Return the number of model rows that `compute_scores` asks for, without calling the model."""
+    drawn = _draw(job)
+    if drawn is None:
+        return 0
+    some = np.flatnonzero(drawn.evaluated)
+    size = max(1, min(job.batch_rows, len(some)))
+    found = len(some)
+    for swap in drawn.swaps.values():
+        moves = swap.moves[some]
+        for start in range(0, len(some), size):
+            batch = moves[start : start + size]
+            found += _asked(int(np.count_nonzero(batch)), len(batch))
+    return found
+
+
+def _asked(moved: int, rows: int) -> int:
+    """Return how many rows of a batch are evaluated for a swap: all if nearly all move, because a subset is a copy."""
+    return rows if moved >= _MOST * rows else moved
+
+
 def compute_scores(job: Job) -> Scores:
     """Return the heterogeneity score of each feature and output of a job.
 
@@ -99,19 +156,11 @@ def compute_scores(job: Job) -> Scores:
     ensembles that are evaluated from their structure cost nothing, and neither do rows whose partner has the same
     value. Only these rows are read from X.
     """
-    limit = job.options.heterogeneity_rows
-    tasks = [t for t in job.tasks if isinstance(t, FeatureTask) and t.variant.scored]
-    if limit == 0 or not tasks:
+    drawn = _draw(job)
+    if drawn is None:
         return Scores()
-    dataset = job.dataset.drawable
-    rows = score_rows(dataset.identifiers, dataset.weights, limit, job.options.seed)
-    # Sources have their rows in ascending order. Indexing with `back` returns to the order of the hashes.
-    ascending = np.sort(rows.rows)
-    back = np.searchsorted(ascending, rows.rows)
-    part = dataset.subset(ascending)
-    swaps = _swaps(tasks, part, rows, back, ascending)
-    evaluated = _evaluated_rows(job, tasks, part)
-    own, changes, stats = _evaluate(job, part, swaps, evaluated)
+    rows, back, swaps, evaluated = drawn.rows, drawn.back, drawn.swaps, drawn.evaluated
+    own, changes, stats = _evaluate(job, drawn.part, swaps, evaluated)
     known, w = evaluated[back], rows.weights
     found: dict[Key, HeterogeneityScore] = {}
     for (label, key), change in changes.items():
@@ -408,7 +457,7 @@ def _change(evaluator: BatchEvaluator, batch: Batch, swap: _Swap, own: Floats) -
     if len(moved) == 0:
         return change
     donors = swap.donors[positions]
-    all_rows = len(moved) >= _MOST * len(batch)
+    all_rows = _asked(len(moved), len(batch)) == len(batch)
     if not all_rows:
         evaluator, donors = evaluator.subset(moved), donors[moved]
     # The columns of a group have the same donors, so that their combinations stay observed ones.

@@ -8,7 +8,7 @@ all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
@@ -194,6 +194,35 @@ def prepare_job(
         _rows_to_keep(dataset, kept, options.seed),
         options,
         trees=evaluated.said,
+    )
+
+
+def planned_like(job: Job, method: ResolvedMethod, selection: FeatureSelection) -> Job:
+    """Return the job of another method on the same rows, planned without calling the model.
+
+    Parameters
+    ----------
+    job : Job
+        Its checks of the model and the size of its batches are used again.
+    method : ResolvedMethod
+        One that uses no derivatives.
+    selection : FeatureSelection
+    """
+    tasks = selection.tasks(method)
+    if any(t.variant.uses_slopes for t in tasks):
+        raise TypeError(
+            "A method that uses derivatives cannot be planned without calling the model"
+        )
+    plans: Plans = {}
+    _plan_all(plans, {}, job.outputs, job.dataset, tasks, job.checked, {})
+    return replace(
+        job,
+        method=method,
+        selection=selection,
+        tasks=tasks,
+        plans=plans,
+        donors=_donors(tasks, plans),
+        stats=CallStats(),
     )
 
 

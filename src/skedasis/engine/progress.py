@@ -6,7 +6,9 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -76,6 +78,26 @@ class Further:
         return f"{word} {in_words(here + self.share * whole)} left in all"
 
 
+_announced: ContextVar[str] = ContextVar("announced", default="")
+
+
+@contextmanager
+def announced(text: str) -> Generator[None]:
+    """Add what all the work will need to the descriptions of the progress bars of its parts.
+
+    Examples
+    --------
+    >>> with announced("report: 12,000 model rows"):
+    ...     Progress(1, "ALE of prediction").what
+    'ALE of prediction (report: 12,000 model rows)'
+    """
+    token = _announced.set(text)
+    try:
+        yield
+    finally:
+        _announced.reset(token)
+
+
 class Progress:
     """A progress bar that appears once the work has taken two seconds.
 
@@ -98,7 +120,9 @@ class Progress:
         show: bool | None = None,
         further: Further | None = None,
     ) -> None:
-        self.total, self.what, self.done, self.further = total, what, 0, further
+        within = _announced.get()
+        self.what = f"{what} ({within})" if within else what
+        self.total, self.done, self.further = total, 0, further
         self.wanted = sys.stderr.isatty() if show is None else show
         self._started = time.monotonic()
         self._bar: Bar | None = None
