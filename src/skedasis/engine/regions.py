@@ -490,6 +490,12 @@ class RegionPass:
     regions: Mapping[OutputLabel, RegionsByFeature]
     _builder: _Builder
 
+    @property
+    def given(self) -> Ints | None:
+        """Return the region of each row, shape (n,), if the caller named the regions; otherwise None."""
+        given = self._builder.given
+        return None if given is None else given.region
+
     def labels(self, rows: Bools) -> dict[OutputLabel, dict[int, RegionLabels]]:
         """Return the regions of all rows, by rules that some of the rows choose and test; no model row.
 

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._types import TableLike
+from skedasis._types import Ints, TableLike
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
+from skedasis.data.streamed import needs_memory
 from skedasis.engine.explain import By
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.regions import RegionPass
@@ -38,7 +39,9 @@ from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
+from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
+from skedasis.report.given_rows import GivenRow, RowCurves, given_rows, named_rows, places_of
 from skedasis.report.interactions import StrongestPairs, strongest_pairs
 from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictions, with_scores
 from skedasis.report.quality import Quality, quality
@@ -99,6 +102,10 @@ class ModelSection:
         Why "quality", "ledger" or "uncertainty" is None.
     code : dict
         The code that reproduces each figure.
+    cohorts : tuple of Cohort
+        The model within each of the regions that the caller named; empty if regions were not named.
+    given_rows : tuple of GivenRow
+        The rows that the caller named, in the caller's order.
     """
 
     name: str
@@ -123,6 +130,8 @@ class ModelSection:
     uncertainty: UncertaintySection | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
     code: Code = field(default_factory=dict)
+    cohorts: tuple[Cohort, ...] = ()
+    given_rows: tuple[GivenRow, ...] = ()
 
     @property
     def pairs(self) -> tuple[Surface, ...]:
@@ -226,6 +235,8 @@ class ReportOptions:
         As in `gather`.
     by : optional
         As in `gather`.
+    given : tuple of int
+        Positions in X of the rows that the caller named.
     """
 
     features: tuple[Feature, ...]
@@ -234,6 +245,7 @@ class ReportOptions:
     uncertainty: bool
     regions: bool
     by: By | None
+    given: tuple[int, ...] = ()
 
     def names(self, *, nominal: bool | None = None) -> list[str]:
         """Return the names of all features, of the nominal ones, or of the others."""
@@ -259,6 +271,10 @@ class Shared:
     uncertainty : UncertaintySection, optional
     reasons : dict of str to str
         Why `uncertainty` is None, or `ledgers` is empty.
+    region : ndarray of int, optional
+        The region of each row, if the caller named the regions.
+    curves : dict of label to dict of str to ndarray
+        ICE curves of the rows that the caller named.
     """
 
     runner: ModelRunner
@@ -271,6 +287,8 @@ class Shared:
     interactions: Mapping[Label, StrongestPairs]
     uncertainty: UncertaintySection | None
     reasons: Mapping[str, str]
+    region: Ints | None = None
+    curves: Mapping[Label, RowCurves] = field(default_factory=dict)
 
 
 def build_sections(
@@ -278,9 +296,10 @@ def build_sections(
 ) -> list[ModelSection]:
     """Return the sections of one model, one per output."""
     main = runner.in_regions(options.names(), options.by, search=options.regions)
-    found = _passes(runner, options, main)
+    found, curves = _passes(runner, options, main)
     labels = list(found["main"])
     shared = _shared(runner, options, main)
+    shared = replace(shared, curves=curves)
     sections: list[ModelSection] = []
     for label in labels:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
@@ -301,8 +320,10 @@ def _drop_shared(one: ModelSection, first: ModelSection) -> ModelSection:
     return replace(one, passes=(), uncertainty=None, reasons=reasons)
 
 
-def _passes(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> dict[str, ByOutput]:
-    """Explain all features by the other methods, each kind by those that support it.
+def _passes(
+    runner: ModelRunner, options: ReportOptions, main: RegionPass
+) -> tuple[dict[str, ByOutput], Mapping[Label, RowCurves]]:
+    """Explain all features by the other methods, each kind by those that support it; return curves of given rows, too.
 
     The heterogeneity score does not depend on the method, so it is computed once per feature.
     """
@@ -311,14 +332,21 @@ def _passes(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> di
     first = dict(main.effects)
     levels = {k: Effects({n: e[n] for n in nominal}, e.provenance) for k, e in first.items()}
     ale = runner.effects(ALE(), others, **UNSCORED)
-    start = runner.effects(pdp_method("continuous", rows=options.rows), others, **UNSCORED)
-    mean = runner.effects(pdp_method("nominal", rows=options.rows), nominal, **UNSCORED)
-    return {
+    given = places_of(main.done.job.dataset, options.given)
+    start, curves = runner.effects_and_curves(
+        pdp_method("continuous", rows=options.rows), others, given
+    )
+    mean, of_levels = runner.effects_and_curves(
+        pdp_method("nominal", rows=options.rows), nominal, given
+    )
+    found = {
         "main": first,
         "ale": _joined(_scored(ale, first), levels, every),
         "pdp": _scored(_joined(start, mean, every), first),
         "mplot": runner.effects(MPlot(), every, **UNSCORED),
     }
+    both = {label: {**curves.get(label, {}), **of_levels.get(label, {})} for label in first}
+    return found, both
 
 
 def _scored(found: ByOutput, main: ByOutput) -> ByOutput:
@@ -372,6 +400,7 @@ def _shared(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> Sh
         pairs,
         uncertainty,
         reasons,
+        main.given,
     )
 
 
@@ -387,7 +416,7 @@ def _build_section(
     """Build the section of one output."""
     runner, dataset, main = shared.runner, shared.dataset, effects["main"]
     quantity, values = shared.predictions.quantities[label], shared.predictions.values[label]
-    interactions = shared.interactions[label]
+    interactions, options = shared.interactions[label], shared.options
     good, no_quality = quality(quantity, values, shared.predictions.raw, dataset.y, dataset.weights)
     reasons = {"quality": no_quality, **shared.reasons}
     regions = shared.regions.get(label)
@@ -422,6 +451,25 @@ def _build_section(
             [] if regions is None else [n for n, r in regions.items() if len(r) > 1],
             shared.options.by,
             rows=shared.options.rows,
+        ),
+        cohorts=cohorts(
+            {} if regions is None else regions.regions,
+            shared.region,
+            dataset,
+            quantity,
+            values,
+            shared.predictions.raw,
+            rows=options.rows,
+        ),
+        given_rows=given_rows(
+            options.given,
+            dataset,
+            values,
+            main,
+            effects["pdp"],
+            shared.curves.get(label, {}),
+            {} if regions is None else regions.regions,
+            shared.region,
         ),
     )
 
@@ -471,7 +519,7 @@ def gather(
     features: Sequence[str | int] | str | int | None = None,
     notes: Mapping[str, str] | None = None,
     pairs: int = 4,
-    rows: bool = True,
+    rows: bool | Sequence[int] = True,
     uncertainty: bool = True,
     regions: bool = True,
     by: By | None = None,
@@ -492,8 +540,9 @@ def gather(
     pairs : int
         Largest number of interaction surfaces per model, of the pairs that interact most strongly; see
         `skedasis.report.interactions.strongest_pairs`. 0 computes none, and no pairs of the ledger.
-    rows : bool
-        If False, no result keeps rows or individual curves.
+    rows : bool or sequence of int
+        If False, no result keeps rows or individual curves. Positions in X name rows, at most eight: where each stands
+        on every curve, and its own ICE curve.
     uncertainty : bool
         Whether to explain the entropy of models that have a predictive distribution, and to diagnose these models if
         labels are given.
@@ -521,19 +570,24 @@ def gather(
     each (at most 2,000,000 for all), the entropy at most 2,000 (53 d + 3), and the diagnosis 2,000 (1 + 5 d). For tree
     ensembles only the predictions call the model. The ledger and the comparison of pairs cost none.
     """
-    _check(pairs, rows, uncertainty, regions)
+    _check(pairs, uncertainty, regions)
+    single, given = named_rows(rows)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
     rows_of_user, sample = X, ""
     if is_stream(X):
+        if given:
+            # The page is about a sample of them, in which a row may not be.
+            raise needs_memory("rows at given positions")
         drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
         rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
     dataset = as_dataset(rows_of_user, options.y, options.sample_weight, options.schema)
+    places_of(dataset, given)  # a wrong position is reported before the model is called
     chosen, left_out, remarks = _select_features(dataset, features, options.groups)
     if sample:
         remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
     report_options = ReportOptions(
-        tuple(chosen), int(pairs), bool(rows), bool(uncertainty), bool(regions), by
+        tuple(chosen), int(pairs), single, bool(uncertainty), bool(regions), by, given
     )
     sections = tuple(
         one
@@ -555,10 +609,8 @@ ROWS_OF_CHUNKS = 100_000
 """Largest number of rows of a page about data that are read in chunks."""
 
 
-def _check(pairs: object, rows: object, uncertainty: object, regions: object) -> None:
+def _check(pairs: object, uncertainty: object, regions: object) -> None:
     check_int("report(pairs)", pairs, 0, "Use pairs=4")
-    # A string such as "no" is truthy: rows that must not be on the page would be.
-    check_flag("report(rows)", rows, "Use rows=False")
     check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
     check_flag("report(regions)", regions, "Use regions=False")
 

@@ -15,13 +15,16 @@ from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 
-from skedasis._types import Floats, Json, OutputLabel, TableLike, Values
+from skedasis._types import Floats, Ints, Json, OutputLabel, TableLike, Values
 from skedasis.data.dataset import Dataset, as_dataset
+from skedasis.engine.assemble import collect_results, finalize_all, provenance
 from skedasis.engine.explain import By, explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.regions import RegionPass, region_pass
+from skedasis.engine.rounds import compute, prepare
 from skedasis.errors import BinningWarning
 from skedasis.methods.base import Parameters
+from skedasis.methods.pdp import PDP
 from skedasis.models.calling import CallStats
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
@@ -107,6 +110,57 @@ class ModelRunner:
         found = self._by_output(self._explain(of or self.quantity, list(names), method, options))
         self.passes.append(next(iter(found.values())))
         return found
+
+    def effects_and_curves(
+        self, method: PDP, names: Sequence[str], rows: Ints
+    ) -> tuple[dict[Label, Effects], dict[Label, dict[str, Floats]]]:
+        """Explain some features by their PDP, and return the ICE curves of some rows, too; no further model row.
+
+        Parameters
+        ----------
+        method : PDP
+        names : sequence of str
+        rows : ndarray of int, shape (k,)
+            Indices into the dataset.
+
+        Returns
+        -------
+        effects : dict of label to Effects
+            The same as without the rows: its individual curves are those of its own sample.
+        curves : dict of label to dict of str to ndarray, shape (k, m)
+            By feature, centred as the PDP is.
+        """
+        if not names or not len(rows):
+            return self.effects(method, names, **UNSCORED), {}
+        options = replace(self.options, heterogeneity_rows=0)
+        with self.catch_binning_warnings():
+            prepared = prepare(self.quantity, self.X, list(names), method, options)
+            job = prepared.job
+            drawn, kept = job.sample_mask, job.sample_mask
+            if kept is not None:
+                kept = kept.copy()
+                kept[rows] = True
+            # The pass computes the curves of all rows; which of them it keeps does not change what it calls.
+            done = compute(replace(prepared, job=replace(job, sample=kept)))
+        stored = np.arange(len(job.dataset)) if kept is None else np.flatnonzero(kept)
+        at = np.searchsorted(stored, rows)
+        curves: dict[Label, dict[str, Floats]] = {label: {} for label in job.outputs}
+        for (label, key), local in list(done.gathered.items()):
+            curves[label][str(key)] = local.kept["curve"][at]
+            if drawn is not None:
+                some = drawn[stored]
+                ids = None if local.row_id is None else local.row_id[some]
+                own = {name: values[some] for name, values in local.kept.items()}
+                done.gathered[label, key] = replace(local, kept=own, row_id=ids)
+        results = finalize_all(job, done.gathered, done.scores, done.finalized)
+        record = provenance(job, done.scores, time.perf_counter() - prepared.started)
+        found: dict[Label, Effects] = {}
+        for label, by_key in results.items():
+            explained = collect_results(job, by_key, record)
+            if isinstance(explained, Effects):
+                found[label] = explained
+        self.passes.append(next(iter(found.values())))
+        return found, curves
 
     def in_regions(self, names: Sequence[str], by: By | None, *, search: bool) -> RegionPass:
         """Explain some features by the method that `explain` chooses, with their regions, in one pass."""

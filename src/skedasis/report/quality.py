@@ -231,6 +231,50 @@ def quality(
     return None, f"The explained quantity does not predict the labels: {quantity.name}."
 
 
+def label_values(
+    quantity: Quantity, values: Floats, raw: Values | None, y: ArrayLike | None
+) -> Floats | None:
+    """Return the labels on the scale of the prediction, (n,): numbers, or 1 for the class that is explained, else 0.
+
+    Parameters
+    ----------
+    quantity, values, raw, y
+        As in `quality`.
+
+    Returns
+    -------
+    ndarray of float or None
+        NaN for rows without a label, and for labels that are no class of the model. None if there are no labels, or
+        if the quantity does not predict them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> q = sd.prediction(lambda X: X[:, 0])
+    >>> label_values(q, np.zeros(2), None, [3, None]).tolist()
+    [3.0, nan]
+    """
+    plain = isinstance(quantity, Prediction) and quantity.output is None
+    if y is None or not (plain or isinstance(quantity, Probability)):
+        return None
+    labels = np.asarray(y)
+    there = ~missing_mask(labels)
+    found = np.full(len(labels), np.nan)
+    if not there.any():
+        return found
+    try:
+        if isinstance(quantity, Probability):
+            classes, column, _ = _probabilities(quantity, values[there], raw, there)
+            known = {label: float(k == column) for k, label in enumerate(classes)}
+            found[there] = [known.get(v, np.nan) for v in labels[there].tolist()]
+        else:
+            found[there] = labels[there].astype(float)
+    except (TypeError, ValueError):  # labels that are neither numbers nor classes
+        return None
+    return np.where(np.isfinite(found), found, np.nan)
+
+
 # ---------------------------------------------------------------------------------------- numbers
 def _regression_quality(
     quantity: Quantity, predicted: Floats, labels: Values, weight: Floats, left: int

@@ -14,7 +14,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from skedasis._types import TableLike
+from skedasis._types import JsonValue, TableLike
 from skedasis.engine.explain import By
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
@@ -23,10 +23,9 @@ from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
+from skedasis.report.data import report_data, to_json
 from skedasis.report.format import listed
 from skedasis.results.effects import Effects
-
-_FIX_PATH = "Use path='report.html'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +38,68 @@ class Report:
     effects : dict of str to dict of str to Effects
         Effects by model, then by method: "RHALE", "ALE", "PDP". Nominal features have no RHALE, but their
         ALE in its place.
+    content : ReportContent
+        Everything that the page shows, as values.
     figures : tuple of Path
         PNG files of figures, if any were written.
     """
 
     path: Path
     effects: Mapping[str, Mapping[str, Effects]] = field(repr=False)
+    content: ReportContent = field(repr=False)
     figures: tuple[Path, ...] = field(default=(), repr=False)
 
     def __fspath__(self) -> str:
         return str(self.path)
+
+    def to_dict(self) -> dict[str, JsonValue]:
+        """Return the numbers and texts of the page as plain data: dictionaries, lists, text, numbers and None.
+
+        Returns
+        -------
+        dict
+            With the keys "schema" (1), "version", "confidence_level", "left_out", "data" and "models". The reference
+            page of the report describes all keys. Numbers that are not finite are None.
+
+        Notes
+        -----
+        With ``report(rows=False)`` nothing in it is of a single row. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np, tempfile, pathlib
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+        >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+        >>> done = sd.report(lambda X: X[:, 0] * X[:, 1], X, path=page, progress=False)
+        >>> found = done.to_dict()
+        >>> found["schema"], found["data"]["rows"], list(found["models"][0]["features"])
+        (1, 200, ['x0', 'x1'])
+        """
+        return report_data(self.content)
+
+    def to_json(self, path: str | Path | None = None, *, indent: int | None = None) -> str:
+        """Return `to_dict` as strict JSON, and write it to a file if a path is given.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            An existing file is replaced. The encoding is UTF-8.
+        indent : int, optional
+            Number of spaces of each level; by default everything is on one line.
+
+        Raises
+        ------
+        DataError
+            If the path is a folder or cannot be written.
+        """
+        if path is not None:
+            path = _check_writable(path, "to_json(path)", "report.json")
+        text = to_json(report_data(self.content), indent)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return text
 
     def _repr_html_(self) -> str:
         """Return a link to the page: the page itself would add megabytes to a notebook."""
@@ -68,7 +119,7 @@ def report(
     features: Sequence[str | int] | str | int | None = None,
     title: str | None = None,
     pairs: int = 4,
-    rows: bool = True,
+    rows: bool | Sequence[int] = True,
     uncertainty: bool = True,
     regions: bool = True,
     by: By | None = None,
@@ -101,7 +152,9 @@ def report(
         Title of the page.
     pairs : int
         Largest number of second-order ALE surfaces, the strongest first; 0 for none, also in the ledger.
-    rows : bool
+    rows : bool or sequence of int
+        Positions of at most eight rows in X, such as ``[3, 17]``: the page then shows where each of them stands on
+        every curve, and its own ICE curve. Rows of weight 0 have no position on a curve, and raise an error.
         If False, the page shows nothing of single rows: no individual curves, rug marks, single local effects or row
         numbers. It still contains averages, counts, bin edges and grid points (the outermost ones are the minimum and
         the maximum of a column; others can also be values, such as quantiles), the boundaries of gaps without rows in
@@ -195,11 +248,14 @@ def write(
     path.write_text(page, encoding="utf-8", errors="replace")
     saved = () if figures is None else _save(content, Path(figures), progress)
     effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in content.sections}
-    return Report(path, effects, tuple(saved))
+    return Report(path, effects, content, tuple(saved))
 
 
-def _check_writable(path: str | Path) -> Path:
+def _check_writable(
+    path: str | Path, what: str = "report(path)", example: str = "report.html"
+) -> Path:
     """Return the path; raise `DataError` if it cannot be written."""
+    fix = f"Use path={example!r}"
     try:
         path = Path(path)
         path.resolve()  # raises for characters that are not allowed in a path
@@ -207,16 +263,16 @@ def _check_writable(path: str | Path) -> Path:
         above = next(p for p in path.absolute().parents if p.exists())
     except (TypeError, ValueError, OSError) as error:
         got = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
-        raise DataError("report(path)", got, "the path of a file", _FIX_PATH) from None
+        raise DataError(what, got, "the path of a file", fix) from None
     if folder:
-        fix = f"Write {str(path / 'report.html')!r}"
-        raise DataError("report(path)", f"the folder {str(path)!r}", "a file", fix)
+        write_to = f"Write {str(path / example)!r}"
+        raise DataError(what, f"the folder {str(path)!r}", "a file", write_to)
     if not above.is_dir():
         got = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError("report(path)", got, "a path in a folder", _FIX_PATH)
+        raise DataError(what, got, "a path in a folder", fix)
     if not os.access(path if path.exists() else above, os.W_OK):
         got = f"{str(path)!r}, without write permission"
-        raise DataError("report(path)", got, "a writable path", _FIX_PATH)
+        raise DataError(what, got, "a writable path", fix)
     return path
 
 

@@ -29,6 +29,18 @@ def at_rows(effect: Effect, dataset: Dataset) -> Floats:
     return np.where(observed, np.nan_to_num(value), missing)
 
 
+def coordinates_at_rows(effect: Effect, dataset: Dataset) -> Floats:
+    """Return where each row is on the axis of an effect, shape (n,): numbers, days, or codes of levels.
+
+    NaN for a missing value that is no level, and for other levels.
+    """
+    feature = effect.about.feature
+    if isinstance(effect.axis, LevelAxis):
+        code = _level_codes(effect.axis.levels.labels, feature, dataset)
+        return np.where(code >= 0, code.astype(float), np.nan)
+    return _numbers(feature, dataset)
+
+
 def surface_at_rows(surface: Surface, dataset: Dataset) -> Floats:
     """Return a surface at each row, shape (n,); 0 where it is not defined."""
     x: list[Values] = []

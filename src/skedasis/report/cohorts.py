@@ -1,0 +1,144 @@
+"""Cohorts of a report: how a model predicts, and what features do, within each of the regions that the caller named.
+
+`report(by=)` gives the same regions to all features. `cohorts` summarises a model within each of them, from the
+predictions and the regional effects that a section has: no model row. Called by `skedasis.report.content`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from skedasis._types import Floats, Ints, Values
+from skedasis.data.dataset import Dataset
+from skedasis.quantities.base import Quantity
+from skedasis.report.quality import Quality, label_values, quality
+from skedasis.results.regions import Regions
+
+
+@dataclass(frozen=True, eq=False)
+class Cohort:
+    """A model within one of the regions that the caller named.
+
+    Parameters
+    ----------
+    rule : str
+        "workingday = 0", the label, or the name of the mask; "other rows" for those in no mask.
+    rows : int
+        Number of rows.
+    share : float
+        Fraction of the total weight.
+    mean : float
+        Weighted mean of the quantity.
+    label_mean : float
+        Weighted mean of the labels, on the scale of the prediction: for a class, the fraction of rows that belong to
+        it. NaN without labels, or if the quantity does not predict them.
+    label_rows : int
+        Number of rows with a label.
+    quality : Quality, optional
+        How well the model predicts the labels of these rows.
+    reason : str
+        Why there is no quality.
+    importance : dict of str to float
+        By feature: the importance of its effect in these rows, in units of the quantity.
+    heterogeneity_score, heterogeneity_score_error : dict of str to float
+        By feature: the score from pairs of these rows, and its standard error; NaN without scores.
+    """
+
+    rule: str
+    rows: int
+    share: float
+    mean: float
+    label_mean: float = math.nan
+    label_rows: int = 0
+    quality: Quality | None = None
+    reason: str = ""
+    importance: Mapping[str, float] = field(default_factory=dict)
+    heterogeneity_score: Mapping[str, float] = field(default_factory=dict)
+    heterogeneity_score_error: Mapping[str, float] = field(default_factory=dict)
+
+
+def cohorts(
+    regions: Mapping[str, Regions],
+    region: Ints | None,
+    dataset: Dataset,
+    quantity: Quantity,
+    values: Floats,
+    raw: Values | None,
+    *,
+    rows: bool = True,
+) -> tuple[Cohort, ...]:
+    """Return one cohort per region that the caller named, in their order; none if regions were not named.
+
+    Parameters
+    ----------
+    regions : dict of str to Regions
+        By feature. All have the same regions.
+    region : ndarray of int, shape (n,), optional
+        The region of each row; None if regions were not named.
+    dataset : Dataset
+        The rows, with labels and weights.
+    quantity : Quantity
+        The quantity of one output.
+    values : ndarray of float, shape (n,)
+        The quantity at each row.
+    raw : ndarray, optional
+        The raw responses of the model, if the quantity is a probability.
+    rows : bool
+        If False, means over a single row are NaN, because they are those of this row.
+
+    Notes
+    -----
+    Rows in no mask are a cohort of their own, and overlapping masks are an error: see `skedasis.explain`. The effects
+    in a cohort are those of `Regions`; the quality measures are those of the page, at the rows of the cohort.
+    """
+    if region is None or not regions:
+        return ()
+    observed = label_values(quantity, values, raw, dataset.y)
+    total = dataset.total_weight
+    found: list[Cohort] = []
+    for leaf in next(iter(regions.values())).leaves:
+        inside = region == leaf.region
+        weight = None if dataset.weights is None else dataset.weights[inside]
+        count = int(inside.sum())
+        least = 1 if rows else 2
+        mean = _mean(values[inside], weight, least)
+        label_mean, labelled = math.nan, 0
+        if observed is not None:
+            label_mean = _mean(observed[inside], weight, least)
+            labelled = int(np.isfinite(observed[inside]).sum())
+        good, reason = quality(
+            quantity,
+            values[inside],
+            None if raw is None else np.asarray(raw)[inside],
+            None if dataset.y is None else np.asarray(dataset.y)[inside],
+            weight,
+        )
+        own = {name: r.effects[leaf.region] for name, r in regions.items()}
+        found.append(
+            Cohort(
+                leaf.rule,
+                count,
+                (count if weight is None else float(weight.sum())) / total,
+                mean,
+                label_mean,
+                labelled,
+                good,
+                reason,
+                {name: e.importance for name, e in own.items()},
+                {name: e.heterogeneity_score for name, e in own.items()},
+                {name: e.heterogeneity_score_error for name, e in own.items()},
+            )
+        )
+    return tuple(found)
+
+
+def _mean(values: Floats, weight: Floats | None, least: int) -> float:
+    """Return the weighted mean of the values that are known; NaN if there are fewer than `least`."""
+    known = np.isfinite(values)
+    if int(known.sum()) < least:
+        return math.nan
+    return float(np.average(values[known], weights=None if weight is None else weight[known]))

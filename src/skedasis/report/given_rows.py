@@ -1,0 +1,449 @@
+"""Rows that the caller named: where each stands on every curve, and its own ICE curve.
+
+`report(rows=[3, 17])` names rows by their positions in X. The predictions, the effects and the regions of a report say
+where a row stands; its ICE curve is one of those that the pass of the PDP computes for all rows. So the rows cost no
+model row. `given_rows` is called by `skedasis.report.content`; `row_marks` and `with_rows` draw the rows into panels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+
+from skedasis._arguments import is_int, shown
+from skedasis._types import Floats, Ints, Level
+from skedasis.data.dataset import Dataset
+from skedasis.data.factorize import is_absent, to_python
+from skedasis.errors import DataError
+from skedasis.plots.figures.categorical import Places
+from skedasis.plots.html import LEVELS
+from skedasis.plots.marks import Line, Mark, Panel, Points
+from skedasis.plots.scales import Axis, clean
+from skedasis.plots.theme import HUES
+from skedasis.results.at_rows import coordinates_at_rows
+from skedasis.results.axis import LevelAxis
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.regions import Regions
+
+MOST = HUES
+"""Largest number of rows: as many as shapes that differ without colours."""
+
+
+RowCurves: TypeAlias = Mapping[str, Floats]
+"""ICE curves of the given rows by feature, (k, m), at the points of the feature's PDP."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowOnCurve:
+    """Where a row stands on the curves of one feature.
+
+    Parameters
+    ----------
+    text : str
+        The row's value of the feature: a number, a time, a level, or "missing".
+    x : float
+        The value on the axis of the effect: a number, days, or the code of a level. NaN if it is missing, or no level
+        of the effect.
+    value : float
+        The effect of the feature at this value, in units of the quantity; NaN where the curve is not defined.
+    region : int
+        The region of the feature that the row is in; -1 without regions, and if no rule holds for the row.
+    rule : str
+        The rule of that region; empty without regions.
+    regional : float
+        The effect in that region at the row's value; NaN without regions.
+    ice_x : float
+        The value on the axis of the PDP, whose levels can have another order.
+    ice : ndarray of float, shape (m,)
+        The row's ICE curve at the points of the PDP, centred as the PDP is.
+    """
+
+    text: str
+    x: float
+    value: float
+    region: int = -1
+    rule: str = ""
+    regional: float = math.nan
+    ice_x: float = math.nan
+    ice: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class GivenRow:
+    """A row that the caller named.
+
+    Parameters
+    ----------
+    position : int
+        Its position in X, from 0.
+    id : str
+        Its name in legends and tables: "row 17".
+    prediction : float
+        The quantity at the row.
+    label : int, float, bool, str or None
+        Its label; None without one.
+    values : dict of str to RowOnCurve
+        By feature.
+    """
+
+    position: int
+    id: str
+    prediction: float
+    label: float | str | None
+    values: Mapping[str, RowOnCurve]
+
+
+# ------------------------------------------------------------------------------------- arguments
+def named_rows(rows: object) -> tuple[bool, tuple[int, ...]]:
+    """Return whether a report shows single rows, and the positions of those that the caller named.
+
+    Parameters
+    ----------
+    rows : bool or sequence of int
+        As in `skedasis.report`.
+
+    Raises
+    ------
+    DataError
+        For anything else, negative positions, and more than eight rows.
+
+    Examples
+    --------
+    >>> named_rows(False), named_rows([17, 3, 17])
+    ((False, ()), (True, (17, 3)))
+    """
+    if isinstance(rows, (bool, np.bool_)):
+        return bool(rows), ()
+    fix = "Use rows=[3, 17] for two rows, rows=False to show nothing of single rows"
+    listed = list(rows) if isinstance(rows, (Sequence, np.ndarray)) else None
+    if listed is None or isinstance(rows, str):
+        raise DataError("report(rows)", shown(rows), "True, False, or positions of rows", fix)
+    if not listed:
+        # An empty list is false, but it is not False: which of both is meant decides what the page discloses.
+        raise DataError("report(rows)", "no positions", "at least one, True or False", fix)
+    if all(isinstance(r, (bool, np.bool_)) for r in listed):
+        fix = "Use rows=np.flatnonzero(mask)"
+        raise DataError("report(rows)", "a mask", "positions of rows", fix)
+    wrong = [r for r in listed if not is_int(r) or r < 0]
+    if wrong:
+        raise DataError("report(rows)", shown(wrong[0]), "positions of rows, from 0", fix)
+    positions = tuple(dict.fromkeys(int(r) for r in listed))
+    if len(positions) > MOST:
+        got, fix = f"{len(positions):,} rows", "Name the rows that matter most"
+        raise DataError("report(rows)", got, f"at most {MOST}", fix)
+    return True, positions
+
+
+def places_of(dataset: Dataset, positions: Sequence[int]) -> Ints:
+    """Return the indices in a dataset of rows of X, in the order of the positions.
+
+    Raises
+    ------
+    DataError
+        For a position beyond X, and for a row of weight 0, which no result is about.
+    """
+    n = len(dataset.table)
+    wrong = [p for p in positions if p >= n]
+    if wrong:
+        fix = f"Use positions from 0 to {n - 1:,}"
+        raise DataError("report(rows)", f"{wrong[0]:,}", f"a position among {n:,} rows", fix)
+    if dataset.row_id is None:
+        return np.array(positions, dtype=np.int64)
+    found = np.searchsorted(dataset.row_id, positions)
+    at = np.minimum(found, len(dataset.row_id) - 1)
+    absent = [p for p, k in zip(positions, at.tolist(), strict=True) if dataset.row_id[k] != p]
+    if absent:
+        fix = "Name rows with a positive weight"
+        got = f"row {absent[0]:,}, whose weight is 0"
+        raise DataError("report(rows)", got, "rows that are explained", fix)
+    return at.astype(np.int64)
+
+
+# --------------------------------------------------------------------------- where the rows stand
+def given_rows(
+    positions: Sequence[int],
+    dataset: Dataset,
+    values: Floats,
+    effects: Effects,
+    pdp: Effects,
+    curves: RowCurves,
+    regions: Mapping[str, Regions],
+    region: Ints | None,
+) -> tuple[GivenRow, ...]:
+    """Return where the rows that the caller named stand on every curve, in the caller's order.
+
+    Parameters
+    ----------
+    positions : sequence of int
+        Positions in X.
+    dataset : Dataset
+        The rows, with their labels.
+    values : ndarray of float, shape (n,)
+        The quantity at each row.
+    effects, pdp : Effects
+        The main effects and the PDPs.
+    curves : dict of str to ndarray
+        ICE curves of these rows.
+    regions : dict of str to Regions
+    region : ndarray of int, shape (n,), optional
+        The region of each row, if the caller named the regions.
+
+    Notes
+    -----
+    No model row.
+    """
+    if not positions:
+        return ()
+    places = places_of(dataset, positions)
+    standing: list[dict[str, RowOnCurve]] = [{} for _ in positions]
+    for name, effect in effects.items():
+        where = _regions_of(regions.get(name), dataset, places, region)
+        x, at = coordinates_at_rows(effect, dataset)[places], pdp[name]
+        ice_x = coordinates_at_rows(at, dataset)[places]
+        texts = _value_texts(effect, x, dataset, places)
+        on_curve = _values_at(effect, x)
+        for i, own in enumerate(standing):
+            number, of = where[i], regions.get(name)
+            regional, rule = math.nan, ""
+            if of is not None and number >= 0:
+                part = of.effects[number]
+                rule, regional = of.rules[number], float(_regional_at(part, effect, x[i]))
+            own[name] = RowOnCurve(
+                texts[i],
+                float(x[i]),
+                float(on_curve[i]),
+                number,
+                rule,
+                regional,
+                float(ice_x[i]),
+                curves[name][i] if name in curves else np.zeros(0),
+            )
+    labels = [None] * len(places) if dataset.y is None else np.asarray(dataset.y)[places].tolist()
+    return tuple(
+        GivenRow(p, f"row {p}", float(values[place]), _label(label), on)
+        for p, place, label, on in zip(positions, places.tolist(), labels, standing, strict=True)
+    )
+
+
+def _label(label: Level) -> float | str | None:
+    """Return a label as a plain value."""
+    if is_absent(label):
+        return None
+    plain = to_python(label)
+    return plain if isinstance(plain, (bool, int, float, str)) else str(plain)
+
+
+def _values_at(effect: Effect, x: Floats) -> Floats:
+    """Return an effect at coordinates of its axis; for missing values its missing point."""
+    value = np.asarray(effect.at(x), dtype=float)
+    if isinstance(effect.axis, LevelAxis) or effect.missing_point is None:
+        return value
+    return np.where(np.isnan(x), effect.missing_point.value, value)
+
+
+def _regional_at(part: Effect, whole: Effect, x: float) -> float:
+    """Return a regional effect at a coordinate of the effect in all rows: their levels can have another order."""
+    if isinstance(part.axis, LevelAxis) and isinstance(whole.axis, LevelAxis):
+        if math.isnan(x):
+            return math.nan
+        label = whole.axis.levels.labels[int(x)]
+        known = part.axis.levels.labels
+        return float(part.value[known.index(label)]) if label in known else math.nan
+    return float(_values_at(part, np.array([x]))[0])
+
+
+def _value_texts(effect: Effect, x: Floats, dataset: Dataset, places: Ints) -> list[str]:
+    """Return the rows' values of a feature as text."""
+    feature, axis = effect.about.feature, effect.axis
+    if isinstance(axis, LevelAxis):
+        labels = axis.levels.labels
+        if np.isnan(x).any():
+            column = dataset.levels(feature, top=len(dataset))
+            codes = column.codes[places]
+            other = [column.levels.labels[k] if k >= 0 else "missing" for k in codes.tolist()]
+        else:
+            other = [""] * len(x)
+        return [o if math.isnan(v) else labels[int(v)] for v, o in zip(x, other, strict=True)]
+    time = effect.time
+    if time is None:
+        return ["missing" if math.isnan(v) else f"{v + 0.0:.7g}" for v in x.tolist()]
+    return ["missing" if math.isnan(v) else time.text(v, time.resolution) for v in x.tolist()]
+
+
+def _regions_of(
+    found: Regions | None, dataset: Dataset, places: Ints, region: Ints | None
+) -> list[int]:
+    """Return the region of each row; -1 without regions, and for rows of no region."""
+    if found is None or len(found) < 2:
+        return [-1] * len(places)
+    if region is not None:
+        return region[places].tolist()
+    order = np.argsort(places)
+    part = dataset.subset(places[order])
+    number = np.full(len(places), -1)
+    for leaf in found.leaves:
+        inside = np.ones(len(places), dtype=bool)
+        for condition in leaf.conditions:
+            inside &= condition.holds(part)
+        number[order[inside]] = leaf.region
+    return number.tolist()
+
+
+# --------------------------------------------------------------------------------------- drawing
+class WithRows(Protocol):
+    """What is drawn of a `ModelSection`."""
+
+    @property
+    def given_rows(self) -> tuple[GivenRow, ...]:
+        """Return the rows."""
+        ...
+
+    @property
+    def rhale(self) -> Effects:
+        """Return the main effects."""
+        ...
+
+    @property
+    def pdp(self) -> Effects:
+        """Return the PDPs."""
+        ...
+
+
+APART = 0.08
+"""Distance of the points of two rows at a level, where adjacent levels are 1 apart."""
+
+
+On: TypeAlias = Literal["curve", "ice"]
+"""On which curve rows are drawn: on the effect itself, or each on its own ICE curve, which is drawn, too."""
+
+
+def row_marks(
+    section: WithRows,
+    feature: str,
+    on: On,
+    *,
+    region: int | None = None,
+    x_axis: Axis | None = None,
+    most_levels: int = LEVELS,
+) -> list[Mark]:
+    """Return the marks of the rows that the caller named, for a panel of an effect, a region or a PDP.
+
+    Parameters
+    ----------
+    section : ModelSection
+    feature : str
+    on : {"curve", "ice"}
+        A point on the effect for each row; or, for the panel of the PDP, its ICE curve and a point on it.
+    region : int, optional
+        For the panel of a region: its number. Only the rows in this region are drawn, on its effect. By default all
+        rows on the effect in all rows.
+    x_axis : Axis, optional
+        The horizontal axis of the panel, which has a position for missing values if the effect has one. By default
+        rows with a missing value are not drawn.
+    most_levels : int
+        As in `EffectPlotOptions`: levels beyond it have no position.
+
+    Notes
+    -----
+    Each row has a shape and a dash of its own, so that they differ without colours, and one legend entry, its `id`.
+    """
+    effect = section.pdp[feature] if on == "ice" else section.rhale[feature]
+    marks: list[Mark] = []
+    for i, row in enumerate(section.given_rows):
+        found, beside = row.values[feature], _beside(effect, i, len(section.given_rows))
+        if region is not None and found.region != region:
+            continue
+        if on == "ice":
+            marks += _ice_marks(effect, found, (i, beside), row.id, x_axis, most_levels)
+        else:
+            y = found.value if region is None else found.regional
+            marks += _point(effect, found.x, y, (i, beside), row.id, x_axis, most_levels)
+    return marks
+
+
+def with_rows(
+    panel: Panel,
+    section: WithRows,
+    feature: str,
+    on: On,
+    *,
+    region: int | None = None,
+    most_levels: int = LEVELS,
+) -> Panel:
+    """Return a main panel with the marks of `row_marks`; its vertical axis contains them all."""
+    marks = row_marks(section, feature, on, region=region, x_axis=panel.x, most_levels=most_levels)
+    y = [m.y[np.isfinite(m.y)] for m in marks if isinstance(m, (Line, Points))]
+    ends = np.concatenate([*y, np.zeros(0)])
+    if not len(ends):
+        return panel
+    low = float(np.fmin(panel.y.least, ends.min()))
+    high = float(np.fmax(panel.y.most, ends.max()))
+    axis = replace(panel.y, least=low, most=high)
+    return replace(panel, marks=(*panel.marks, *marks), y=axis)
+
+
+def _point(
+    effect: Effect,
+    x: float,
+    y: float,
+    which: tuple[int, float],
+    label: str,
+    axis: Axis | None,
+    most: int,
+) -> list[Mark]:
+    """Return the point of a row, given its number and how far it is moved; none if it has no position."""
+    i, beside = which
+    at = beside + _position(effect, x, axis, most)
+    if not (math.isfinite(at) and math.isfinite(y)):
+        return []
+    return [Points(np.array([at]), np.array([y]), f"given{i}-point", clean(label))]
+
+
+def _position(effect: Effect, x: float, axis: Axis | None, most: int) -> float:
+    """Return the horizontal position of a coordinate of the effect; NaN if it has none."""
+    if math.isnan(x):
+        beside = axis is not None and axis.missing_label
+        return axis.beside if axis is not None and beside else math.nan
+    if not isinstance(effect.axis, LevelAxis):
+        return x
+    return float(Places.of(effect.about.feature, effect.axis.levels, most).place[int(x)])
+
+
+def _beside(effect: Effect, i: int, count: int) -> float:
+    """Return by how much the points of a row are moved from a level, at which several rows can be; 0 for numbers."""
+    return APART * (i - (count - 1) / 2) if isinstance(effect.axis, LevelAxis) else 0.0
+
+
+def _ice_marks(
+    effect: Effect,
+    found: RowOnCurve,
+    which: tuple[int, float],
+    label: str,
+    axis: Axis | None,
+    most: int,
+) -> list[Mark]:
+    """Return a row's ICE curve, and the point on it at the row's own value."""
+    if len(found.ice) != len(effect.axis) or not len(found.ice):
+        return []
+    own, (i, beside) = math.nan, which
+    if isinstance(effect.axis, LevelAxis):
+        places = Places.of(effect.about.feature, effect.axis.levels, most)
+        x, y = places.x, found.ice[places.shown]
+        if not math.isnan(found.ice_x):
+            own = float(found.ice[int(found.ice_x)])
+        # Nominal levels have no values in between: points, not a line.
+        curve: Mark = (
+            Line(x, y, f"given{i}", clean(label))
+            if places.ordered
+            else Points(x + beside, y, f"given{i}-small", clean(label))
+        )
+    else:
+        x, y = effect.axis.coordinates, found.ice
+        curve = Line(x, y, f"given{i}", clean(label))
+        own = float(effect.axis.interpolate(np.array([found.ice_x]), found.ice)[0])
+    return [curve, *_point(effect, found.ice_x, own, which, label, axis, most)]
