@@ -22,11 +22,13 @@ from skedasis.plots.figures.models import models_figure, models_importance_figur
 from skedasis.plots.figures.multiples import effects_figure, models_effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.figures.overview import (
+    RegionsPoint,
     ReliabilityBins,
     calibration_figure,
     importance_points,
     overview_figure,
 )
+from skedasis.plots.figures.summary import effect_summary_figure, models_summary_figure
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import FigureSpec
 from skedasis.results.diagnosis import Diagnosis, Verdict
@@ -256,6 +258,18 @@ FIGURES: dict[str, Callable[[], FigureSpec]] = {
     "effects": lambda: effects_figure(effects()),
     "effects of models": lambda: models_effects_figure(models_effects()),
     "overview": lambda: overview_figure(importance_points(effects())),
+    "overview with regions": lambda: overview_figure(
+        importance_points(effects()),
+        regions={
+            f: RegionsPoint(1.2 * e.importance, 0.4 * e.heterogeneity_score, 3)
+            for f, e in effects().items()
+        },
+    ),
+    "summary": lambda: effect_summary_figure(effect(LONG), title=LONG, notes=(CHINESE,)),
+    "summary of levels": lambda: effect_summary_figure(effect("city"), title=ARABIC),
+    "summary of models": lambda: models_summary_figure(
+        [effect(LONG), effect(LONG, "pdp")], [LONG, HEBREW], title=LONG
+    ),
     "calibration": lambda: calibration_figure(_bins(), event=LONG),
 }
 """Name → figure function with its arguments."""

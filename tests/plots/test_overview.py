@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import skedasis as sd
 from skedasis.plots.figures.overview import (
+    MANY,
+    NAMED,
     ImportancePoint,
+    RegionsPoint,
     ReliabilityBins,
     calibration_figure,
     importance_points,
     overview_figure,
+    regions_point,
 )
 from skedasis.plots.layout import arrange
-from skedasis.plots.marks import Line, Points, Rectangles, Segments, marks_of
+from skedasis.plots.marks import Arrows, Line, Points, Rectangles, Segments, marks_of
 from skedasis.plots.theme import STYLES
 from tests.helpers import refused
+from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
 from tests.plots.specs import assert_readable, box_of, labels, mark, tips
 
 RNG = np.random.default_rng(4127)
@@ -165,6 +171,77 @@ class TestOverview:
         expected = (f"{hidden} features without a heterogeneity score",) if hidden else ()
         assert spec.notes == (("no features",) if not given else expected)
 
+    def test_arrows_lead_to_the_regions(self):
+        to = {
+            "trees": RegionsPoint(1.5, 5.0, 3),
+            "age": RegionsPoint(2.1, 0.25, 2),
+            "sex": RegionsPoint(math.nan, 0.1, 2),
+            "grade": RegionsPoint(1.2, 0.2, 2),  # where it is without regions
+            "unknown": RegionsPoint(1.0, 1.0, 2),
+        }
+        spec = overview_figure(self.GIVEN, regions=to)
+        arrows = mark(spec.main, Arrows, "to-regions")
+        assert sorted(np.column_stack([arrows.x0, arrows.y0, arrows.x1, arrows.y1]).tolist()) == [
+            [1.0, 3.0, 1.5, 5.0],
+            [2.0, 1.0, 2.1, 0.25],
+        ]
+        assert arrows.label == "to the mean of its regions"
+        assert labels(spec)[3] == arrows.label
+        # Arrows are behind the points where they begin, and inside the axes.
+        kinds = [type(m) for m in spec.main.marks]
+        assert kinds.index(Arrows) < kinds.index(Points)
+        assert spec.main.y.limits[1] > 5.0
+        assert spec.main.x.limits == spec.main.y.limits
+
+    def test_tooltips_and_alternative_text_tell_both(self):
+        to = {"age": RegionsPoint(98.0, 40.0, 3)}
+        within = "within 3 regions: importance 98.0, heterogeneity score 40.0"
+        spec = overview_figure([place("age", 125.0, 94.0), place("sex", 1.0, 2.0)], regions=to)
+        assert tips(spec) == [
+            "age\nimportance 125\nheterogeneity score 94.0\n" + within + "\nnumeric",
+            "sex\nimportance 1.00\nheterogeneity score 2.00\nnumeric",
+        ]
+        assert spec.alt.endswith(
+            "Arrows lead to the mean of the regions: age within 3 regions: importance 98.0, "
+            "heterogeneity score 40.0."
+        )
+        none = overview_figure(self.GIVEN, regions={})
+        assert "Arrows" not in none.alt
+        assert not list(marks_of(none.main, Arrows))
+
+    @pytest.mark.parametrize("n", [1, 12, 61, 300])
+    def test_crowds_with_arrows_are_readable(self, n):
+        given = [place(f"feature {k}", *RNG.gamma(0.4, size=2)) for k in range(n)]
+        to = {p.feature: RegionsPoint(p.importance * 1.1, 0.3, 2) for p in given}
+        spec = overview_figure(given, regions=to)
+        assert_readable(spec)
+        styles = {m.style for m in marks_of(spec.main, Points)}
+        assert styles == {"numeric-small" if n > MANY else "numeric"}
+
+    def test_names_in_a_narrow_panel_are_fewer_and_nearer(self):
+        given = [place(f"feature {k}", *RNG.gamma(0.4, size=2)) for k in range(100)]
+        spec = overview_figure(given)
+        assert len(spec.main.names.names) == NAMED
+        counts = []
+        for width in (320.0, 227.0):
+            placed = arrange(spec, width)
+            (panel,) = placed.panels
+            names = [t for t in panel.texts if t.style == "name"]
+            counts.append(len(names))
+            at = {
+                p.feature: (
+                    float(panel.frame.across(p.importance)),
+                    float(panel.frame.up(p.heterogeneity_score)),
+                )
+                for p in given
+            }
+            for t in names:
+                left, top, right, bottom = box_of(placed, t)
+                x, y = at[t.lines[0]]
+                away = math.hypot(x - min(max(x, left), right), y - min(max(y, top), bottom))
+                assert away <= 0.2 * panel.frame.width + 3
+        assert 2 <= counts[1] < counts[0] <= NAMED
+
     def test_points_of_effects_have_the_intervals_of_the_library(self):
         X = np.random.default_rng(0).normal(size=(300, 3))
         X[:, 2] = 1.0
@@ -249,3 +326,60 @@ class TestCalibration:
         spec = calibration_figure(given, event="<b>" * 200)
         assert_readable(spec)
         assert len(tips(spec)) == int((given.count > 0).sum())
+
+
+@pytest.fixture(scope="module")
+def found():
+    return made_regions(rentals, bikes(1200), "hr", [BY_DAY, sides(TEMP, 0.5)])
+
+
+class TestRegionsPoint:
+    def test_both_are_root_mean_squares_over_the_rows(self, found):
+        point = regions_point(found)
+        # Each row with the square of the importance in its region.
+        squares = np.concatenate(
+            [
+                np.full(node.count, e.importance**2)
+                for node, e in zip(found.leaves, found, strict=True)
+            ]
+        )
+        assert point.importance == pytest.approx(math.sqrt(squares.mean()), rel=1e-12)
+        assert point.heterogeneity_score == found.scores.within
+        assert point.regions == 4
+
+    def test_the_scale_is_that_of_all_rows(self):
+        """A linear effect with slopes 1 and −3 has importances of 1 and 3 standard deviations of x."""
+        x = np.linspace(-1, 1, 401)
+        X = np.column_stack([np.tile(x, 2), np.repeat([0.0, 1.0], 401)])
+        found = sd.explain(
+            lambda X: np.where(X[:, 1] > 0, -3.0, 1.0) * X[:, 0],
+            X,
+            0,
+            method=sd.ALE(bins=20),
+            by=X[:, 1] > 0,
+        )
+        whole = np.sqrt((1 + 9) / 2) * x.std()
+        assert regions_point(found).importance == pytest.approx(whole, rel=0.01)
+        # Over all rows the slopes cancel to −1.
+        assert found.whole.importance == pytest.approx(x.std(), rel=0.01)
+
+    def test_weights_of_the_regions_count(self, found):
+        heavy = {n.region: n for n in found.leaves}[2]
+        nodes = tuple(
+            replace(n, weight=0.0) if n.region not in (-1, heavy.region) else n for n in found.nodes
+        )
+        point = regions_point(replace(found, nodes=nodes))
+        assert point.importance == pytest.approx(found[2].importance, rel=1e-12)
+
+    def test_unknown_numbers_give_none(self, found):
+        none = replace(found, scores=replace(found.scores, within=math.nan))
+        assert regions_point(none) is None
+        alone = made_regions(rentals, bikes(300), "hr", [])
+        assert regions_point(alone) is None
+        odd = tuple(replace(e, importance=math.nan) if i == 1 else e for i, e in enumerate(found))
+        assert regions_point(replace(found, effects=odd)) is None
+
+    @pytest.mark.parametrize("size", [0.0, 1e-200, 1e200])
+    def test_any_size(self, found, size):
+        scaled = tuple(replace(e, importance=size) for e in found)
+        assert regions_point(replace(found, effects=scaled)).importance == pytest.approx(size)

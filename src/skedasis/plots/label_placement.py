@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +60,8 @@ def place_labels(
     taken: Floats,
     lines: Floats,
     arrows: Floats = NO_ARROWS,
+    *,
+    reach: float = math.inf,
 ) -> tuple[LabelPosition | None, ...]:
     """Return positions of names that do not overlap; None for names without free space.
 
@@ -76,6 +79,8 @@ def place_labels(
         Boxes of lines, which a name crosses only if necessary.
     arrows : ndarray of float, shape (a, 4)
         Oblique lines, which a name crosses only if necessary: (x, y) of both ends.
+    reach : float
+        Largest distance of a name from its point, but at least the two smallest of `DISTANCES`.
 
     Returns
     -------
@@ -95,10 +100,13 @@ def place_labels(
     (LabelPosition(x=55.0, y=51.5, led=False),)
     """
     marks = np.column_stack([points - MARK, points + MARK])
+    steps = max(2, sum(d <= reach for d in DISTANCES))
     best: tuple[LabelPosition | None, ...] = (None,) * len(points)
     least, order = np.inf, np.arange(len(points))
     for _ in range(ATTEMPTS):
-        found, cost = _place_in_order(order, points, sizes, room, (marks, taken, lines, arrows))
+        found, cost = _place_in_order(
+            order, points, sizes, room, (marks, taken, lines, arrows), steps
+        )
         if cost.sum() < least:
             best, least = found, float(cost.sum())
         if len(points) > MOST_RETRIED or cost.max(initial=0.0) < THROUGH:
@@ -113,10 +121,12 @@ def _place_in_order(
     sizes: Floats,
     room: tuple[float, float],
     obstacles: tuple[Floats, Floats, Floats, Floats],
+    steps: int,
 ) -> tuple[tuple[LabelPosition | None, ...], Floats]:
     """Place names one after the other, then each again around all others; return positions and costs.
 
-    `obstacles` are the boxes of the marks, boxes that must stay free, those of lines, and the ends of arrows.
+    `obstacles` are the boxes of the marks, boxes that must stay free, those of lines, and the ends of arrows; `steps`
+    is how many of `DISTANCES` are tried.
     """
     marks, taken, lines, arrows = obstacles
     n = len(points)
@@ -128,7 +138,8 @@ def _place_in_order(
         boxes[i] = leads[i] = np.nan
         blocked = np.concatenate([marks, taken, boxes[~np.isnan(boxes[:, 0])]])
         others = leads[~np.isnan(leads[:, 0])]
-        found[i], cost[i] = _nearest(i, points[i], sizes[i], room, blocked, (lines, others, arrows))
+        crossed = lines, others, arrows
+        found[i], cost[i] = _nearest(i, points[i], sizes[i], room, blocked, crossed, steps)
         tag = found[i]
         if tag is not None:
             boxes[i] = tag.x, tag.y, tag.x + sizes[i, 0], tag.y + sizes[i, 1]
@@ -144,15 +155,16 @@ def _nearest(
     room: tuple[float, float],
     blocked: Floats,
     crossed: tuple[Floats, Floats, Floats],
+    steps: int,
 ) -> tuple[LabelPosition | None, float]:
     """Return the best position of the name of point `i`, whose mark is box `i` of `blocked`, and its cost.
 
     `crossed` has the boxes of lines, the ends of the lines from names to their points, and those of arrows.
     """
     lines, leads, arrows = crossed
-    around = [_around(point, size, far) for far in DISTANCES]
+    around = [_around(point, size, far) for far in DISTANCES[:steps]]
     corners = np.concatenate(around)
-    step = np.repeat(np.arange(len(DISTANCES)), len(around[0]))
+    step = np.repeat(np.arange(steps), len(around[0]))
     boxes = np.column_stack([corners, corners + size])
     inside = (corners >= 0).all(axis=1) & (boxes[:, 2:] <= np.array(room)).all(axis=1)
     free = np.flatnonzero(inside & (_touching(boxes, blocked) == 0))

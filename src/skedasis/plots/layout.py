@@ -1013,6 +1013,9 @@ def _names(
     if names is None or len(names.x) == 0:
         return [], np.zeros((0, 4))
     size = letters.size("name")
+    if names.each:
+        most = max(int(frame.width / (letters.scale * names.each)), 1)
+        names = replace(names, names=names.names[:most])
     # From the lower left corner of the frame upwards.
     at = np.column_stack([frame.across(names.x) - frame.left, frame.bottom - frame.up(names.y)])
     sizes = np.array([[letters.width(n, "name") + 1.5, size + 2] for n in names.names]).reshape(
@@ -1045,6 +1048,7 @@ def _names(
         blocked_boxes,
         lines,
         arrows * np.array([1.0, -1.0, 1.0, -1.0]),
+        reach=names.reach * frame.width,
     )
     texts: list[PlacedText] = []
     leads: list[tuple[float, float, float, float]] = []

@@ -311,12 +311,19 @@ class Names:
         Those of the first points; the other points have none.
     lines : ndarray of float, shape (m, 4)
         Left, lower, right and upper ends of lines that names cross only if necessary.
+    reach : float
+        Largest distance of a name from its point, as a part of the width of the panel: names that are far from their
+        points confuse more than they tell.
+    each : float
+        Width of the panel in points for each name: in a narrower one only the first names are shown. 0 for all.
     """
 
     x: Floats
     y: Floats
     names: tuple[str, ...]
     lines: Floats = field(default_factory=lambda: np.zeros((0, 4)))
+    reach: float = np.inf
+    each: float = 0.0
 
 
 Mark: TypeAlias = (

@@ -1,7 +1,8 @@
 """Overview figures: importance against heterogeneity, parts of a whole, calibration.
 
 - `overview_figure`: a scatter plot of features, importance against heterogeneity score. Above the diagonal the effect
-  varies more between rows than the average effect over the feature's values.
+  varies more between rows than the average effect over the feature's values. Arrows lead from features to the mean of
+  their regions (`regions_point`).
 - `calibration_figure`: a reliability diagram, observed frequency against predicted probability.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from skedasis.errors import UnsupportedError
 from skedasis.plots.figures.diagnosis import crosses, ends_of, interval_text
 from skedasis.plots.figures.importance import LONG
 from skedasis.plots.marks import (
+    Arrows,
     FigureSpec,
     Line,
     Mark,
@@ -34,6 +36,7 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, number, shorten
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.regions import Regions
 
 # --- importance against heterogeneity ------------------------------------------------------------
 
@@ -43,10 +46,18 @@ SHORT = 22
 NAMED = 14
 """Most points with a name beside them; tooltips name the others."""
 
+AWAY, EACH = 0.2, 21.0
+"""Largest distance of a name, as a part of the width of the panel, and the width in points for each name."""
+
+MANY = 60
+"""More points are smaller, so that those near zero do not merge."""
+
 REACH = 2.0
 """Intervals extend the axes to at most this multiple of the largest point."""
 
 EQUAL = "heterogeneity score = importance"
+
+TO_REGIONS = "to the mean of its regions"
 
 KINDS = ("numeric", "ordinal", "nominal")
 
@@ -76,9 +87,71 @@ class ImportancePoint:
     heterogeneity_score_ends: tuple[float, float] | None = None
 
 
+class RegionsPoint(NamedTuple):
+    """Where a feature is after a split into regions: the mean of its importances, and of its heterogeneity scores.
+
+    Parameters
+    ----------
+    importance, heterogeneity_score : float
+        In units of the quantity.
+    regions : int
+        Number of regions.
+    """
+
+    importance: float
+    heterogeneity_score: float
+    regions: int
+
+
+def regions_point(regions: Regions) -> RegionsPoint | None:
+    """Return the mean importance and the mean heterogeneity score within the regions of a feature.
+
+    Parameters
+    ----------
+    regions : Regions
+
+    Returns
+    -------
+    RegionsPoint or None
+        None for a single region, without heterogeneity scores, and if the importance in a region is unknown.
+
+    Notes
+    -----
+    Both are roots of weighted means of squares, with the weight of the rows of each region. An importance is a standard
+    deviation; the mean of squares within regions is the variance within regions of the regional effects over all rows,
+    on the scale of the feature's importance over all rows. A plain mean of standard deviations would understate it.
+    The heterogeneity score is ``regions.scores.within``, which averages in the same way, so that both coordinates are
+    comparable with each other and with those of all rows. No model row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+    >>> q = lambda X: np.where(X[:, 1] > 0, 2.0, -2.0) * X[:, 0]
+    >>> found = sd.explain(q, X, 0, method=sd.ALE(), by=X[:, 1] > 0)
+    >>> point = regions_point(found)
+    >>> round(point.importance, 1), round(point.heterogeneity_score, 1), point.regions
+    (1.1, 0.0, 2)
+    """
+    weight = np.array([node.weight for node in regions.leaves], dtype=float)
+    value = np.array([effect.importance for effect in regions], dtype=float)
+    there, within = weight > 0, float(regions.scores.within)
+    if len(regions) < 2 or not there.any() or not math.isfinite(within):
+        return None
+    # Divided first: squares of large numbers would overflow.
+    top = float(np.max(np.abs(value[there])))
+    if not math.isfinite(top):
+        return None
+    shares = np.abs(value[there]) / (top or 1.0)
+    mean = float(np.average(shares**2, weights=weight[there] / weight.max()))
+    return RegionsPoint(top * math.sqrt(mean), within, len(regions))
+
+
 def overview_figure(
     points: Sequence[ImportancePoint],
     *,
+    regions: Mapping[str, RegionsPoint] | None = None,
     links: Mapping[str, str] | None = None,
     x_label: str = "importance",
     y_label: str = "heterogeneity score",
@@ -92,6 +165,8 @@ def overview_figure(
     Parameters
     ----------
     points : sequence of ImportancePoint
+    regions : mapping of str to RegionsPoint, optional
+        Where features are within their regions; an arrow leads there from the feature's point.
     links : mapping of str to str, optional
         Link of each feature's point, such as "#feature-3".
     x_label, y_label : str
@@ -116,10 +191,17 @@ def overview_figure(
     known = [p for p in points if math.isfinite(p.importance + p.heterogeneity_score)]
     known.sort(key=lambda p: -p.importance)
     at = np.array([(p.importance, p.heterogeneity_score) for p in known]).reshape(-1, 2)
+    moved = {
+        p.feature: to
+        for p in known
+        if (to := (regions or {}).get(p.feature)) is not None and _is_move(p, to)
+    }
     ends = [(p.importance_ends or _NONE, p.heterogeneity_score_ends or _NONE) for p in known]
     lower, upper = np.moveaxis(np.array(ends).reshape(-1, 2, 2), 2, 0)
     # An interval that is much wider than all values would flatten the figure.
-    high = float(at.max(initial=0.0)) or 1.0
+    high = (
+        max(float(at.max(initial=0.0)), *(v for to in moved.values() for v in to[:2]), 0.0) or 1.0
+    )
     most = min(float(upper[np.isfinite(upper)].max(initial=high)), REACH * high)
     x, y = (Axis(label, unit, 0.0, most, 0.04) for label in (x_label, y_label))
     diagonal, level = np.array(x.limits), f"{100 * confidence_level:g} % intervals"
@@ -127,11 +209,14 @@ def overview_figure(
     marks: list[Mark] = [Line(diagonal, diagonal, "equal", EQUAL)]
     if len(cross.x0):
         marks.append(cross)
+    if moved:
+        marks.append(_arrows(known, moved))
     kinds = [p.kind if p.kind in KINDS else "numeric" for p in known]
     for kind in KINDS:
         mine = np.array([k == kind for k in kinds], dtype=bool)
         if mine.any():
-            marks.append(Points(at[mine, 0], at[mine, 1], kind, kind))
+            style = f"{kind}-small" if len(known) > MANY else kind
+            marks.append(Points(at[mine, 0], at[mine, 1], style, kind))
     # Names are placed in order of priority: large importance or large heterogeneity score.
     names = distinct_names([clean(p.feature) for p in known], SHORT)
     standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
@@ -164,10 +249,17 @@ def overview_figure(
             ),
         ),
         names=Names(
-            at[first, 0], at[first, 1], tuple(names[i] for i in first[:NAMED]), ends_of(cross)
+            at[first, 0],
+            at[first, 1],
+            tuple(names[i] for i in first[:NAMED]),
+            ends_of(cross),
+            AWAY,
+            EACH,
         ),
         tooltips=tuple(
-            _point_tip(p, kind, "" if links is None else links.get(p.feature, ""))
+            _point_tip(
+                p, kind, "" if links is None else links.get(p.feature, ""), moved.get(p.feature)
+            )
             for p, kind in zip(known, kinds, strict=True)
         ),
     )
@@ -184,18 +276,54 @@ def overview_figure(
             for p in known[:5]
         )
         said.append(f"Most important: {'; '.join(five)}.")
+    if moved:
+        said.append(_moves_text(known, moved))
     alt = alt or " ".join([*said, *(f"{n}." for n in notes)])
-    order = (*KINDS, level, EQUAL)
+    order = (*KINDS, TO_REGIONS, level, EQUAL)
     return FigureSpec(((panel,),), title, alt, notes=tuple(notes), order=order)
 
 
-def _point_tip(p: ImportancePoint, kind: str, link: str) -> Tooltip:
+def _is_move(p: ImportancePoint, to: RegionsPoint) -> bool:
+    """Return whether a feature is elsewhere within its regions."""
+    known = math.isfinite(to.importance) and math.isfinite(to.heterogeneity_score)
+    return known and to[:2] != (p.importance, p.heterogeneity_score)
+
+
+def _arrows(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint]) -> Arrows:
+    ends = [
+        (p.importance, p.heterogeneity_score, *moved[p.feature][:2])
+        for p in known
+        if p.feature in moved
+    ]
+    x0, y0, x1, y1 = np.array(ends).T
+    return Arrows(x0, y0, x1, y1, "to-regions", TO_REGIONS)
+
+
+def _within_text(to: RegionsPoint) -> str:
+    numbers = f"importance {number(to.importance)}, heterogeneity score {number(to[1])}"
+    return f"within {counted(to.regions, 'region')}: {numbers}"
+
+
+def _moves_text(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint]) -> str:
+    """Return where the arrows of the most important features lead."""
+    some = [p for p in known if p.feature in moved]
+    five = "; ".join(
+        f"{shorten(p.feature, LONG)} {_within_text(moved[p.feature])}" for p in some[:5]
+    )
+    more = f"; and {len(some) - 5} more" if len(some) > 5 else ""
+    return f"Arrows lead to the mean of the regions: {five}{more}."
+
+
+def _point_tip(
+    p: ImportancePoint, kind: str, link: str, within: RegionsPoint | None = None
+) -> Tooltip:
     """Return the tooltip of a point."""
     pairs = (
         ("importance", p.importance, p.importance_ends),
         ("heterogeneity score", p.heterogeneity_score, p.heterogeneity_score_ends),
     )
     lines = [f"{name} {number(v)}{interval_text(*(ends or _NONE))}" for name, v, ends in pairs]
+    lines += [] if within is None else [_within_text(within)]
     text = "\n".join([shorten(p.feature, LONG), *lines, kind])
     x, y = p.importance, p.heterogeneity_score
     return Tooltip(x, x, text, y, y, link=link, feature=p.feature)
