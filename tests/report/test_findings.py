@@ -1,0 +1,400 @@
+"""Findings: what sentences state is true of functions with known answers, and of models that are called again."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
+import skedasis as sd
+from skedasis.report.content import gather
+from skedasis.report.findings import findings, headline
+from skedasis.report.format import named
+
+
+def section_of(model, X, y=None, **options):
+    return gather(model, X, y, progress=False, **options).sections[0]
+
+
+def texts_of(model, X, y=None, **options):
+    return [f.text for f in findings(section_of(model, X, y, **options))]
+
+
+def numbers(text):
+    """Return the signed numbers in parentheses: values of curves."""
+    found = re.findall(r"\(([+−][\d,.]+)", text)
+    return [float(t.replace("−", "-").replace("+", "").replace(",", "")) for t in found]
+
+
+def bump(x, at, width=1.5):
+    return np.exp(-((x - at) ** 2) / (2 * width**2))
+
+
+def demand(X):
+    """Return a demand with two peaks on working days and one on free days."""
+    hour, working = X["hr"].to_numpy(float), X["working"].to_numpy()
+    free = 200 * bump(hour, 13)
+    return np.where(working == 1, 300 * bump(hour, 8) + 400 * bump(hour, 17), free)
+
+
+@pytest.fixture(scope="module")
+def hours():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {"hr": rng.integers(0, 24, 4000), "working": (rng.random(4000) < 0.7).astype(int)}
+    )
+
+
+@pytest.fixture(scope="module")
+def of_demand(hours):
+    return findings(section_of(demand, hours))
+
+
+# ----------------------------------------------------------------------------- what, who, how much
+def test_peaks_are_stated_for_each_group_with_the_values_of_the_function(hours, of_demand):
+    first = of_demand[0]
+    assert (first.kind, first.features) == ("feature", ("hr", "working"))
+    pattern = (
+        r"hr: the prediction is highest at 17 \(\+\d+ above average\) and 8 \(\+\d+\) where working = 1 "
+        r"\((\d+)\u202f% of rows\), at 13 \(\+\d+\) where working = 0 \((\d+)\u202f%\)\."
+    )
+    found = re.fullmatch(pattern, first.text)
+    assert found, first.text
+    assert int(found[1]) == round(100 * hours["working"].mean())
+    expected = []
+    for working, hour in ((1, 17), (1, 8), (0, 13)):
+        rows = hours[hours["working"] == working]
+        expected.append(demand(rows.assign(hr=hour)).mean() - demand(rows).mean())
+    assert numbers(first.text) == pytest.approx(expected, rel=0.05)
+
+
+def test_an_interaction_is_stated_once(of_demand):
+    working = next(f for f in of_demand[1:] if "working" in f.features)
+    assert working.features == ("working",)
+    assert re.fullmatch(
+        r"working: 1 instead of 0 raises the prediction by \d+\.", working.text
+    )  # its average effect, without hours
+
+
+def test_without_regions_a_misleading_average_is_called_so():
+    found = findings(section_of(lambda X: 6 * X[:, 0] * X[:, 1], uniform(3, 3000), regions=False))
+    first = found[0]
+    assert set(first.features) == {"x0", "x1"}
+    match = re.search(
+        r"on average; rows differ from this by ([\d.]+), depending on x[01]\.$", first.text
+    )
+    # For independent features the score is the standard deviation of the interaction: 6 / 3.
+    assert float(match[1]) == pytest.approx(2.0, rel=0.1)
+
+
+def uniform(columns, rows=2000, seed=0):
+    return np.random.default_rng(seed).uniform(-1, 1, (rows, columns))
+
+
+def test_a_feature_with_two_values():
+    X = uniform(3)
+    X[:, 0] = X[:, 0] > 0
+    said = texts_of(lambda X: X[:, 0] * np.where(X[:, 1] > 0.2, 100.0, 10.0), X)[0]
+    assert re.fullmatch(
+        r"x0: 1 instead of 0 raises the prediction by 100 where x1 > 0\.\d+ \(\d+\u202f% of rows\), "
+        r"by 1[012] elsewhere\.",
+        said,
+    ), said
+    said = texts_of(lambda X: (X[:, 0] - 0.5) * np.where(X[:, 1] > 0.2, 400.0, -300.0), X)
+    said = next(t for t in said if t.startswith("x0"))
+    assert "raises the prediction by 400 where x1 > 0." in said
+    assert re.search(r", and lowers it by (290|300) elsewhere\.$", said), said
+    assert texts_of(lambda X: 7 * X[:, 0] + X[:, 2], X)[0] == (
+        "x0: 1 instead of 0 raises the prediction by 7.0."
+    )
+
+
+def test_two_levels_and_two_numbers_far_from_zero():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {"records": rng.choice(["no", "yes"], 900), "year": rng.choice([2011, 2012], 900)}
+    )
+
+    def f(X):
+        return 3.0 * (X["records"] == "yes").to_numpy() - 5.0 * (X["year"] == 2012).to_numpy()
+
+    said = texts_of(f, X)
+    assert said[0] == "year: 2012 instead of 2011 lowers the prediction by 5.0."
+    ways = ("yes instead of no raises", "no instead of yes lowers")
+    assert said[1] in [f"records: {way} the prediction by 3.0." for way in ways]
+
+
+def test_a_curve_without_turns():
+    X = uniform(2)
+    X[[0, 1], 0] = 0, 10
+    X[2:, 0] = 5 + 5 * X[2:, 0]
+    said = texts_of(lambda X: 3 * X[:, 0] * np.where(X[:, 1] > 0, 2.0, 1.0), X)[0]
+    assert re.fullmatch(
+        r"x0: the prediction rises by 60 from 0 to 10 where x1 > [−0.\d]+ \(\d+\u202f% of rows\), "
+        r"by 3[01] elsewhere\.",
+        said,
+    ), said
+    assert texts_of(lambda X: -3 * X[:, 0], X)[0] == "x0: the prediction falls by 30 from 0 to 10."
+
+
+def test_opposite_directions_are_a_finding_although_the_average_is_flat():
+    said = findings(
+        section_of(lambda X: 10 * np.sign(X[:, 0]) * np.sign(X[:, 1]) + X[:, 2], uniform(3))
+    )
+    assert said[0].kind == "feature"
+    assert set(said[0].features) == {"x0", "x1"}
+    assert re.search(
+        r"(rises|falls) by (20|1\d) from −1 to 1.* and (rises|falls) by (20|1\d) elsewhere\.$",
+        said[0].text,
+    )
+    assert "rises" in said[0].text
+    assert "falls" in said[0].text
+    assert any(
+        f.text.startswith(
+            "The model is not additive: one curve per feature explains next to nothing"
+        )
+        for f in said
+    )
+    # x1 has no average effect, and x2 is a hundredth of the whole.
+    assert [f.features[0] for f in said if f.kind == "feature"] == [said[0].features[0]]
+
+
+def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_named():
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
+
+    def nearly_two(X):
+        return X[:, 0] * np.where(X[:, 1] > 0, 100 + 15 * np.sign(X[:, 2]), 10.0)
+
+    said = texts_of(nearly_two, X)[0]
+    assert re.fullmatch(
+        r"x0: 1 instead of 0 raises the prediction by (99|100) where x1 > [−0.\d]+ \(\d+\u202f% of rows\), "
+        r"by 1\d elsewhere\.",
+        said,
+    ), said
+
+    X = np.c_[X, rng.integers(0, 3, 4000)]
+
+    def three(X):
+        return X[:, 0] * np.array([-40.0, 0.0, 40.0])[X[:, 3].astype(int)]
+
+    said = texts_of(three, X)[0]
+    if "elsewhere" in said:
+        assert re.search(r"by 40 where x3 .* and (lowers|raises) it by (40|20) ", said), said
+    assert "x3" in said
+
+
+def test_levels_that_do_not_differ_are_both_highest():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn", "Trier", "Kiel"], 1000)})
+    worth = {"Ulm": 4.0, "Trier": 4.0, "Bonn": -2.0, "Kiel": 0.0}
+    said = texts_of(lambda X: X["town"].map(worth).to_numpy(float), X)[0]
+    mean = X["town"].map(worth).mean()
+    highest, lowest = said.split(", lowest ")
+    assert "for Ulm (+" in highest or "for Trier (+" in highest
+    assert " and " in highest
+    assert lowest.startswith("for Bonn (−")
+    assert numbers(said) == pytest.approx([4 - mean, 4 - mean, -2 - mean], abs=0.06)
+
+
+def test_one_feature_has_one_finding():
+    X = np.random.default_rng(0).uniform(0, 10, (800, 1))
+    said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)
+    assert len(said) == 1
+    assert said[0].startswith(
+        "x0: the prediction is highest at 10 (+3.4 above average) and 0 (+1.4), lowest at 4 ("
+    )
+    # The mean of |x - 4| over [0, 10] is 2.6.
+    assert numbers(said[0]) == pytest.approx([3.4, 1.4, -2.6], abs=0.11)
+
+
+def test_few_rows_at_the_end_are_no_lowest_point():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.integers(0, 20, 3000), rng.integers(20, 24, 12)][:, None].astype(float)
+
+    def f(X):
+        return np.where(X[:, 0] >= 20, -30.0 * (X[:, 0] - 19), np.minimum(X[:, 0], 25 - X[:, 0]))
+
+    section = section_of(f, X)
+    at = section.rhale["x0"]
+    assert float(at.x[at.value.argmin()]) == 23
+    assert re.search(
+        r"highest at 12 to 13 \(\+\d\.\d above average\), lowest at 0 ", findings(section)[0].text
+    )
+
+
+def test_times_are_dates():
+    rng = np.random.default_rng(0)
+    start = pd.Timestamp("2012-01-01")
+    X = pd.DataFrame(
+        {"day": start + pd.to_timedelta(rng.integers(0, 366, 1500), "D"), "b": rng.random(1500)}
+    )
+
+    def f(X):
+        return -np.abs((X["day"] - pd.Timestamp("2012-06-01")).dt.days.to_numpy() / 10.0)
+
+    said = texts_of(f, X)[0]
+    assert re.search(r"highest at 2012-0(5-31|6-01|6-02|6-03)", said), said
+    assert "lowest at 2012-12-3" in said
+    expected = -f(X).mean(), -21.3 - f(X).mean()
+    assert numbers(said) == pytest.approx(expected, rel=0.06)
+
+
+def test_missing_values_are_part_of_a_finding_if_they_matter():
+    X = uniform(2, 3000)
+    X[np.random.default_rng(1).random(3000) < 0.2, 0] = np.nan
+    said = texts_of(lambda X: np.where(np.isnan(X[:, 0]), 5.0, X[:, 0]), X)[0]
+    assert re.search(
+        r"Where it is missing, the average is (5\.\d|4\.9) higher than with a value\.$", said
+    )
+    assert "missing" not in texts_of(lambda X: np.nan_to_num(X[:, 0]), X)[0]
+
+
+# ------------------------------------------------------------------------------ which, how many, when
+def test_nothing_changes_a_constant():
+    X = uniform(3)
+    for f in (lambda X: np.ones(len(X)), lambda X: 1e6 + 1e-9 * X[:, 0]):
+        found = findings(section_of(f, X))
+        assert [(x.kind, x.features) for x in found] == [("nothing", ())]
+        assert found[0].text == "No feature changes the prediction: it is the same for all rows."
+
+
+def test_important_features_come_first_and_small_ones_are_left_out():
+    found = findings(section_of(lambda X: X @ np.array([1.0, 5.0, 3.0, 0.1]), uniform(4)))
+    assert [f.features[0] for f in found if f.kind == "feature"] == ["x1", "x2", "x0"]
+    assert found[-1].text == (
+        "One curve per feature explains all of the variance of the prediction: the features do not interact."
+    )
+    section = section_of(lambda X: X @ np.arange(1.0, 9.0), uniform(8))
+    for most in (1, 2, 3, 5):
+        assert len(findings(section, most=most)) == most
+
+
+def test_rows_that_are_not_kept_change_nothing(hours, of_demand):
+    bare = findings(section_of(demand, hours, rows=False))
+    assert [f.text for f in bare] == [f.text for f in of_demand]
+
+
+def test_a_difference_within_its_errors_is_not_stated(hours):
+    section = section_of(demand, hours)
+    wide = {
+        name: replace(e, std_error=np.full(len(e.value), 1e4)) for name, e in section.rhale.items()
+    }
+    regions = section.regions["hr"]
+    uncertain = replace(
+        regions,
+        effects=tuple(replace(e, std_error=np.full(len(e.value), 1e4)) for e in regions.effects),
+    )
+    effects = sd.Effects(wide) if hasattr(sd, "Effects") else type(section.rhale)(wide)
+    section = replace(section, rhale=effects, regions={"hr": uncertain})
+    assert not any("highest" in f.text or "rises" in f.text for f in findings(section))
+
+
+def test_a_poor_model_is_the_first_finding():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), rng.normal(size=600)
+    model = HistGradientBoostingRegressor(random_state=0).fit(X[:400], y[:400])
+    section = section_of(model, X[400:], y[400:])
+    found = findings(section)
+    assert found[0].kind == "caution"
+    assert found[0].text.startswith("The model predicts poorly (R² −")
+    assert "(worse than always predicting the mean)" in headline(section, rows=200, features=3)
+    good = findings(section_of(model, X[:400], y[:400]))
+    assert not any("poorly" in f.text for f in good)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sentences_are_short_and_begin_with_a_feature(seed):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "a" * 500: rng.normal(size=700),
+            "<script>alert(1)</script>": rng.integers(0, 3, 700),
+            "line\nbreak": rng.choice(["u\nv", "w", "<b>"], 700),
+            "d": rng.exponential(size=700),
+        }
+    )
+    y = rng.normal(size=4) @ np.stack(
+        [X.iloc[:, 0], X.iloc[:, 1] * X["d"], X.iloc[:, 2] == "w", np.sin(3 * X["d"])]
+    ).astype(float)
+    X["line\nbreak"] = X["line\nbreak"].astype("category")
+    model = HistGradientBoostingRegressor(random_state=0, max_iter=30).fit(
+        X.assign(**{"line\nbreak": X["line\nbreak"].cat.codes}), y
+    )
+
+    def f(X):
+        return model.predict(X.assign(**{"line\nbreak": X["line\nbreak"].cat.codes}))
+
+    section = section_of(f, X, y)
+    found = findings(section)
+    assert 1 <= len(found) <= 5
+    for one in found:
+        assert "\n" not in one.text
+        assert one.text.endswith(".")
+        assert "nan" not in one.text
+        assert len(one.text) <= 330
+        if one.kind == "feature":
+            assert one.text.startswith(f"{named(one.features[0])}: ")
+        assert set(one.features) <= set(X.columns)
+
+
+# -------------------------------------------------------------------------------------- the headline
+def test_headline_states_the_quality():
+    X = uniform(2)
+    y = X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=len(X))
+    model = HistGradientBoostingRegressor(random_state=0).fit(X, y)
+    section = section_of(sd.prediction(model, name="price", unit="EUR"), X, y)
+    r2 = 1 - np.mean((y - model.predict(X)) ** 2) / np.var(y)
+    error = np.mean(np.abs(y - model.predict(X)))
+    assert headline(section, rows=2000, features=2) == (
+        f"Explains price of a HistGradientBoostingRegressor: R² {r2:.2f}, typical error {error:.2g} EUR, "
+        "on 2,000 rows with 2 features."
+    )
+    constant = DummyRegressor().fit(X, y)
+    assert ": R² 0.00, typical error 0." in headline(
+        section_of(constant, X, y), rows=2000, features=2
+    )
+    nothing = headline(section_of(model, X), rows=1, features=1)
+    assert nothing.endswith(
+        "on 1 row with 1 feature. No labels: how well it predicts is not known."
+    )
+
+
+def test_headline_and_findings_of_a_classifier_name_the_class():
+    X = uniform(2)
+    labels = np.where(X[:, 0] > 0, "bad", "good")
+    model = HistGradientBoostingClassifier(random_state=0, max_iter=20).fit(X, labels)
+    section = section_of(sd.probability(model, "bad"), X, labels)
+    line = headline(section, rows=2000, features=2)
+    assert line.startswith(
+        "Explains the probability of “bad” of a HistGradientBoostingClassifier: AUC above 0.99, accuracy more than 99"
+    )
+    assert findings(section)[0].text.startswith("x0: the probability of “bad” rises by 0.")
+    codes = (labels == "bad").astype(int)
+    model = HistGradientBoostingClassifier(random_state=0, max_iter=20).fit(X, codes)
+    assert "the probability of class 1 of" in headline(
+        section_of(model, X, codes), rows=1, features=2
+    )
+
+
+def test_a_plural_agrees_with_its_verb():
+    X = uniform(1)
+    said = texts_of(sd.prediction(lambda X: X[:, 0], name="rentals", unit="bikes"), X)[0]
+    assert said == "x0: the value of rentals rises by 2.0 bikes from −1 to 1."
+
+
+def test_each_output_has_its_own_findings():
+    X = uniform(2)
+
+    def f(X):
+        return np.c_[X[:, 0], -3 * X[:, 1]]
+
+    sections = gather(sd.prediction(f, output="all"), X, progress=False).sections
+    said = [findings(s)[0].text for s in sections]
+    assert said == [
+        "x0: prediction 0 rises by 2.0 from −1 to 1.",
+        "x1: prediction 1 falls by 6.0 from −1 to 1.",
+    ]
