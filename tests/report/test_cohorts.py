@@ -163,3 +163,10 @@ def test_labels_of_a_quantity_that_does_not_predict_them(frame, labels):
         own = (frame["city"] == cohort.rule).to_numpy()
         expected = (labels[own] - fitted.predict(X[own])) ** 2
         assert cohort.mean == pytest.approx(expected.mean())
+
+
+def test_a_constant_feature_has_no_effect_in_any_cohort(frame):
+    X = frame.assign(constant=1.0)
+    for cohort in cohorts_of(model, X, by="city"):
+        assert cohort.importance["constant"] == 0.0
+        assert cohort.rows == (X["city"] == cohort.rule[-1]).sum()

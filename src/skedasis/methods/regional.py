@@ -223,6 +223,11 @@ class KeptEffects:
         exact, kind
             As in `FeatureMethod.finalize`.
         """
+        if not self.arrays and isinstance(self.plan, CellPlan):
+            # A constant feature has no cells, and no local effects in any rows.
+            variant = self.variant
+            if isinstance(variant, Accumulated):
+                return variant.finalize(self.plan, self.stats, about, exact=exact, kind=kind)
         inside = np.zeros(len(dataset), dtype=bool)
         inside[rows] = True
         some = np.flatnonzero(inside[self.rows])

@@ -449,7 +449,9 @@ class _Writer:
             },
             "curve": self.curve(effect, spread=True, band=True) if detail.curves else None,
             "bins": self.bins(effect) if detail.bins else None,
-            "pdp": self.curve(one.pdp[name], spread=True) if detail.pdp else None,
+            "pdp": self.curve(one.pdp[name], spread=True)
+            if detail.pdp and name in one.pdp
+            else None,
             "regions": [] if regions is None else self.regions(regions),
             "checks": [self.check(c, effect) for c in one.checks.get(name, Checks())],
         }

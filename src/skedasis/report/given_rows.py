@@ -60,7 +60,7 @@ class RowOnCurve:
     ice_x : float
         The value on the axis of the PDP, whose levels can have another order.
     ice : ndarray of float, shape (m,)
-        The row's ICE curve at the points of the PDP, centred as the PDP is.
+        The row's ICE curve at the points of the PDP, centred as the PDP is; empty if the feature has no PDP.
     """
 
     text: str
@@ -203,8 +203,10 @@ def given_rows(
     standing: list[dict[str, RowOnCurve]] = [{} for _ in positions]
     for name, effect in effects.items():
         where = _regions_of(regions.get(name), dataset, places, region)
-        x, at = coordinates_at_rows(effect, dataset)[places], pdp[name]
-        ice_x = coordinates_at_rows(at, dataset)[places]
+        x = coordinates_at_rows(effect, dataset)[places]
+        ice_x = np.full(len(places), np.nan)
+        if name in pdp:
+            ice_x = coordinates_at_rows(pdp[name], dataset)[places]
         texts = _value_texts(effect, x, dataset, places)
         on_curve = _values_at(effect, x)
         for i, own in enumerate(standing):
@@ -352,6 +354,8 @@ def row_marks(
     -----
     Each row has a shape and a dash of its own, so that they differ without colours, and one legend entry, its `id`.
     """
+    if on == "ice" and feature not in section.pdp:
+        return []
     effect = section.pdp[feature] if on == "ice" else section.rhale[feature]
     marks: list[Mark] = []
     for i, row in enumerate(section.given_rows):
