@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -37,7 +39,11 @@ def test_a_copy_is_collinear(noise):
         assert (flag.severity, flag.code, flag.where) == ("note", "collinear", None)
         assert flag.numbers["vif"] > 10
         assert f"variance inflation {flag.numbers['vif']:,.0f}" in flag.message
-        assert "remove such a column" in flag.message
+        assert "Refit the model without one of them; checks(X=X) names" in flag.message
+    named = explained(X, None).checks(X=X).of("collinear")
+    assert [f.numbers["related"][0] for f in named] == ["x2", "x0"]
+    assert "the most related is 'x2'" in named[0].message
+    assert "groups=" not in named[0].message  # too many combinations
     # The message is correct: without the copy, the score has its full value.
     assert explained(X).heterogeneity_score < 0.4
     alone = explained(X[:, :2])
@@ -65,8 +71,11 @@ def test_what_is_said_to_be_done_can_be_done():
     X = normal()
     few = explained(X, heterogeneity_rows=200)
     (flag,) = few.checks().of("few_pairs")
-    assert "Raise heterogeneity_rows" in flag.message
-    assert not explained(X, heterogeneity_rows=4000).checks().of("few_pairs")
+    rows = int(re.search(r"Use heterogeneity_rows=(\d+);", flag.message)[1])
+    assert 200 < rows < 4000
+    assert not explained(X, heterogeneity_rows=rows).checks().of("few_pairs")
+    rare = explained(X[:300], heterogeneity_rows=100)
+    assert "Use heterogeneity_rows=None;" in rare.checks().of("few_pairs")[0].message
 
 
 @pytest.mark.parametrize("rows", [2, 40])

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import EffectKeywords, Ice
-    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.check import Checks, Ignore
     from skedasis.results.checks.elevated_regions import ElevatedRegion
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
@@ -726,15 +726,16 @@ class Effect(SavedResult):
         X: TableLike | FeatureSpace | None = None,
         beside: Effect | None = None,
         random_state: RandomState = 0,
+        ignore: Ignore = None,
     ) -> Checks:
         """Run the reliability checks and return their findings, warnings and notes.
 
         See `skedasis.results.checks.reliability`. With X, the explained data, the artificial rows that the method
         evaluates are checked for extrapolation. `beside` is an effect of the same feature by another method, for
-        comparison.
+        comparison. `ignore` is a code, or several, whose findings are left out, such as ``("few_rows",)``.
         """
         return operations.check_effect(
-            self, confidence_level, X=X, beside=beside, random_state=random_state
+            self, confidence_level, X=X, beside=beside, random_state=random_state, ignore=ignore
         )
 
     @refuse_old_keywords

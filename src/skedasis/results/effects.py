@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import EffectsKeywords, Ice
     from skedasis.results.ale_statistics import NullDistribution, Statistics
-    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.check import Checks, IgnoreByFeature
     from skedasis.results.checks.extrapolation import FeatureSpace
 
 
@@ -213,10 +213,14 @@ class Effects(SavedResult, Mapping[str, Effect]):
         X: TableLike | FeatureSpace | None = None,
         beside: Mapping[str, Effect] | None = None,
         random_state: RandomState = 0,
+        ignore: IgnoreByFeature = None,
     ) -> Checks:
-        """Run the reliability checks on all effects; parameters as in `Effect.checks`, with `beside` by feature."""
+        """Run the reliability checks on all effects; parameters as in `Effect.checks`, with `beside` by feature.
+
+        `ignore` can also be a mapping of features to codes, such as ``{"age": "few_rows"}``.
+        """
         return operations.check_effects(
-            self, confidence_level, X=X, beside=beside, random_state=random_state
+            self, confidence_level, X=X, beside=beside, random_state=random_state, ignore=ignore
         )
 
     @refuse_old_keywords

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from skedasis.binning import Binning
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import SurfaceKeywords
-    from skedasis.results.checks.check import Checks
+    from skedasis.results.checks.check import Checks, Ignore
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.intervals.surfaces import SurfaceError
 
@@ -553,13 +553,17 @@ class Surface(SavedResult):
 
     @refuse_old_keywords
     def checks(
-        self, *, X: TableLike | FeatureSpace | None = None, random_state: RandomState = 0
+        self,
+        *,
+        X: TableLike | FeatureSpace | None = None,
+        random_state: RandomState = 0,
+        ignore: Ignore = None,
     ) -> Checks:
         """Run the reliability checks and return their findings, warnings and notes.
 
-        See `skedasis.results.checks.reliability`.
+        See `skedasis.results.checks.reliability`. `ignore` is a code, or several, whose findings are left out.
         """
-        return operations.check_surface(self, X=X, random_state=random_state)
+        return operations.check_surface(self, X=X, random_state=random_state, ignore=ignore)
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "cells"] = "effect"

@@ -2,30 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from skedasis._arguments import listed, shown
 from skedasis._renamed import RenamedAttributes
 from skedasis._types import Bools
 from skedasis.data.times import TimeAxis
+from skedasis.errors import DataError
 from skedasis.results import operations
 from skedasis.results.display import DisplayMixin, count
 
 Code = Literal[
-    "few_rows",
-    "one_row",
-    "slope_changes",
     "slope_mismatch",
-    "no_rows",
+    "heterogeneous",
     "extrapolation",
     "disagreement",
+    "slope_changes",
+    "no_rows",
+    "few_rows",
+    "one_row",
     "collinear",
     "few_pairs",
 ]
 Severity = Literal["note", "warning"]
+
+Ignore: TypeAlias = str | Collection[str] | None
+"""The argument `ignore` of one result: a code, or several."""
+
+IgnoreByFeature: TypeAlias = Ignore | Mapping[str, str | Collection[str]]
+"""The argument `ignore` of several results: the codes for all features, or those of each feature."""
+
+
+@dataclass(frozen=True)
+class CodeInfo:
+    """What a code stands for.
+
+    Parameters
+    ----------
+    meaning : str
+        In one line.
+    warning : str
+        When the finding is a warning; empty if it is always a note.
+    note : str
+        When it is a note; empty if it is always a warning.
+    """
+
+    meaning: str
+    warning: str = ""
+    note: str = ""
+
+    @property
+    def severities(self) -> tuple[Severity, ...]:
+        """Return the severities that a finding with the code can have."""
+        warning: tuple[Severity, ...] = ("warning",) if self.warning else ()
+        return (*warning, "note") if self.note else warning
+
+
+CODES: Mapping[Code, CodeInfo] = {
+    "slope_mismatch": CodeInfo(
+        "The accumulated slopes do not match the differences of the quantity.", "always"
+    ),
+    "heterogeneous": CodeInfo(
+        "The effect differs more between rows than the average curve varies: the heterogeneity score exceeds the "
+        "importance.",
+        "the score is at least 5 % of the quantity's standard deviation",
+        "the score is smaller",
+    ),
+    "extrapolation": CodeInfo(
+        "The method evaluates the model at rows that are far from the data.",
+        "at least 25 % of these rows are extrapolations",
+        "at least 10 %, or a PDP was not checked because X was not given",
+    ),
+    "disagreement": CodeInfo(
+        "Two methods give different curves of the same feature.",
+        "the curves differ by more than their errors, and by at least 10 % of their range",
+    ),
+    "slope_changes": CodeInfo(
+        "Local effects depend on the position within a bin.",
+        "the change is at least 10 % of the bin's variance, and 5 % of the root mean square slope",
+        "the change is smaller, or local effects are differences across the bin",
+    ),
+    "no_rows": CodeInfo(
+        "A part of the axis, or of a surface, has no rows.",
+        "the bin or gap is inside the curve; or at least 25 % of a surface",
+        "fewer than ten rows lie beyond the gap; or at least 10 % of a surface",
+    ),
+    "few_rows": CodeInfo(
+        "A bin, a level or a cell of a surface has fewer than ten rows.",
+        "the value depends on these rows; or at least 50 % of the rows of a surface",
+        "a level of a PDP, whose value depends on all rows; or at least 10 % of the rows of a surface",
+    ),
+    "one_row": CodeInfo("A bin has a single row, and so no variance of its own.", "always"),
+    "collinear": CodeInfo(
+        "The other columns nearly determine the feature, so that its heterogeneity score covers small changes only.",
+        note="always",
+    ),
+    "few_pairs": CodeInfo(
+        "The heterogeneity score rests on few pairs of rows.",
+        "the score is computed from a sample of the rows",
+        "the score is computed from all rows",
+    ),
+}
+"""Code → what it stands for. Findings with the same severity are in this order: the whole curve before parts of it."""
+
+_PAGE = "reference/checks.html"
 
 
 @dataclass(frozen=True)
@@ -35,8 +119,8 @@ class Check(RenamedAttributes):
     Parameters
     ----------
     code : str
-        "few_rows", "one_row", "slope_changes", "slope_mismatch", "no_rows", "extrapolation" or "disagreement"; for the
-        heterogeneity score "collinear" or "few_pairs".
+        "slope_mismatch", "heterogeneous", "extrapolation", "disagreement", "slope_changes", "no_rows", "few_rows",
+        "one_row", "collinear" or "few_pairs". Codes are stable: they keep their meaning in later versions.
     severity : {"note", "warning"}
     message : str
         What is wrong, the numbers behind it, and what to do, in one to three sentences.
@@ -57,6 +141,17 @@ class Check(RenamedAttributes):
     feature: str = ""
     where: tuple[Any, Any] | str | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def page(self) -> str:
+        """The address of the section on this code in the documentation, relative to the site's root.
+
+        Examples
+        --------
+        >>> Check("few_rows", "warning", "The bin has 3 rows.", 3, "x", (0.0, 1.0)).page
+        'reference/checks.html#few_rows'
+        """
+        return f"{_PAGE}#{self.code}"
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.message}"
@@ -115,6 +210,74 @@ class Checks(DisplayMixin, tuple[Check, ...]):
             "message": np.array([f.message for f in self], dtype=object),
         }
         return operations.to_data_frame(table, backend)
+
+
+def in_order(found: Sequence[Check]) -> Checks:
+    """Return findings with warnings first, and those of one severity in the order of `CODES`."""
+    place = {code: k for k, code in enumerate(CODES)}
+    return Checks(sorted(found, key=lambda f: (f.severity == "note", place[f.code])))
+
+
+def check_codes(what: str, value: object) -> frozenset[Code]:
+    """Return the codes of the argument `ignore` of one result.
+
+    Parameters
+    ----------
+    what : str
+        The argument as the user wrote it, such as "checks(ignore)".
+    value : str, collection of str or None
+        One code or several; None for none.
+
+    Raises
+    ------
+    DataError
+        For anything that is no code; the message lists the codes.
+
+    Examples
+    --------
+    >>> sorted(check_codes("checks(ignore)", ["few_rows", "one_row"]))
+    ['few_rows', 'one_row']
+    """
+    given: list[object] = [] if value is None else [value]
+    if isinstance(value, Collection) and not isinstance(value, (str, bytes, Mapping)):
+        given = list(value)
+    for code in given:
+        if not isinstance(code, str) or code not in CODES:
+            expected = f"codes of checks: {listed(list(CODES))}"
+            raise DataError(what, shown(code), expected, 'Pass for example ignore=("few_rows",)')
+    return frozenset(code for code in CODES if code in given)
+
+
+def check_ignore(what: str, value: object, features: Sequence[str]) -> dict[str, frozenset[Code]]:
+    """Return the codes that are left out for each feature.
+
+    Parameters
+    ----------
+    what : str
+        The argument as the user wrote it, such as "report(ignore)".
+    value : str, collection of str, mapping or None
+        As in `Effects.checks`: codes for all features, or a mapping of features to codes.
+    features : sequence of str
+        All features.
+
+    Raises
+    ------
+    DataError
+        For anything that is no code, and for a feature that does not exist.
+
+    Examples
+    --------
+    >>> check_ignore("checks(ignore)", {"b": "few_rows"}, ["a", "b"])
+    {'a': frozenset(), 'b': frozenset({'few_rows'})}
+    """
+    if not isinstance(value, Mapping):
+        codes = check_codes(what, value)
+        return dict.fromkeys(features, codes)
+    wrong = [name for name in value if name not in features]
+    if wrong:
+        expected = f"features: {', '.join(map(repr, features))}"
+        raise DataError(what, shown(wrong[0]), expected, "Use their names as keys")
+    return {name: check_codes(what, value.get(name)) for name in features}
 
 
 def _levels_of(where: Any) -> str | None:

@@ -265,7 +265,7 @@ def extrapolation(effect: Effect, X: TableLike | FeatureSpace, seed: int = 0) ->
     ----------
     effect : Effect
         A PDP or ICE evaluates each row at each point of the grid, an accumulated effect each row at the edges of its
-        own bin. Slopes and M-plots use observed rows only.
+        own bin, or at the values next to its own. Slopes and M-plots use observed rows only.
     X : array or data frame, or FeatureSpace
         The explained data.
     seed : int
@@ -279,7 +279,9 @@ def extrapolation(effect: Effect, X: TableLike | FeatureSpace, seed: int = 0) ->
     space = FeatureSpace.of(X, seed)
     columns = columns_of(space, effect)
     m, rng = len(effect.points), np.random.default_rng(seed)
-    if effect.spec.local_effects in ("slopes", "differences", "values"):
+    kind = effect.spec.local_effects
+    near = kind == "integer_steps" and effect.values is None  # at integers next to the rows' own
+    if near or kind in ("slopes", "differences", "values"):
         return Extrapolation(np.zeros(m), 0.0, 0)
     view, n = space.with_related(columns), len(space.points)
     if isinstance(effect.axis, LevelAxis):
@@ -338,6 +340,8 @@ def _rows_at_edges(
 ) -> tuple[Ints, Ints, Floats]:
     """Return row indices, the indices of the points they are moved to, and the new rows."""
     edges = effect.cells.edges if isinstance(effect, BinnedEffect) else effect.axis.coordinates
+    if effect.spec.local_effects == "integer_steps" and effect.values is not None:
+        edges = effect.values  # rows are moved to a neighbouring value, whatever the bins
     cell = Cells(edges, effect.spec.closed).locate(view.space.numbers(position))
     inside = np.flatnonzero(cell >= 0)
     row = inside[rng.integers(len(inside), size=N_NEW_ROWS)] if len(inside) else inside

@@ -10,6 +10,7 @@ from skedasis._types import Floats
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
+from skedasis.results.checks.advice import OBSERVED_ONLY, narrower_bins
 from skedasis.results.checks.check import number
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
 from skedasis.results.effect import TRUSTED_ROWS, AnyMPlot, BinnedEffect, Effect, PartialDependence
@@ -235,22 +236,58 @@ def _text(
         f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {numbers['difference']:.3g} "
         f"({sure}, {numbers['of_range']:.0%} of the range)."
     )
+    m_plots = [isinstance(e, AnyMPlot) for e in (effect, other)]
+    if m_plots[0] != m_plots[1]:
+        m_plot, better = (names[0], names[1]) if m_plots[0] else (names[1], names[0])
+        return f"{said} {m_plot} includes the effects of correlated features: use {better}."
     if isinstance(effect, PartialDependence) == isinstance(other, PartialDependence):
-        return f"{said} Their bins or grids are too different: compute both on the same edges."
+        return f"{said} {_same_points(effect, other)}"
     swept = 0 if isinstance(effect, PartialDependence) else 1
-    pdp, ale, share = names[swept], names[1 - swept], far[swept]
-    accumulated = (effect, other)[1 - swept]
-    if isinstance(accumulated, AnyMPlot):
-        return f"{said} {ale} includes the effects of correlated features: use {pdp}."
-    return f"{said} {_advice(pdp, ale, share, few=_few(accumulated, where))}"
+    accumulated, name = (effect, "e") if swept == 1 else (other, "beside")
+    few = _few(accumulated, where)
+    return (
+        f"{said} {_advice(names[swept], accumulated, name, (far[swept], far[1 - swept]), few=few)}"
+    )
 
 
-def _advice(pdp: str, ale: str, share: float | None, *, few: bool) -> str:
-    """Return which of a PDP and an accumulated effect to use, and why."""
-    if share is None:
+def _same_points(effect: Effect, other: Effect) -> str:
+    """Return what to do about two accumulated effects, or two swept ones."""
+    if isinstance(effect.axis, LevelAxis) and isinstance(other.axis, LevelAxis):
+        if effect.axis.levels.labels != other.axis.levels.labels:
+            return "Their levels have different orders: compute both with the same order=."
+        return "Compute both from the same rows, with the same settings."
+    method = other.spec.method
+    if np.array_equal(effect.points, other.points):
+        return "Compute both from the same rows, with the same settings."
+    if isinstance(effect, PartialDependence):
+        return (
+            f"Their grids are too different: compute both on the same one, sd.{method}(grid=e.x)."
+        )
+    return (
+        "Their bins are too different: compute both on the same edges, "
+        f"sd.{method}(bins=sd.Edges(e.x))."
+    )
+
+
+def _advice(
+    pdp: str,
+    accumulated: Effect,
+    name: str,
+    far: tuple[float | None, float | None],
+    *,
+    few: bool,
+) -> str:
+    """Return which of a PDP and an accumulated effect to use, and why, from their fractions of extrapolations."""
+    ale, (share, of_ale) = accumulated.spec.method, far
+    if share is None or of_ale is None:
         return (
             f"With correlated features, {pdp} evaluates the model outside the data, whereas {ale} stays close to the "
             "data: checks(X=X) measures how much."
+        )
+    if NOTE_EXTRAPOLATION <= share <= of_ale:
+        return (
+            f"Both evaluate the model outside the data, {pdp} at {share:.0%} of its rows and {ale} at {of_ale:.0%}: "
+            f"{OBSERVED_ONLY}."
         )
     if share >= NOTE_EXTRAPOLATION:
         return f"Use {ale}: {share:.0%} of the rows at which {pdp} evaluates the model are extrapolations."
@@ -259,7 +296,8 @@ def _advice(pdp: str, ale: str, share: float | None, *, few: bool) -> str:
             f"Use {pdp}: {ale} has bins with fewer than {TRUSTED_ROWS} rows there, and only {share:.0%} of the rows "
             f"at which {pdp} evaluates the model are extrapolations."
         )
-    return (
-        f"Few rows of {pdp} ({share:.0%}) are extrapolations, so both effects should agree. Compute {ale} with more "
-        "bins: the errors of wide bins add up along the axis."
-    )
+    agree = f"Few rows of {pdp} ({share:.0%}) are extrapolations, so both effects should agree."
+    call = None if accumulated.spec.on_cells else narrower_bins(accumulated, name)
+    if call is None:
+        return f"{agree} Use {pdp}: the errors of the steps of {ale} add up along the axis."
+    return f"{agree} Use more bins for {ale}, because the errors of wide bins add up along the axis: {call}."

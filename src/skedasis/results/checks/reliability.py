@@ -21,7 +21,31 @@ from skedasis._arguments import check_probability
 from skedasis._types import Bools, Floats, TableLike
 from skedasis.errors import DataError
 from skedasis.results.axis import LevelAxis, LevelPairAxis, LevelStats, PairAxis
-from skedasis.results.checks.check import Check, Checks, Code, Severity, number, runs
+from skedasis.results.checks.advice import (
+    BETWEEN_VALUES,
+    automatic_bins,
+    between_values,
+    bins_that_resolve,
+    coarser_surface,
+    instead_of_accumulated,
+    instead_of_swept,
+    instead_of_swept_surface,
+    of_rare_levels,
+    wider_bins,
+)
+from skedasis.results.checks.check import (
+    Check,
+    Checks,
+    Code,
+    Ignore,
+    IgnoreByFeature,
+    Severity,
+    check_codes,
+    check_ignore,
+    in_order,
+    number,
+    runs,
+)
 from skedasis.results.checks.extrapolation import (
     N_NEW_ROWS,
     NOTE_EXTRAPOLATION,
@@ -29,13 +53,15 @@ from skedasis.results.checks.extrapolation import (
     WARN_EXTRAPOLATION,
     Extrapolation,
     FeatureSpace,
+    columns_of,
     extrapolation,
     is_moved,
     nearest_distance,
     wrong_table_error,
 )
+from skedasis.results.checks.heterogeneity_test import NEGLIGIBLE
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
-from skedasis.results.checks.variance_decomposition import variance_decomposition
+from skedasis.results.checks.variance_decomposition import ROUNDING, variance_decomposition
 from skedasis.results.display import count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
@@ -48,7 +74,7 @@ from skedasis.results.effect import (
     PartialDependence,
 )
 from skedasis.results.surface import AccumulatedSurface, Surface
-from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS
+from skedasis.stats.heterogeneity_score import COLLINEAR, FEW_PAIRS, HeterogeneityScore
 from skedasis.stats.random import RandomState, as_seed
 
 # ------------------------------------------------------------------------------------------
@@ -65,6 +91,16 @@ standard deviation is then 5 % too large), and if its standard deviation is at l
 mean square slope."""
 
 
+VISIBLE_SCORE = 0.05
+"""A score that exceeds the importance is a warning from this fraction of the quantity's standard deviation on: the
+scores of features that hardly have an effect exceed their importances, too."""
+
+
+MOST_COMBINATIONS = 100
+"""Largest number of combinations of two columns, in a sample, for which a group of them is proposed. On average each
+has at least ten rows."""
+
+
 GAP_FRACTION, GAP_RATIO, TAIL_FRACTION = 0.05, 10.0, 0.25
 """A gap is wider than the first fraction of the axis, and than the ratio times the median of the ten gaps on either
 side. A gap with fewer than ten rows beyond it is wider than the last fraction of the axis."""
@@ -77,6 +113,7 @@ def check_effect(
     X: TableLike | FeatureSpace | None = None,
     beside: Effect | None = None,
     random_state: RandomState = 0,
+    ignore: Ignore = None,
 ) -> Checks:
     """Run the reliability checks of an effect.
 
@@ -93,22 +130,26 @@ def check_effect(
         Another effect of the same feature on the same quantity to compare with, such as the PDP for an ALE.
     random_state : int, numpy.random.Generator or None
         Seed of permutations and samples.
+    ignore : str or collection of str, optional
+        Codes whose findings are left out. Their checks are not computed.
 
     Returns
     -------
     Checks
-        Warnings first.
+        Warnings first; the whole curve before parts of it.
 
     Raises
     ------
     DataError
-        For a `confidence_level` outside (0, 1), an X other than the explained data, or an effect of another feature or
-        quantity.
+        For a `confidence_level` outside (0, 1), an X other than the explained data, an effect of another feature or
+        quantity, or a code that does not exist.
 
     Notes
     -----
     Needs no model rows. The rules:
 
+    - `heterogeneous`: the heterogeneity score exceeds the importance by more than its error (at `confidence_level`). A
+      warning if the score is at least 5 % of the quantity's standard deviation, otherwise a note.
     - `few_rows`, `one_row`: bins and levels with fewer than ten rows; bins without a variance of their own: a weight of
       1 or less, or for sampling weights a single row.
     - `slope_changes`: local effects depend on x inside a bin (`skedasis.results.checks.variance_decomposition`),
@@ -140,25 +181,22 @@ def check_effect(
     """
     confidence_level = check_probability("checks(confidence_level)", confidence_level)
     seed = as_seed("checks(random_state)", random_state)
+    left_out = check_codes("checks(ignore)", ignore)
     if beside is not None:
         check_comparable(effect, beside)
-    found = [
-        *_check_bin_rows(effect),
-        *_check_empty_bins(effect),
-        *_check_gaps(effect),
-        *_check_slope_changes(effect, confidence_level, seed),
-        *_check_slope_mismatch(effect),
-    ]
     space = None if X is None else FeatureSpace.of(X, seed)
+    # Also checks that X is the explained data.
     far = None if space is None else extrapolation(effect, space, seed)
+    found = [*_check_heterogeneity(effect, confidence_level), *_check_slope_mismatch(effect)]
+    found += [*_check_bin_rows(effect), *_check_empty_bins(effect), *_check_gaps(effect)]
+    if "slope_changes" not in left_out:
+        found += _check_slope_changes(effect, confidence_level, seed)
     found += _check_extrapolation(effect, far)
-    if beside is not None:
+    if beside is not None and "disagreement" not in left_out:
         other = None if space is None else extrapolation(beside, space, seed)
         found += _check_disagreement(effect, beside, confidence_level, (far, other))
-    found += _check_heterogeneity_score(effect)
-    return Checks(
-        sorted((_with_time_text(effect, f) for f in found), key=lambda f: f.severity == "note")
-    )
+    found += _check_heterogeneity_score(effect, space)
+    return in_order([_with_time_text(effect, f) for f in found if f.code not in left_out])
 
 
 def _with_time_text(effect: Effect, flag: Check) -> Check:
@@ -176,8 +214,13 @@ def check_effects(
     X: TableLike | FeatureSpace | None = None,
     beside: Mapping[str, Effect] | None = None,
     random_state: RandomState = 0,
+    ignore: IgnoreByFeature = None,
 ) -> Checks:
-    """Run the reliability checks of several effects, in their order; see `check_effect`."""
+    """Run the reliability checks of several effects, in their order; see `check_effect`.
+
+    `ignore` can also be a mapping of features to codes.
+    """
+    left_out = check_ignore("checks(ignore)", ignore, list(effects))
     if beside is not None and not isinstance(beside, Mapping):
         got, expected = type(beside).__name__, "effects by feature"
         raise DataError("checks(beside)", got, expected, "Pass the Effects of another method")
@@ -186,7 +229,14 @@ def check_effects(
     flags: list[Check] = []
     for name, effect in effects.items():
         other = beside[name] if beside is not None and name in beside else None
-        flags += check_effect(effect, confidence_level, X=space, beside=other, random_state=seed)
+        flags += check_effect(
+            effect,
+            confidence_level,
+            X=space,
+            beside=other,
+            random_state=seed,
+            ignore=left_out[name],
+        )
     return Checks(flags)
 
 
@@ -215,7 +265,7 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
     """Check the number of rows of levels; many rare levels give one flag."""
     is_pdp, name = isinstance(effect, PartialDependence), effect.feature
     severity: Severity = "note" if is_pdp else "warning"
-    fix = "Use more rows, or merge rare levels."
+    fix = f"{of_rare_levels(effect, levels)}."
     rare = np.flatnonzero(levels.count < TRUSTED_ROWS)
     rows = levels.count[rare].tolist()
     if len(rare) > RARE:
@@ -232,32 +282,38 @@ def _check_level_rows(effect: Effect, levels: LevelStats) -> Iterator[Check]:
         yield Check("few_rows", severity, f"{start}: {why}. {fix}", few, name, label, {"rows": few})
 
 
-def _few_text(effect: Effect, ends: tuple[float, float], rows: list[int], *, varies: bool) -> str:
+def _few_text(
+    effect: BinnedEffect, ends: tuple[float, float], rows: list[int], *, varies: bool
+) -> str:
     """Return the text about bins with few rows, or with too few for a variance (`varies` is False)."""
     start = f"{effect.feature!r} from {number(ends[0], effect.time)} to {number(ends[1], effect.time)}: "
     bins = len(rows)
     if not varies:
-        what = "one row" if max(rows) == 1 else "a weight of 1 at most"
+        alone = max(rows) == 1
+        what = "one row" if alone else "a weight of 1 at most"
         start += f"the bin has {what}" if bins == 1 else f"each of {bins} bins has {what}"
         start += (
             ", so that there is no variance of its own; the variance of neighbouring bins is used"
         )
+        if not alone:
+            return f'{start}. If the weights are no numbers of rows, pass weight_kind="sampling".'
     elif bins == 1:
         start += f"the bin has {count(rows[0], 'row')}, too few for a reliable slope and standard deviation"
     else:
         start += f"{bins} bins have fewer than {TRUSTED_ROWS} rows (the smallest {min(rows)})"
         start += ", too few for reliable slopes and standard deviations"
-    automatic = effect.spec.method in ("RHALE", "UALE")
-    return (
-        f"{start}. Use more rows{' or fewer bins' if automatic else ', fewer bins, or sd.RHALE()'}."
-    )
+    call = wider_bins(effect)
+    return f"{start}. Use more rows{'' if call is None else f', or fewer bins: {call}'}."
 
 
 def _check_empty_bins(effect: Effect) -> Iterator[Check]:
     """Check for empty bins."""
     if not isinstance(effect, BinnedEffect) or len(effect.bins) == 0:
         return
-    stats, name = effect.bins, effect.feature
+    stats, name, call = effect.bins, effect.feature, None
+    if stats.empty.any():
+        call = automatic_bins(effect)
+    fix = f", or use {call}, which has no empty bins" if call is not None else ""
     axis_length = float(stats.high[-1] - stats.low[0])
     for a, b in runs(stats.empty):
         left, right = float(stats.low[a]), float(stats.high[b])
@@ -269,7 +325,7 @@ def _check_empty_bins(effect: Effect) -> Iterator[Check]:
             drawn = "nothing is shown there"
         text = (
             f"No row has {name!r} between {number(left, effect.time)} and {number(right, effect.time)} "
-            f"({share:.0%} of the axis): {drawn}. Do not interpret the curve there."
+            f"({share:.0%} of the axis): {drawn}. Do not interpret the curve there{fix}."
         )
         yield Check("no_rows", "warning", text, 0, name, (left, right), {"share": share})
 
@@ -327,7 +383,9 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
     if not isinstance(effect, AnyAccumulated) or effect.spec.on_cells:
         return  # the curve is computed at the edges of all cells, whatever the bins
     parts, stats = variance_decomposition(effect, random_state=seed), effect.bins
-    for a, b in runs(np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - confidence_level):
+    changes = np.nan_to_num(parts.adjusted(), nan=1.0) <= 1 - confidence_level
+    call = bins_that_resolve(effect) if changes.any() else None
+    for a, b in runs(changes):
         here = slice(a, b + 1)
         worst = a + int(np.argmax(np.nan_to_num(parts.share[here])))
         share, p = float(parts.share[worst]), float(parts.adjusted()[here].min())
@@ -338,7 +396,7 @@ def _check_slope_changes(effect: Effect, confidence_level: float, seed: int) -> 
         is_warning = effect.spec.pointwise and share >= CHANGE_FRACTION and seen
         total, within = (float(np.sqrt(v[worst])) for v in (parts.total, parts.within))
         numbers = {"bins": b - a + 1, "share": share, "p_value": p, "std": total, "within": within}
-        text = _slope_change_text(effect, ends, numbers)
+        text = _slope_change_text(effect, ends, numbers, call)
         yield Check(
             "slope_changes",
             "warning" if is_warning else "note",
@@ -355,11 +413,12 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     found = effect.provenance.get("slope_check")
     if not found or found["distance"] <= found["limit"]:
         return
+    is_own = effect.spec.local_effects == "slopes"
+    fix = f"Use sd.ALE(){', and check the slope function if you passed one' if is_own else ''}."
     text = (
         f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
         f"the axis, they differ by {found['distance']:.3g} (root mean square), more than the limit "
-        f"{found['limit']:.3g}. "
-        "Use sd.ALE(), and check the slope function if you passed one."
+        f"{found['limit']:.3g}. {fix}"
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
@@ -384,7 +443,10 @@ def _ends(effect: AnyAccumulated, first: int, last: int) -> tuple[float, float] 
 
 
 def _slope_change_text(
-    effect: Effect, ends: tuple[float, float] | tuple[str, str], numbers: Mapping[str, Any]
+    effect: Effect,
+    ends: tuple[float, float] | tuple[str, str],
+    numbers: Mapping[str, Any],
+    call: str | None,
 ) -> str:
     """Return the text about local effects that depend on x inside bins."""
     bins, share, p = numbers["bins"], numbers["share"], numbers["p_value"]
@@ -394,24 +456,62 @@ def _slope_change_text(
     )
     inside = "inside the bin" if bins == 1 else f"inside {bins} bins"
     most = "" if bins == 1 else "up to "
-    if isinstance(effect.axis, LevelAxis):
-        return f"{where}: the difference between levels depends on the level of the row ({sure})."
+    if isinstance(effect, LevelStepsEffect):
+        fix = "The curve uses the mean over the rows of both levels: compare with sd.PDP(), which uses all rows."
+        if len(effect.bins) < len(effect.axis.levels) - 1:
+            fix = "Some bins are groups of steps: sd.ALE() shows each step on its own."
+        return f"{where}: the difference between levels depends on the level of the row ({sure}). {fix}"
     if not effect.spec.pointwise:
+        fix = f"Use more bins to resolve it: {call}"
+        if call is None:
+            fix = (
+                "More bins would have too few rows: read each difference as the mean over its rows"
+            )
+            if between_values(effect):
+                fix = f"{BETWEEN_VALUES}: read each difference as the mean over its rows"
         return (
             f"{where}: the rows' differences depend on their position {inside} ({sure}), which causes "
-            f"{most}{share:.0%} of the variance there. Use more bins to resolve it."
+            f"{most}{share:.0%} of the variance there. {fix}."
         )
     start = f"{where}: the slope changes {inside} ({sure}), which causes {most}{share:.0%} of the variance"
     if share < CHANGE_FRACTION:
         return f"{start}; the reported standard deviation is barely affected."
-    automatic = effect.spec.method in ("RHALE", "UALE")
-    finer = max(40, 2 * len(effect.points))
-    fix = f"Use e.rebin({finer}) to resolve it" if automatic else "Use more bins, or sd.RHALE()"
+    fix = f"Use {call} to resolve it" if call is not None else "Use more rows, and then more bins"
+    if call is None and between_values(effect):
+        fix = BETWEEN_VALUES
     left = f"only {numbers['within']:.3g}" if share < 0.999 else "almost nothing"
     return (
         f"{start}: of the reported standard deviation of {numbers['std']:.3g}, {left} is due to differences between "
         f"rows with the same value. {fix}."
     )
+
+
+def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Check]:
+    """Check whether the effect differs more between rows than the average curve varies."""
+    from scipy.special import ndtri
+
+    score, name, importance = effect.swap_score, effect.feature, effect.importance
+    if score is None or effect.spec.derivative:  # the importance of slopes has another unit
+        return
+    least = NEGLIGIBLE * float(np.nan_to_num(score.quantity_std))
+    lower = score.value - float(ndtri(0.5 + confidence_level / 2)) * score.std_error
+    # NaN (a score of one pair, an importance that is not known) compares as False.
+    if not (lower > importance and score.value > least):
+        return
+    numbers = {"score": score.value, "std_error": score.std_error, "importance": importance}
+    shown = f"{importance:.3g}" if importance > ROUNDING * score.value else "0"
+    fix = (
+        f"sd.regions(model, X, {name!r}) searches for regions with similar rows, and sd.ICE() shows the curves of "
+        "single rows."
+    )
+    if effect.rule:
+        fix = "sd.ICE() shows the curves of single rows of this region."
+    text = (
+        f"The effect of {name!r} differs more between rows than its average curve varies: the heterogeneity score, "
+        f"{score.value:.3g}, exceeds the importance, {shown}, so that the average describes few rows. {fix}"
+    )
+    is_small = score.value < VISIBLE_SCORE * score.quantity_std
+    yield Check("heterogeneous", "note" if is_small else "warning", text, None, name, None, numbers)
 
 
 def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[Check]:
@@ -434,14 +534,7 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         else number(effect.points[place], effect.time)
     )
     beside = f" (distances also in {', '.join(map(repr, far.others))})" if far.others else ""
-    if swept:
-        fix = "Compare with sd.ALE() or sd.RHALE()."
-    elif isinstance(effect.axis, LevelAxis):
-        fix = "Rows of neighbouring levels differ in their other features, so read the steps between them with care."
-    elif _between_values(effect):
-        fix = "Its steps are between neighbouring values, so narrower bins are not possible."
-    else:
-        fix = "Use more bins."
+    fix = instead_of_swept(effect) if swept else instead_of_accumulated(effect)
     text = (
         f"{far.overall:.0%} of the rows at which the curve of {name!r} evaluates the model are extrapolations "
         f"({far.share[place]:.0%} at {label}): farther from the data than 99% of the rows are from their nearest "
@@ -455,13 +548,6 @@ def _check_extrapolation(effect: Effect, far: Extrapolation | None) -> Iterator[
         "others": far.others,
     }
     yield Check("extrapolation", severity, text, round(far.overall * far.rows), name, None, numbers)
-
-
-def _between_values(effect: Effect) -> bool:
-    """Return whether each observed value of the feature is an edge."""
-    if effect.spec.local_effects != "value_steps" or effect.rows is None:
-        return False
-    return bool(np.isin(effect.rows.x, effect.points).all())
 
 
 def _check_disagreement(
@@ -478,24 +564,37 @@ def _check_disagreement(
         yield Check("disagreement", "warning", text, None, effect.feature, where, numbers)
 
 
-def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
+def _check_heterogeneity_score(effect: Effect, space: FeatureSpace | None) -> Iterator[Check]:
     """Check whether the heterogeneity score compares only similar values, or has few effective pairs of rows."""
     score, name = effect.swap_score, effect.feature
     if score is None:
         return
     if score.vif > COLLINEAR:
+        related = () if space is None else space.with_related(columns_of(space, effect)).others
+        most = f"; the most related is {related[0]!r}" if related else ""
+        fix = "Refit the model without one of them"
+        if space is None:
+            fix += "; checks(X=X) names the most related column"
+        elif related and not effect.about.feature.members and _few_combinations(space, effect):
+            both = {f"{name} + {related[0]}": [name, related[0]]}
+            fix += f", or explain both as a group: groups={both}"
         text = (
             f"The other columns of X nearly determine {name!r} (variance inflation {score.vif:,.0f}; above "
-            f"{COLLINEAR:.0f} is high). Its heterogeneity score compares only values that are plausible given "
-            "the other columns, and these are close to each other. A column that nearly repeats another lowers the "
-            "score even if the model ignores it: remove such a column from X, or explain both as a group with groups=."
+            f"{COLLINEAR:.0f} is high{most}), so that its heterogeneity score compares only values that are close to "
+            "each other. A column that nearly repeats another lowers the score even if the model ignores it. "
+            f"{fix}."
         )
-        yield Check("collinear", "note", text, None, name, None, {"vif": score.vif})
+        numbers = {"vif": score.vif, "related": related}
+        yield Check("collinear", "note", text, None, name, None, numbers)
     if score.value > 0 and score.effective_pairs < FEW_PAIRS:
         sampled = not score.exact
         # If all rows are used already, heterogeneity_rows cannot be raised.
         severity: Severity = "warning" if sampled else "note"
-        fix = "Raise heterogeneity_rows" if sampled else "Use more rows if available"
+        fix = (
+            f"Use heterogeneity_rows={_rows_of_score(effect, score)}"
+            if sampled
+            else "Use more rows if available"
+        )
         text = (
             f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
             f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
@@ -503,6 +602,25 @@ def _check_heterogeneity_score(effect: Effect) -> Iterator[Check]:
         )
         numbers = {"pairs": score.pairs, "effective_pairs": score.effective_pairs}
         yield Check("few_pairs", severity, text, None, name, None, numbers)
+
+
+def _few_combinations(space: FeatureSpace, effect: Effect) -> bool:
+    """Return whether the feature and its most related column have so few combinations that they can be a group."""
+    columns = columns_of(space, effect)
+    view = space.with_related(columns)
+    names = [f.name for f in space.dataset.features]
+    axes = np.isin(view.owner, [*columns, names.index(view.others[0])])
+    points = view.points[space.reference][:, axes]
+    return len(np.unique(points, axis=0)) <= min(MOST_COMBINATIONS, len(points) / TRUSTED_ROWS)
+
+
+def _rows_of_score(effect: Effect, score: HeterogeneityScore) -> int | None:
+    """Return a number of rows for which the score has enough effective pairs; None for all rows."""
+    # Effective pairs grow about in proportion to the pairs; half as many again for their own error.
+    needed = 1.5 * 2 * score.pairs * FEW_PAIRS / max(score.effective_pairs, 1.0)
+    unit = 10 ** max(len(str(int(needed))) - 2, 0)
+    rows = int(np.ceil(needed / unit)) * unit
+    return rows if rows < effect.provenance.get("rows", np.inf) else None
 
 
 # ------------------------------------------------------------------------------------------
@@ -518,7 +636,11 @@ NOTE_FRACTION = 0.1
 
 
 def check_surface(
-    surface: Surface, *, X: TableLike | FeatureSpace | None = None, random_state: RandomState = 0
+    surface: Surface,
+    *,
+    X: TableLike | FeatureSpace | None = None,
+    random_state: RandomState = 0,
+    ignore: Ignore = None,
 ) -> Checks:
     """Run the reliability checks of a surface.
 
@@ -529,11 +651,18 @@ def check_surface(
         The data that was explained. With it, the rows at which a PDP evaluated the model are checked for extrapolation.
     random_state : int, numpy.random.Generator or None
         Seed of samples.
+    ignore : str or collection of str, optional
+        Codes whose findings are left out.
 
     Returns
     -------
     Checks
         Warnings first.
+
+    Raises
+    ------
+    DataError
+        For an X other than the explained data, or a code that does not exist.
 
     Notes
     -----
@@ -557,12 +686,13 @@ def check_surface(
     [('no_rows', 'warning', 0.8)]
     """
     seed = as_seed("checks(random_state)", random_state)
+    left_out = check_codes("checks(ignore)", ignore)
     found = [
         *_check_cells(surface),
         *_check_grid_points(surface),
         *_check_surface_extrapolation(surface, X, seed),
     ]
-    return Checks(sorted(found, key=lambda f: f.severity == "note"))
+    return in_order([f for f in found if f.code not in left_out])
 
 
 def _names(surface: Surface) -> str:
@@ -610,7 +740,7 @@ def _check_cells(surface: Surface) -> Iterator[Check]:
     if part >= NOTE_FRACTION:
         text = (
             f"{part:.0%} of the rows of {name} lie in cells with fewer than {TRUSTED_ROWS} rows "
-            f"({int(few.sum())} of {empty.size} cells). Use more rows or fewer bins."
+            f"({int(few.sum())} of {empty.size} cells). {coarser_surface(surface)}."
         )
         numbers = {"share": part, "cells": int(few.sum())}
         yield Check(
@@ -638,7 +768,7 @@ def _check_grid_points(surface: Surface) -> Iterator[Check]:
         text = (
             f"{share:.0%} of the grid points of {name} have no row near them: they are farther from all rows than "
             "99 % of the rows are from their nearest neighbour. The surface is an extrapolation there. "
-            "Compare with sd.ALE()."
+            f"{instead_of_swept_surface(surface)}"
         )
         yield Check("no_rows", _severity(share, EMPTY), text, 0, name, None, {"share": share})
 
@@ -685,7 +815,8 @@ def _check_surface_extrapolation(
         name = _names(surface)
         text = (
             f"{share:.0%} of the rows at which the surface of {name} evaluates the model are extrapolations: farther "
-            "from the data than 99% of the rows are from their nearest neighbour. Compare with sd.ALE()."
+            "from the data than 99% of the rows are from their nearest neighbour. "
+            f"{instead_of_swept_surface(surface)}"
         )
         numbers = {"share": share, "rows": len(row), "others": view.others}
         yield Check(
