@@ -521,30 +521,18 @@ class RegionPass:
         return found
 
 
-def region_pass(
-    quantity: Quantity,
-    dataset: Dataset,
-    features: Sequence[str],
-    options: ExplainOptions,
-    by: By | None = None,
-    *,
-    search: bool = True,
-) -> RegionPass:
-    """Explain features by the method that `explain` chooses, and find their regions or take those of the caller.
+def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True) -> RegionPass:
+    """Do the prepared work of `explain`, and find the regions of its features or take those of the caller.
 
     Parameters
     ----------
-    quantity : Quantity
-    dataset : Dataset
-        The rows, prepared for the quantity.
-    features, options
-        As in `explain`.
+    prepared : Prepared
+        Of features by the method that `explain` chooses.
     by : optional
         The regions that the caller names, as in `explain`.
     search : bool
         Whether to search for regions if none are named.
     """
-    prepared = prepare_rows(quantity, dataset, list(features), None, options)
     source = _Source.of(prepared.job, RegionOptions(), by)
     done = compute(prepared)
     builder = _Builder.of(done, done, RegionOptions(), None, source)

@@ -188,6 +188,12 @@ class ChunkedCaller:
         self.heartbeat: Callable[[], object] = _nothing
         """Called after each part, in the thread that called the model."""
 
+    @property
+    def seconds_per_row(self) -> float:
+        """Return the shortest time per row that was measured; 0 before the first call."""
+        with self._lock:
+            return min(self._rates.values(), default=0.0)
+
     def stop(self) -> None:
         """Raise `Stopped` in all threads at their next call of the model."""
         self._stopped = True

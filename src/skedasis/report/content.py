@@ -11,6 +11,7 @@ passes.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack, overload
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._types import Ints, TableLike
+from skedasis._types import Ints, Json, TableLike
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
@@ -27,6 +28,7 @@ from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.data.streamed import needs_memory
 from skedasis.engine.explain import By
 from skedasis.engine.options import ExplainOptions, ReportKeywords
+from skedasis.engine.progress import announced
 from skedasis.engine.regions import RegionPass
 from skedasis.engine.select import FeatureSelection
 from skedasis.engine.streams import draw_rows
@@ -38,6 +40,14 @@ from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.report.budget import (
+    NO_CUTS,
+    Budget,
+    Cuts,
+    check_max_seconds,
+    foresee,
+    sampled,
+)
 from skedasis.report.code import CURVES, Call, figure_codes, pdp_method
 from skedasis.report.cohorts import Cohort, cohorts
 from skedasis.report.format import listed
@@ -47,7 +57,8 @@ from skedasis.report.passes import UNSCORED, Label, ModelRunner, Pass, Predictio
 from skedasis.report.quality import Quality, quality
 from skedasis.report.uncertainty import UncertaintySection, explain_uncertainty, model_of
 from skedasis.results.build.steps import BOTH, DOWN, UP
-from skedasis.results.checks.check import Checks
+from skedasis.results.checks.check import Checks, IgnoreByFeature, check_ignore
+from skedasis.results.checks.check import Code as CheckCode
 from skedasis.results.checks.extrapolation import FeatureSpace
 from skedasis.results.effect import Effect, PartialDependence, ValueStepsEffect
 from skedasis.results.effects import Effects
@@ -73,8 +84,9 @@ class ModelSection:
     model, quantity, axis : str
         Name of the model's class; name of the quantity; the quantity with its unit.
     rhale, ale, pdp : Effects
-        Effects of all features. Nominal features have no RHALE: `rhale` holds their ALE. All have the heterogeneity
-        scores of `rhale`, because a score does not depend on the method.
+        Effects of all features; `pdp` lacks those that were left out to keep to `max_seconds`. Nominal features have no
+        RHALE: `rhale` holds their ALE. All have the heterogeneity scores of `rhale`, because a score does not depend on
+        the method.
     warnings : tuple of str
         Binning warnings of the methods.
     note : str
@@ -155,6 +167,8 @@ class ReportContent:
         Names of the explained features, the most important first: by the largest fraction of a model's importances.
     left_out : tuple of str
         Features with too many levels to be explained.
+    left_out_parts : tuple of str
+        What was left out to keep to `max_seconds`, in sentences; empty if nothing was.
     remarks : tuple of str
         Cautions about the data.
     data : tuple of str
@@ -168,6 +182,7 @@ class ReportContent:
     left_out: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
+    left_out_parts: tuple[str, ...] = ()
 
 
 # -------------------------------------------------------------------------- results without rows
@@ -237,6 +252,12 @@ class ReportOptions:
         As in `gather`.
     given : tuple of int
         Positions in X of the rows that the caller named.
+    ignore : dict of str to frozenset of str
+        By feature, the codes of checks whose findings are left out.
+    cuts : Cuts
+        What is left out to keep to `max_seconds`.
+    pdp : tuple of str, optional
+        The features that have a PDP; None if they are not chosen yet.
     """
 
     features: tuple[Feature, ...]
@@ -246,6 +267,23 @@ class ReportOptions:
     regions: bool
     by: By | None
     given: tuple[int, ...] = ()
+    ignore: Mapping[str, frozenset[CheckCode]] = field(default_factory=dict)
+    cuts: Cuts = NO_CUTS
+    pdp: tuple[str, ...] | None = None
+
+    def pdp_names(self, main: Mapping[Label, Effects]) -> tuple[str, ...]:
+        """Return the features that have a PDP: all, or the most important ones."""
+        every = self.names()
+        if self.pdp is not None:
+            return self.pdp
+        if self.cuts.pdp_features is None:
+            return tuple(every)
+        share = np.zeros(len(every))
+        for effects in main.values():
+            sizes = np.array([effects[n].importance for n in every])
+            share = np.maximum(share, sizes / max(float(sizes.sum()), 1e-300))
+        top = np.argsort(-share, kind="stable")[: self.cuts.pdp_features]
+        return tuple(every[j] for j in np.sort(top))
 
     def names(self, *, nominal: bool | None = None) -> list[str]:
         """Return the names of all features, of the nominal ones, or of the others."""
@@ -292,14 +330,21 @@ class Shared:
 
 
 def build_sections(
-    runner: ModelRunner, options: ReportOptions, name: str, note: str, call: Call
+    runner: ModelRunner,
+    options: ReportOptions,
+    name: str,
+    note: str,
+    call: Call,
+    measured: Json | None = None,
 ) -> list[ModelSection]:
-    """Return the sections of one model, one per output."""
+    """Return the sections of one model, one per output. `measured` is the record of its time, or empty."""
     main = runner.in_regions(options.names(), options.by, search=options.regions)
     found, curves = _passes(runner, options, main)
     labels = list(found["main"])
     shared = _shared(runner, options, main)
     shared = replace(shared, curves=curves)
+    if measured:
+        runner.passes.append(Pass(measured))
     sections: list[ModelSection] = []
     for label in labels:
         effects = {kind: of.get(label, Effects({})) for kind, of in found.items()}
@@ -332,17 +377,17 @@ def _passes(
     first = dict(main.effects)
     levels = {k: Effects({n: e[n] for n in nominal}, e.provenance) for k, e in first.items()}
     ale = runner.effects(ALE(), others, **UNSCORED)
-    given = places_of(main.done.job.dataset, options.given)
+    given, shown = places_of(main.done.job.dataset, options.given), options.pdp_names(first)
     start, curves = runner.effects_and_curves(
-        pdp_method("continuous", rows=options.rows), others, given
+        pdp_method("continuous", rows=options.rows), [n for n in others if n in shown], given
     )
     mean, of_levels = runner.effects_and_curves(
-        pdp_method("nominal", rows=options.rows), nominal, given
+        pdp_method("nominal", rows=options.rows), [n for n in nominal if n in shown], given
     )
     found = {
         "main": first,
         "ale": _joined(_scored(ale, first), levels, every),
-        "pdp": _scored(_joined(start, mean, every), first),
+        "pdp": _scored(_joined(start, mean, shown), first),
         "mplot": runner.effects(MPlot(), every, **UNSCORED),
     }
     both = {label: {**curves.get(label, {}), **of_levels.get(label, {})} for label in first}
@@ -367,7 +412,13 @@ def _shared(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> Sh
     """Compute what all outputs share: predictions, interactions, ledgers, uncertainty, and the rows as points."""
     predictions = runner.predict()
     trees_evaluated = _trees_evaluated(runner)
-    pairs = strongest_pairs(runner, main, options.pairs, trees_evaluated=trees_evaluated)
+    pairs = strongest_pairs(
+        runner,
+        main,
+        options.pairs,
+        trees_evaluated=trees_evaluated,
+        drawn_at_most=options.cuts.surfaces,
+    )
     reasons: dict[str, str] = {}
     try:
         ledgers = ledgers_of_values(
@@ -383,7 +434,9 @@ def _shared(runner: ModelRunner, options: ReportOptions, main: RegionPass) -> Sh
         ledgers, reasons["ledger"] = {}, str(error).splitlines()[0]
     uncertainty = None
     reasons["uncertainty"] = "The report was written with uncertainty=False."
-    if options.uncertainty:
+    if options.uncertainty and not options.cuts.uncertainty:
+        reasons["uncertainty"] = "It was left out to keep to max_seconds."
+    elif options.uncertainty:
         curves = CURVES if options.rows else 0
         uncertainty, reasons["uncertainty"] = explain_uncertainty(
             runner, options.features, runner.X, trees_evaluated=trees_evaluated, ice=curves
@@ -476,9 +529,13 @@ def _build_section(
 
 def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Checks]:
     """Return the reliability checks of each effect; the rows are converted to points once, for all of them."""
+    compared = dict(beside)
     return {
         name: effect.checks(
-            X=shared.space, beside=beside[name], random_state=shared.runner.options.seed
+            X=shared.space,
+            beside=compared.get(name),
+            random_state=shared.runner.options.seed,
+            ignore=shared.options.ignore.get(name),
         )
         for name, effect in effects.items()
     }
@@ -523,6 +580,8 @@ def gather(
     uncertainty: bool = True,
     regions: bool = True,
     by: By | None = None,
+    max_seconds: float | None = None,
+    ignore: IgnoreByFeature = None,
     **keywords: Unpack[ReportKeywords],
 ) -> ReportContent:
     """Explain each model by RHALE, ALE, M-plots and PDP with c-ICE, and derive the other parts of a report.
@@ -550,6 +609,10 @@ def gather(
         Whether to search for regions in which effects differ.
     by : str, tuple, array or mapping, optional
         Regions that the caller names, as in `skedasis.explain`; none are then searched for.
+    max_seconds : float, optional
+        As in `skedasis.report`.
+    ignore : str, collection of str or mapping, optional
+        Codes of checks whose findings are left out, as in `Effects.checks`.
     **keywords
         As in `skedasis.explain`.
 
@@ -571,6 +634,7 @@ def gather(
     ensembles only the predictions call the model. The ledger and the comparison of pairs cost none.
     """
     _check(pairs, uncertainty, regions)
+    started, max_seconds = time.perf_counter(), check_max_seconds(max_seconds)
     single, given = named_rows(rows)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
@@ -586,23 +650,85 @@ def gather(
     chosen, left_out, remarks = _select_features(dataset, features, options.groups)
     if sample:
         remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
+    names = [f.name for f in chosen]
     report_options = ReportOptions(
-        tuple(chosen), int(pairs), single, bool(uncertainty), bool(regions), by, given
+        tuple(chosen),
+        int(pairs),
+        single,
+        bool(uncertainty),
+        bool(regions),
+        by,
+        given,
+        check_ignore("report(ignore)", ignore, names),
     )
-    sections = tuple(
-        one
-        for name, quantity in quantities.items()
-        for one in build_sections(
-            ModelRunner(quantity, rows_of_user, options),
-            report_options,
-            name,
-            (notes or {}).get(name, ""),
-            _user_call(models, name, options),
+    runners = {
+        n: ModelRunner(quantity, rows_of_user, options) for n, quantity in quantities.items()
+    }
+    budget = _budget(runners, report_options, max_seconds, started)
+    report_options = replace(report_options, cuts=budget.cuts)
+    runners = {n: _within(one, budget, report_options) for n, one in runners.items()}
+    sections: list[ModelSection] = []
+    with announced(budget.announcement):
+        for (name, runner), demand in zip(runners.items(), budget.demands, strict=True):
+            # The caller's rows: code does not name a sample that was drawn here.
+            of_caller = replace(runner.options, sample_weight=options.sample_weight)
+            call = _user_call(models, name, of_caller)
+            note = (notes or {}).get(name, "")
+            sections += build_sections(
+                runner, report_options, name, note, call, budget.record(demand)
+            )
+            # Models on the same axes have the same figures.
+            report_options = replace(report_options, pdp=tuple(sections[0].pdp))
+    explained = len(dataset) if budget.cuts.rows is None else min(budget.cuts.rows, len(dataset))
+    size = explained, len(dataset.features)
+    order = _by_importance(sections, names)
+    remarks += budget.left_out
+    parts = budget.left_out
+    return ReportContent(
+        tuple(sections), *size, order, tuple(left_out), tuple(remarks), left_out_parts=parts
+    )
+
+
+def _budget(
+    runners: Mapping[str, ModelRunner],
+    options: ReportOptions,
+    max_seconds: float | None,
+    started: float,
+) -> Budget:
+    """Return what the report will cost, and what is left out; warn if it takes long."""
+    demands = [
+        foresee(
+            runner.quantity,
+            runner.X,
+            runner.prepare(options.names()).job,
+            options.features,
+            pairs=options.pairs,
+            rows=options.rows,
+            uncertainty=options.uncertainty,
+            regions=options.regions or options.by is not None,
+            limit=max_seconds,
         )
-    )
-    size = len(dataset), len(dataset.features)
-    order = _by_importance(sections, [f.name for f in chosen])
-    return ReportContent(sections, *size, order, tuple(left_out), tuple(remarks))
+        for runner in runners.values()
+    ]
+    spent = time.perf_counter() - started
+    budget = Budget.of(demands, max_seconds, spent, len(options.features))
+    budget.warn()
+    return budget
+
+
+def _within(runner: ModelRunner, budget: Budget, options: ReportOptions) -> ModelRunner:
+    """Return the runner of a model for the rows that the budget allows."""
+    cuts, prepared = budget.cuts, runner.prepared
+    runner = replace(runner, announced=True)
+    if cuts.score_rows is not None:
+        changed = replace(runner.options, heterogeneity_rows=cuts.score_rows)
+        if prepared is not None:
+            prepared = replace(prepared, job=replace(prepared.job, options=changed))
+        runner = replace(runner, options=changed, prepared=prepared)
+    if cuts.rows is not None:
+        changed = sampled(runner.options, runner.X, cuts.rows, options.given)
+        runner = replace(runner, options=changed, prepared=None)
+    return runner
 
 
 ROWS_OF_CHUNKS = 100_000

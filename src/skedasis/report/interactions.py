@@ -93,7 +93,12 @@ class StrongestPairs:
 
 
 def strongest_pairs(
-    runner: ModelRunner, found: RegionPass, shown: int, *, trees_evaluated: bool
+    runner: ModelRunner,
+    found: RegionPass,
+    shown: int,
+    *,
+    trees_evaluated: bool,
+    drawn_at_most: int | None = None,
 ) -> dict[Label, StrongestPairs]:
     """Return the strongest pairs of each output.
 
@@ -106,6 +111,8 @@ def strongest_pairs(
         Largest number of surfaces per output; 0 compares none.
     trees_evaluated : bool
         Whether effects are computed from the tree structure, so that surfaces cost no model rows.
+    drawn_at_most : int, optional
+        Largest number of surfaces of all outputs together, if others were left out to keep to a time.
 
     Notes
     -----
@@ -127,6 +134,8 @@ def strongest_pairs(
     pairs = len(chosen) * (len(chosen) - 1) // 2
     compared = interactions_of(found.done, effects, chosen, h2=pairs * rows <= H2_WORK)
     most = shown if trees_evaluated else max(1, min(shown, MODEL_ROWS // (4 * rows)))
+    if drawn_at_most is not None:
+        most = min(most, drawn_at_most // len(effects))
     least = max(LEAST_SHARE, NOISE_ROWS / rows)
     ranked = {label: _ranked(it, effects[label], least) for label, it in compared.items()}
     drawn = {
@@ -139,7 +148,11 @@ def strongest_pairs(
         surfaces = runner.surfaces(METHOD, wanted) if wanted else {}
     except (DataError, UnsupportedError) as error:
         return dict.fromkeys(effects, StrongestPairs(note=str(error).splitlines()[0]))
-    limit = f", no more because each costs {4 * rows:,} model rows" if most < shown else ""
+    limit = ""
+    if drawn_at_most is not None:
+        limit = ", fewer of them drawn to keep to max_seconds"
+    elif most < shown:
+        limit = f", no more because each costs {4 * rows:,} model rows"
     results: dict[Label, StrongestPairs] = {}
     for label, lines in ranked.items():
         own = {p: s for p, s in surfaces.get(label, {}).items() if p in drawn[label]}

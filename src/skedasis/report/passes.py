@@ -21,8 +21,8 @@ from skedasis.engine.assemble import collect_results, finalize_all, provenance
 from skedasis.engine.explain import By, explain
 from skedasis.engine.options import ExplainKeywords, ExplainOptions
 from skedasis.engine.regions import RegionPass, region_pass
-from skedasis.engine.rounds import compute, prepare
-from skedasis.errors import BinningWarning
+from skedasis.engine.rounds import Prepared, compute, prepare, prepare_rows
+from skedasis.errors import BinningWarning, CostWarning
 from skedasis.methods.base import Parameters
 from skedasis.methods.pdp import PDP
 from skedasis.models.calling import CallStats
@@ -84,6 +84,10 @@ class ModelRunner:
         Messages of binning warnings, for the page.
     passes : list of Effects or Pass
         The passes so far. A pass over several outputs is listed once, by its first output.
+    prepared, preparing : Prepared, float
+        The plans of the main effects, and the seconds that they took.
+    announced : bool
+        Whether the cost of the whole report has been announced: warnings about that of a single pass are left out.
     """
 
     quantity: Quantity
@@ -91,6 +95,20 @@ class ModelRunner:
     options: ExplainOptions
     binning_warnings: list[str] = field(default_factory=list)
     passes: list[Effects | Pass] = field(default_factory=list)
+    prepared: Prepared | None = None
+    preparing: float = 0.0
+    announced: bool = False
+
+    def prepare(self, names: Sequence[str]) -> Prepared:
+        """Plan the main effects, and check the model, once: the pass itself may follow later."""
+        if self.prepared is None:
+            started = time.perf_counter()
+            with self.catch_binning_warnings():
+                self.prepared = prepare_rows(
+                    self.quantity, self.dataset(), list(names), None, self.options
+                )
+            self.preparing = time.perf_counter() - started
+        return self.prepared
 
     def dataset(self) -> Dataset:
         """Return the rows, prepared for the quantity."""
@@ -164,10 +182,9 @@ class ModelRunner:
 
     def in_regions(self, names: Sequence[str], by: By | None, *, search: bool) -> RegionPass:
         """Explain some features by the method that `explain` chooses, with their regions, in one pass."""
+        prepared = replace(self.prepare(names), started=time.perf_counter() - self.preparing)
         with self.catch_binning_warnings():
-            found = region_pass(
-                self.quantity, self.dataset(), names, self.options, by, search=search
-            )
+            found = region_pass(prepared, by, search=search)
         self.passes.append(next(iter(found.effects.values())))
         return found
 
@@ -195,7 +212,7 @@ class ModelRunner:
 
     def catch_binning_warnings(self) -> _BinningWarnings:
         """Return a context manager that collects binning warnings for the page."""
-        return _BinningWarnings(self.binning_warnings)
+        return _BinningWarnings(self.binning_warnings, announced=self.announced)
 
     @staticmethod
     def _by_output(found: Effects | Mapping[Label, Effects]) -> dict[Label, Effects]:
@@ -243,10 +260,10 @@ def with_scores(effects: Effects, of: Effects) -> Effects:
 
 
 class _BinningWarnings:
-    """Collects binning warnings and issues all other warnings again on exit."""
+    """Collects binning warnings and issues all other warnings again on exit, without those of an announced cost."""
 
-    def __init__(self, binning_warnings: list[str]) -> None:
-        self._texts = binning_warnings
+    def __init__(self, binning_warnings: list[str], *, announced: bool) -> None:
+        self._texts, self._announced = binning_warnings, announced
         self._catching = warnings.catch_warnings(record=True)
         self._caught: list[warnings.WarningMessage] = []
 
@@ -266,7 +283,7 @@ class _BinningWarnings:
         for warning in self._caught:
             if issubclass(warning.category, BinningWarning):
                 self._texts.append(str(warning.message))
-            else:
+            elif not (self._announced and issubclass(warning.category, CostWarning)):
                 warnings.warn_explicit(
                     warning.message, warning.category, warning.filename, warning.lineno
                 )

@@ -25,6 +25,7 @@ from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.data import report_data, to_json
 from skedasis.report.format import listed
+from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
 
 
@@ -73,7 +74,7 @@ class Report:
         >>> page = pathlib.Path(tempfile.mkdtemp()) / "report.html"
         >>> done = sd.report(lambda X: X[:, 0] * X[:, 1], X, path=page, progress=False)
         >>> found = done.to_dict()
-        >>> found["schema"], found["data"]["rows"], list(found["models"][0]["features"])
+        >>> found["schema"], found["data"]["rows"], sorted(found["models"][0]["features"])
         (1, 200, ['x0', 'x1'])
         """
         return report_data(self.content)
@@ -123,6 +124,8 @@ def report(
     uncertainty: bool = True,
     regions: bool = True,
     by: By | None = None,
+    max_seconds: float | None = None,
+    ignore: IgnoreByFeature = None,
     **keywords: Unpack[ReportKeywords],
 ) -> Report:
     """Write a report about one or several models as one HTML page.
@@ -166,6 +169,16 @@ def report(
     by : str, tuple, array or mapping, optional
         Regions that you name, for all features, as in `skedasis.explain`. None are then searched for.
 
+    max_seconds : float, optional
+        About how many seconds the report may take. If the models need longer, the page leaves out what is least
+        needed, in this order: the predictive uncertainty; surfaces of pairs; PDP and ICE of the least important
+        features; rows of the heterogeneity scores (2,000, then 500 of them remain); at last rows of everything, down to
+        a random sample of 200. The page says what was left out, and the provenance records it. What fits depends on the
+        measured speed of the models: with `max_seconds`, the same call need not give the same page.
+    ignore : str, collection of str or mapping, optional
+        Codes of checks whose findings the page leaves out, such as ``("few_rows",)``, or ``{"age": "few_rows"}`` for
+        one feature.
+
     Returns
     -------
     Report
@@ -192,6 +205,13 @@ def report(
     cost of `skedasis.diagnose` and of two more passes on at most 2,000 rows. Tree ensembles are evaluated from their
     structure, without calling the model.
 
+    If the models will need more than about ten seconds, a `CostWarning` states the model rows and the time before the
+    first long pass, and the progress bars repeat it. The model rows are counted from the plans of all passes. Those
+    within regions, of surfaces of pairs and of the predictive uncertainty are upper bounds, because the first pass
+    decides about them. What comes on top: checks of the model (`check_rows`), and at most 4 N for each feature whose
+    slopes do not pass the check and are replaced by differences. For the time, the model is called with up to 20,000
+    rows, for at most a second.
+
     Examples
     --------
     >>> import numpy as np, tempfile, pathlib
@@ -213,6 +233,8 @@ def report(
         uncertainty=uncertainty,
         regions=regions,
         by=by,
+        max_seconds=max_seconds,
+        ignore=ignore,
         **keywords,
     )
     return write(content, path, title=title, progress=keywords.get("progress"))
@@ -299,6 +321,7 @@ def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[P
                 # A feature with a single value has no figures.
                 if len(section.rhale[feature].points) > 1:
                     save(section.name, report_figures.rhale_png(section, feature))
-                    save(section.name, report_figures.pdp_png(section, feature))
+                    if feature in section.pdp:
+                        save(section.name, report_figures.pdp_png(section, feature))
                 bar.advance()
     return list(written)

@@ -1,0 +1,533 @@
+"""What a report asks of its models: model rows and time, said before they are called for long, and kept to a limit.
+
+`foresee` counts the model rows of each part of one model's report from its plans, and measures the model's time per
+row. `Budget.of` compares all models with `max_seconds`, and chooses what to leave out. `skedasis.report.content`
+announces the rest, and obeys.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from skedasis._arguments import check_number
+from skedasis._types import Bools, Json, ResultKey, TableLike
+from skedasis.data.dataset import as_dataset
+from skedasis.data.features import Feature
+from skedasis.engine.cost import RowCount, count_rows, count_rows_of
+from skedasis.engine.heterogeneity_score import count_score_rows
+from skedasis.engine.options import ExplainOptions
+from skedasis.engine.plan import Job
+from skedasis.engine.progress import in_words
+from skedasis.errors import CostWarning, DataError, ModelOutputError, UnsupportedError, warn_caller
+from skedasis.methods.ale import ALE
+from skedasis.methods.ale_categorical import LevelPlan
+from skedasis.methods.base import CellPlan
+from skedasis.methods.mplot import MPlot
+from skedasis.quantities.base import Quantity
+from skedasis.quantities.evaluator import PROBE_ROWS
+from skedasis.report.code import pdp_method
+from skedasis.report.interactions import MODEL_ROWS
+from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
+from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
+from skedasis.results.checks.slope_check import ROWS
+
+LONG = 10.0
+"""Seconds of the models' time from which a report is announced."""
+
+SHORT = 3.0
+"""Seconds of a model's time, estimated from an upper bound of its rows, up to which they are not counted."""
+
+SLOPE_ROWS = 3.0
+"""Time of a slope row, in model rows: that of a backward pass beside the forward pass."""
+
+SCORE_ROWS = (2_000, 500)
+"""Rows of the heterogeneity scores, if all of them take too long."""
+
+LEAST_ROWS = 200
+"""Fewest rows of a sample: with fewer, no part of the page means much."""
+
+_POINTS = 70
+"""Most model rows per row and numeric feature, of the main effect, ALE, PDP, M-plot and scores together."""
+
+_SIZES = (256, 1_024, 4_096, 16_384)
+"""Rows at which the model's time is measured, as far as `_MEASURED` seconds allow."""
+
+_MEASURED, _SHARE = 1.0, 0.05
+"""Seconds of the measurement, and its rows as a share of those of the report, at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """What one model's report asks of the model.
+
+    Parameters
+    ----------
+    rows, score_rows : int
+        Rows of the data, and of the heterogeneity scores.
+    seconds_per_row : float
+    parts : dict of str to float
+        Model rows of the parts that are never left out: "predictions", "main effects", "ALE", "M-plots".
+    slopes : float
+        Rows at which derivatives are evaluated.
+    scores, regions : float
+        Model rows of the heterogeneity scores, and at most of those within regions.
+    pdp : dict of str to float
+        Model rows by feature.
+    surface, surfaces : float, int
+        Model rows of the surface of a pair, and the largest number of surfaces.
+    uncertainty : float
+        At most, for models with a predictive distribution.
+    checks, again : float
+        Model rows of the checks that follow, at most, and of those that are repeated for a sample of the rows. They
+        take time, but are not counted as model rows.
+    threads : int
+    measured : dict
+        Provenance of the measurement; empty if there was none.
+    """
+
+    rows: int
+    score_rows: int
+    seconds_per_row: float
+    parts: Mapping[str, float]
+    slopes: float = 0.0
+    scores: float = 0.0
+    regions: float = 0.0
+    pdp: Mapping[str, float] = field(default_factory=dict[str, float])
+    surface: float = 0.0
+    surfaces: int = 0
+    uncertainty: float = 0.0
+    checks: float = 0.0
+    again: float = 0.0
+    threads: int = 1
+    measured: Json = field(default_factory=dict)
+
+    def model_rows(self, cuts: Cuts) -> float:
+        """Return the model rows after cuts; those that only the pass itself decides about count in full."""
+        whole = self.rows if cuts.rows is None else min(cuts.rows, self.rows)
+        scored = min(self.score_rows, whole, cuts.score_rows or self.score_rows)
+        shares = sorted(self.pdp.values(), reverse=True)
+        each = sum(self.parts.values()) + sum(shares[: cuts.pdp_features])
+        drawn = self.surfaces if cuts.surfaces is None else min(self.surfaces, cuts.surfaces)
+        each += drawn * self.surface + (self.uncertainty if cuts.uncertainty else 0.0)
+        scores = (self.scores + self.regions) * scored / max(self.score_rows, 1)
+        return each * whole / self.rows + scores
+
+    def slope_rows(self, cuts: Cuts) -> float:
+        """Return the slope rows after cuts."""
+        whole = self.rows if cuts.rows is None else min(cuts.rows, self.rows)
+        return self.slopes * whole / self.rows
+
+    def seconds(self, cuts: Cuts) -> float:
+        """Return the model's time after cuts."""
+        rows = self.model_rows(cuts) + SLOPE_ROWS * self.slope_rows(cuts) + self.checks
+        rows += 0.0 if cuts.rows is None else self.again
+        return rows * self.seconds_per_row / self.threads
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """What is left out of a report, to keep to a time.
+
+    Parameters
+    ----------
+    uncertainty : bool
+        Whether the predictive uncertainty is explained.
+    surfaces, pdp_features, score_rows, rows : int, optional
+        Largest number of surfaces, of features with a PDP, of rows of the heterogeneity scores, and of rows; None for
+        all.
+    """
+
+    uncertainty: bool = True
+    surfaces: int | None = None
+    pdp_features: int | None = None
+    score_rows: int | None = None
+    rows: int | None = None
+
+
+NO_CUTS = Cuts()
+
+
+@dataclass(frozen=True, eq=False)
+class Budget:
+    """What a report may cost.
+
+    Parameters
+    ----------
+    demands : tuple of Demand
+        By model.
+    cuts : Cuts
+    max_seconds : float, optional
+    left_out : tuple of str
+        Sentences for the reader of the page.
+    """
+
+    demands: tuple[Demand, ...]
+    cuts: Cuts = NO_CUTS
+    max_seconds: float | None = None
+    left_out: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls, demands: Sequence[Demand], max_seconds: float | None, spent: float, features: int
+    ) -> Budget:
+        """Choose what is left out.
+
+        Parameters
+        ----------
+        demands : sequence of Demand
+        max_seconds : float, optional
+        spent : float
+            Seconds that are gone.
+        features : int
+            Number of features.
+        """
+        whole = cls(tuple(demands), max_seconds=max_seconds)
+        if max_seconds is None:
+            return whole
+        left = max(max_seconds - spent, 0.0)
+        cuts = whole.choose(left, features)
+        if cuts == NO_CUTS:
+            return whole
+        found = replace(whole, cuts=cuts)
+        return replace(found, left_out=tuple(_sentences(whole, found, left, features)))
+
+    def choose(self, seconds: float, features: int) -> Cuts:
+        """Return the cuts with which the models take at most these seconds, or else the deepest ones.
+
+        What is least needed is left out first: the predictive uncertainty, surfaces of pairs, PDP of the least
+        important features, rows of the heterogeneity scores, and at last rows of everything.
+        """
+
+        def fits(cuts: Cuts) -> bool:
+            return sum(d.seconds(cuts) for d in self.demands) <= seconds
+
+        cuts = NO_CUTS
+        for cuts in self._deeper(features):
+            if fits(cuts):
+                return cuts
+        low, high = LEAST_ROWS, max(d.rows for d in self.demands)
+        if high <= low:
+            return cuts
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(replace(cuts, rows=middle)) else (low, middle)
+        return replace(cuts, rows=low)
+
+    def _deeper(self, features: int) -> Iterator[Cuts]:
+        """Yield cuts that leave out more and more."""
+        cuts = NO_CUTS
+        yield cuts
+        if any(d.uncertainty for d in self.demands):
+            cuts = replace(cuts, uncertainty=False)
+            yield cuts
+        for n in range(max(d.surfaces for d in self.demands) - 1, -1, -1):
+            cuts = replace(cuts, surfaces=n)
+            yield cuts
+        if any(d.pdp for d in self.demands):
+            for n in range(features - 1, -1, -1):
+                cuts = replace(cuts, pdp_features=n)
+                yield cuts
+        for n in SCORE_ROWS:
+            if n < max(d.score_rows for d in self.demands):
+                cuts = replace(cuts, score_rows=n)
+                yield cuts
+
+    @property
+    def model_rows(self) -> float:
+        """Return the model rows of the report: an upper bound, without checks and slopes that these replace."""
+        return sum(d.model_rows(self.cuts) + d.slope_rows(self.cuts) for d in self.demands)
+
+    @property
+    def seconds(self) -> float:
+        """Return the estimate of the models' time."""
+        return sum(d.seconds(self.cuts) for d in self.demands)
+
+    @property
+    def in_words(self) -> str:
+        """Return the rows and the time in words."""
+        return f"up to {_rounded(self.model_rows)} model rows, about {in_words(self.seconds)}"
+
+    @property
+    def announcement(self) -> str:
+        """Return the text beside progress bars; empty if the report does not take long."""
+        return f"report: {self.in_words} in all" if self.seconds > LONG else ""
+
+    def warn(self) -> None:
+        """Warn if the report takes long, and no limit was set."""
+        if self.max_seconds is not None or not self.announcement:
+            return
+        several = len(self.demands) > 1
+        of, time_of = (
+            (f"{len(self.demands)} models", "models'") if several else ("model", "model's")
+        )
+        fewer = "fewer rows or features, pairs=0, regions=False"
+        if any(d.uncertainty for d in self.demands):
+            fewer += ", uncertainty=False"
+        warn_caller(
+            f"This report asks the {of} for {self.in_words} of the {time_of} time as measured so far. max_seconds=60 "
+            f"leaves out what is least needed. Less costs: {fewer}; or n_jobs=2 for two threads.",
+            CostWarning,
+        )
+
+    def record(self, demand: Demand) -> Json:
+        """Return the provenance of a model's measurement, with the limit and what it left out; empty without either."""
+        if self.max_seconds is None:
+            return demand.measured
+        limits: Json = {"max_seconds": self.max_seconds, "left_out": list(self.left_out)}
+        return {**(demand.measured or _record(0, 0, 0.0)), **limits}
+
+
+def _rounded(rows: float) -> str:
+    """Return a number of rows with three significant digits.
+
+    Examples
+    --------
+    >>> _rounded(1_234_567), _rounded(999.6), _rounded(20)
+    ('1,230,000', '1,000', '20')
+    """
+    return f"{float(f'{rows:.3g}'):,.0f}"
+
+
+def _sentences(whole: Budget, found: Budget, left: float, features: int) -> list[str]:
+    """Return what was left out and why, in sentences."""
+    cuts, (first, *_) = found.cuts, found.demands
+    limit = found.max_seconds or 0.0
+    why = (
+        f"To finish within {limit:g} seconds (max_seconds), this page leaves out what is least needed: the whole page "
+        f"needs {whole.in_words} of the model's time."
+    )
+    said = [why]
+    if not cuts.uncertainty:
+        said.append("The predictive uncertainty is left out.")
+    if cuts.surfaces is not None:
+        drawn = (
+            f"only the strongest {cuts.surfaces} are drawn" if cuts.surfaces else "none is drawn"
+        )
+        said.append(f"Of the pairs of features {drawn}.")
+    if cuts.pdp_features is not None:
+        few = f"only of the {cuts.pdp_features} most important of {features} features"
+        shown = f"are computed {few}" if cuts.pdp_features else "are left out"
+        said.append(f"PDP and ICE {shown}.")
+    if cuts.score_rows is not None and cuts.score_rows < (cuts.rows or first.rows):
+        said.append(f"The heterogeneity scores are computed from {cuts.score_rows:,} rows.")
+    if cuts.rows is not None:
+        said.append(
+            f"All numbers are computed from a random sample of {cuts.rows:,} of {first.rows:,} rows."
+        )
+    if found.seconds > left:
+        said.append(f"Even so, the model needs about {in_words(found.seconds)}.")
+    return said
+
+
+# ---------------------------------------------------------------------------------------- counts
+def foresee(
+    quantity: Quantity,
+    X: TableLike,
+    job: Job,
+    features: Sequence[Feature],
+    *,
+    pairs: int,
+    rows: bool,
+    uncertainty: bool,
+    regions: bool,
+    limit: float | None,
+) -> Demand:
+    """Return what a model's report will ask of the model. A model that is fast for sure is not measured.
+
+    Parameters
+    ----------
+    quantity : Quantity
+    X : array or data frame
+    job : Job
+        Of the main effects.
+    features : sequence of Feature
+    pairs, rows, uncertainty
+        As in `skedasis.report`.
+    regions : bool
+        Whether effects within regions are computed.
+    limit : float, optional
+        `max_seconds`.
+    """
+    n, rate = len(job.dataset), job.checked.caller.seconds_per_row
+    short = SHORT if limit is None else min(SHORT, limit / 4)
+    trees = (job.trees or "").startswith("exact")
+    parts = {"predictions": float(n)}
+    small = min(n, UNCERTAINTY_ROWS)
+    if (_bound(job) if not trees else n + small * (1 + REPEATS * len(features))) * rate <= short:
+        return Demand(n, 0, rate, parts)
+    found = Demand(n, 0, rate, parts)
+    if not trees:
+        found = _counted(found, job, features, pairs=pairs, rows=rows, regions=regions)
+    if uncertainty and _has_distribution(quantity, X):
+        found = replace(
+            found, uncertainty=float(_uncertainty_rows(job, len(features), trees=trees))
+        )
+    if found.seconds(NO_CUTS) <= short:
+        return found
+    return _measured(found, quantity, job)
+
+
+def _bound(job: Job) -> float:
+    """Return an upper bound of the model rows, from the plans of the main effects."""
+    points = sum(
+        max(_POINTS, 2 * len(plan) if isinstance(plan, LevelPlan) else 0)
+        for (label, _), plan in job.plans.items()
+        if label == next(iter(job.outputs))
+    )
+    return float(len(job.dataset) * points)
+
+
+def _counted(
+    found: Demand, job: Job, features: Sequence[Feature], *, pairs: int, rows: bool, regions: bool
+) -> Demand:
+    """Return the demand with the rows of each part, counted from its plan."""
+    n, outputs = len(job.dataset), len(job.outputs)
+    nominal = [f.name for f in features if f.kind == "nominal"]
+    others = [f.name for f in features if f.kind != "nominal"]
+    main = _total(count_rows(job))
+    ale = _total(count_rows_of(job, ALE(), others)) if others else RowCount()
+    mplot = _total(count_rows_of(job, MPlot(), [*others, *nominal]))
+    pdp: dict[str, float] = {}
+    for kind, names in (("continuous", others), ("nominal", nominal)):
+        if names:
+            counts = count_rows_of(job, pdp_method(kind, rows=rows), names)
+            pdp |= {str(key): count.model for key, count in counts.items()}
+    scored = job.options.heterogeneity_rows
+    scored = n if scored is None else min(scored, n)
+    # A pair of numbers costs 4 rows each, one with a categorical feature 6, of two categorical ones 9.
+    each = float(n * (4, 6, 9)[min(2, sum(f.categorical for f in features))])
+    drawn = min(pairs, max(1, MODEL_ROWS // (4 * n))) * outputs if len(features) > 1 else 0
+    return replace(
+        found,
+        score_rows=scored,
+        parts={
+            **found.parts,
+            "main effects": main.model + main.later,
+            "ALE": ale.model + ale.later,
+            "M-plots": mplot.model,
+        },
+        slopes=main.slope,
+        scores=float(count_score_rows(job)),
+        regions=float(scored * len(features) * outputs) if regions else 0.0,
+        pdp=pdp,
+        surface=each,
+        checks=float(_check_rows(job)),
+        again=float(job.checked.stats.rows),
+        surfaces=min(drawn, outputs * len(features) * (len(features) - 1) // 2),
+        threads=job.options.n_jobs if n > job.batch_rows else 1,
+    )
+
+
+def _check_rows(job: Job) -> int:
+    """Return the most rows of the checks of slopes, and of the model before the passes that follow the first one."""
+    (label, *_) = job.outputs
+    plans = (plan for (of, _), plan in job.plans.items() if of == label)
+    sloped = sum(isinstance(plan, CellPlan) and plan.at_points for plan in plans)
+    return 2 * min(ROWS, len(job.dataset)) * sloped + 5 * 2 * PROBE_ROWS
+
+
+def _total(counts: Mapping[ResultKey, RowCount]) -> RowCount:
+    return sum(counts.values(), RowCount())
+
+
+def _has_distribution(quantity: Quantity, X: TableLike) -> bool:
+    try:
+        return entropy_of(quantity, X) is not None
+    except (DataError, ModelOutputError, UnsupportedError):
+        return False
+
+
+def _uncertainty_rows(job: Job, features: int, *, trees: bool) -> int:
+    """Return the most model rows of the part about the predictive uncertainty."""
+    rows = min(len(job.dataset), UNCERTAINTY_ROWS)
+    effects = 0 if trees else 3 * features + 2 + 50 * min(FEATURES, features)
+    diagnosis = 0 if job.options.y is None else 1 + REPEATS * features
+    return rows * (effects + diagnosis)
+
+
+def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
+    """Return the demand with the time per row of calls of about the size that the report makes.
+
+    The checks of the model call it with few rows, which takes longer per row. Larger calls are timed, as long as they
+    take less than a second and a twentieth of the rows of the report in all.
+    """
+    dataset, n = job.dataset, len(job.dataset)
+    (whole,) = dataset.batches(n)
+    rate, spent, rows, calls = found.seconds_per_row, 0.0, 0, 0
+    for size in _SIZES:
+        most = _SHARE * found.model_rows(NO_CUTS)
+        if spent + size * rate > _MEASURED or rows + size > most:
+            break
+        copies = max(size // n, 1)
+        some = whole if size >= n else whole.take(np.linspace(0, n - 1, size).astype(int))
+        given = some.tile(copies).swept({}, copies)
+        started = time.perf_counter()
+        quantity.raw(given)
+        seconds = time.perf_counter() - started
+        asked = copies * len(some)
+        rate, spent, rows, calls = (
+            min(rate, seconds / asked),
+            spent + seconds,
+            rows + asked,
+            calls + 1,
+        )
+    record = _record(calls, rows, spent) if calls else {}
+    return replace(found, seconds_per_row=rate, measured=record)
+
+
+def _record(calls: int, rows: int, seconds: float) -> Json:
+    """Return the provenance of a measurement, with the keys of a method's provenance."""
+    return {
+        "method": "measurement of the model's time",
+        "settings": {},
+        "model_rows": 0,
+        "model_calls": calls,
+        "slope_rows": 0,
+        "check_rows": rows,
+        "score_rows": 0,
+        "seconds": seconds,
+        "exact": True,
+    }
+
+
+# ---------------------------------------------------------------------------------------- samples
+def sampled(
+    options: ExplainOptions, X: TableLike, rows: int, given: Sequence[int]
+) -> ExplainOptions:
+    """Return options that leave all rows out but a random sample: a weight of zero leaves a row out.
+
+    Parameters
+    ----------
+    options : ExplainOptions
+    X : array or data frame
+    rows : int
+    given : sequence of int
+        Positions of rows that are in the sample, because the caller named them.
+    """
+    n = len(as_dataset(X))
+    weights = (
+        np.ones(n) if options.sample_weight is None else np.asarray(options.sample_weight, float)
+    )
+    return replace(options, sample_weight=weights * _drawn(weights > 0, rows, options.seed, given))
+
+
+def _drawn(usable: Bools, rows: int, seed: int, given: Sequence[int]) -> Bools:
+    """Return a mask of the sampled rows, (n,)."""
+    kept = np.zeros(len(usable), dtype=bool)
+    kept[list(given)] = True
+    others = np.flatnonzero(usable & ~kept)
+    some = np.random.default_rng(seed).permutation(len(others))[: max(rows - len(given), 0)]
+    kept[others[some]] = True
+    return kept
+
+
+def check_max_seconds(value: object) -> float | None:
+    """Return `max_seconds`; raise `DataError` unless it is None or a positive number."""
+    if value is None:
+        return None
+    expected = "a positive number of seconds, or None for no limit"
+    return check_number("report(max_seconds)", value, expected, "Use max_seconds=60", above=0.0)

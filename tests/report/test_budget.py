@@ -1,0 +1,399 @@
+"""What a report asks of a model: announced before it is called for long, equal to what it spends, kept to a limit.
+
+The model counts the rows at which it is called. Time is a clock that only the model advances, so that estimates are the
+same on each machine.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import BayesianRidge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skedasis as sd
+from skedasis.errors import CostWarning
+from skedasis.report import budget, content
+from skedasis.report.budget import NO_CUTS, Budget, Cuts, Demand
+from skedasis.report.content import ReportContent, gather
+
+ROWS = 400
+
+
+class Slow:
+    """A model that takes a given time for each row, on a clock that stands still otherwise."""
+
+    def __init__(self, monkeypatch, seconds: float, function=None):
+        self.seconds, self.rows, self.now = seconds, 0, 0.0
+        self.function = function or (lambda X: X[:, 0] * X[:, 1] + np.sin(2 * X[:, 2]) + X[:, 3])
+        monkeypatch.setattr(time, "perf_counter", lambda: self.now)
+
+    def __call__(self, X):
+        self.rows += len(X)
+        self.now += self.seconds * len(X)
+        return self.function(X)
+
+
+@pytest.fixture
+def X() -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(ROWS, 4))
+
+
+@pytest.fixture
+def chosen(monkeypatch) -> list[Budget]:
+    """Return a list to which budgets are added when they are made."""
+    found: list[Budget] = []
+    made = content._budget
+
+    def remembered(*arguments):
+        found.append(made(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(content, "_budget", remembered)
+    return found
+
+
+def build(model, X, **keywords) -> tuple[ReportContent, list[str]]:
+    """Return the content of a report, and the warnings about its cost."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = gather(model, X, progress=False, **keywords)
+    return found, [str(w.message) for w in caught if issubclass(w.category, CostWarning)]
+
+
+def spent(found: ReportContent) -> int:
+    """Return the rows of the provenances, without those of checks."""
+    names = "model_rows", "slope_rows", "score_rows", "region_score_rows"
+    passes = [p.provenance for one in found.sections for p in one.passes]
+    return sum(int(p.get(name, 0)) for p in passes for name in names)
+
+
+def checks(found: ReportContent) -> int:
+    return sum(int(p.provenance.get("check_rows", 0)) for one in found.sections for p in one.passes)
+
+
+# ------------------------------------------------------------------------------- announcements
+def test_a_slow_model_is_announced_once_and_the_rows_are_exact(X, monkeypatch, chosen):
+    """Without regions and pairs, nothing is left to the first pass: the rows are those of the model, one for one."""
+    model = Slow(monkeypatch, 1e-3)
+    found, said = build(model, X, regions=False, pairs=0, uncertainty=False)
+    (one,) = chosen
+    assert one.model_rows == spent(found)
+    assert model.rows == spent(found) + checks(found)
+    assert len(said) == 1
+    assert f"up to {one.model_rows:,.3g}"[:5] in said[0]
+    assert "max_seconds=60" in said[0]
+    # The clock is the model's: the estimate is the time of the rows and of at most as many checks.
+    assert one.seconds == pytest.approx(1e-3 * model.rows, rel=0.1)
+    assert found.left_out_parts == ()
+
+
+def test_rows_that_the_first_pass_decides_about_are_an_upper_bound(X, monkeypatch, chosen):
+    found, said = build(Slow(monkeypatch, 1e-3), X)
+    (one,) = chosen
+    # At most the scores within regions of each feature, and four surfaces of four rows each.
+    slack = ROWS * 4 + 4 * 4 * ROWS
+    assert one.model_rows - slack <= spent(found) <= one.model_rows
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("kind", ["levels", "missing"])
+def test_the_rows_of_other_features_are_exact_too(X, monkeypatch, chosen, kind):
+    table = pd.DataFrame(X, columns=list("abcd"))
+    if kind == "levels":
+        table["b"] = pd.Categorical(np.random.default_rng(1).choice(list("uvw"), ROWS))
+    else:
+        table.loc[::7, "a"] = np.nan
+
+    def function(T: pd.DataFrame) -> np.ndarray:
+        b = (T["b"] == "u").to_numpy() if kind == "levels" else T["b"].to_numpy()
+        return T["a"].fillna(0).to_numpy() + b * T["c"].to_numpy()
+
+    found, said = build(Slow(monkeypatch, 1e-3, function), table, regions=False, pairs=0)
+    assert chosen[0].model_rows == spent(found)
+    assert len(said) == 1
+
+
+def test_the_progress_bars_repeat_the_announcement(X, monkeypatch):
+    from skedasis.engine import run
+
+    seen: list[str] = []
+
+    class Noted(run.Progress):
+        def __init__(self, *arguments, **keywords):
+            super().__init__(*arguments, **keywords)
+            seen.append(self.what)
+
+    monkeypatch.setattr(run, "Progress", Noted)
+    build(Slow(monkeypatch, 1e-3), X, regions=False, pairs=0)
+    assert seen
+    assert all("(report: up to" in what for what in seen)
+    seen.clear()
+    build(lambda X: X[:, 0], X, regions=False, pairs=0)
+    assert seen
+    assert not any("report" in what for what in seen)
+
+
+def test_a_fast_model_is_not_announced_measured_or_counted(X, monkeypatch, chosen):
+    monkeypatch.setattr(budget, "_counted", None)  # would raise if it were called
+    found, said = build(Slow(monkeypatch, 1e-6), X)
+    assert said == []
+    assert not any("measurement" in p.provenance["method"] for p in found.sections[0].passes)
+    assert chosen[0].announcement == ""
+
+
+def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
+    """At a second per row, a model called for more than its predictions would be far beyond."""
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, X[:, 0])
+    monkeypatch.setattr(
+        "skedasis.models.calling.ChunkedCaller.seconds_per_row", property(lambda self: 1.0)
+    )
+    found, _ = build(model, X)
+    assert chosen[0].model_rows == ROWS == spent(found)
+
+
+def test_several_models_are_announced_together(X, monkeypatch, chosen):
+    model = Slow(monkeypatch, 1e-3)
+    _, said = build({"a": model, "b": model}, X, regions=False, pairs=0)
+    assert len(said) == 1
+    assert "2 models" in said[0]
+    assert len(chosen[0].demands) == 2
+    assert chosen[0].model_rows == 2 * chosen[0].demands[0].model_rows(NO_CUTS)
+
+
+def test_the_time_is_that_of_large_calls(X, monkeypatch, chosen):
+    """A call costs the same whatever its size: calls of the 64 rows of the checks would seem to take long per row."""
+    model = Slow(monkeypatch, 0.0)
+
+    def of_calls(T):
+        model.now += 0.05
+        return T[:, 0] + T[:, 1]
+
+    model.function = of_calls
+    build(model, X, regions=False, pairs=0)
+    (demand,) = chosen[0].demands
+    assert demand.seconds_per_row == pytest.approx(0.05 / (2 * ROWS))  # two copies of the rows
+    assert demand.measured["check_rows"] == 256 + 2 * ROWS
+    assert demand.measured["check_rows"] <= 0.05 * demand.model_rows(NO_CUTS)
+
+
+# ---------------------------------------------------------------------------------- max_seconds
+@pytest.mark.parametrize("seconds", [60, 30, 15, 8, 5])
+def test_a_limit_is_kept_and_what_it_costs_is_said(X, monkeypatch, chosen, seconds):
+    model = Slow(monkeypatch, 1e-3)
+    found, said = build(model, X, max_seconds=seconds)
+    section, (one,) = found.sections[0], chosen
+    assert said == []
+    if "Even so" not in one.left_out[-1]:
+        assert model.now <= seconds * 1.05
+    # In a sample, slopes may fail their check, and are replaced by differences.
+    assert spent(found) <= one.model_rows + 4 * 4 * found.rows * (found.rows < ROWS)
+    assert found.left_out_parts == one.left_out
+    assert set(one.left_out) <= set(found.remarks)
+    assert f"within {seconds} seconds" in found.left_out_parts[0]
+    record = section.passes[-1].provenance
+    assert record["max_seconds"] == seconds
+    assert record["left_out"] == list(found.left_out_parts)
+    # All that is not named is there.
+    assert (
+        list(section.rhale)
+        == list(section.ale)
+        == list(section.mplot)
+        == [f"x{j}" for j in range(4)]
+    )
+    assert list(section.checks) == list(section.rhale)
+
+
+def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
+    """With ever less time, no part comes back that was left out."""
+    found = [build(Slow(monkeypatch, 1e-3), X, max_seconds=s)[0] for s in (300, 88, 50, 9, 5)]
+    curves = [len(c.sections[0].pdp) for c in found]
+    surfaces = [len(c.sections[0].interactions.surfaces) for c in found]
+    rows = [c.rows for c in found]
+    assert found[0].left_out_parts == ()
+    assert curves == sorted(curves, reverse=True)
+    assert surfaces == sorted(surfaces, reverse=True)
+    assert rows == sorted(rows, reverse=True)
+    assert (curves[0], curves[-1]) == (4, 0)
+    assert 0 < curves[2] < 4
+    assert rows[0] == ROWS > rows[-1] >= budget.LEAST_ROWS
+
+
+def test_the_pdp_that_remain_are_those_of_the_most_important_features(X, monkeypatch):
+    found, _ = build(Slow(monkeypatch, 1e-3), X, max_seconds=50)
+    section = found.sections[0]
+    by_importance = sorted(section.rhale, key=lambda n: -section.rhale[n].importance)
+    assert set(section.pdp) == set(by_importance[: len(section.pdp)])
+    assert f"{len(section.pdp)} most important of 4" in " ".join(found.left_out_parts)
+
+
+def test_models_that_are_compared_lack_the_same_parts(X, monkeypatch):
+    one = Slow(monkeypatch, 1e-3)
+
+    def other(T):
+        one(T)
+        return 5 * T[:, 0] + T[:, 1]
+
+    found, _ = build({"one": one, "other": other}, X, max_seconds=100)
+    first, second = found.sections
+    assert list(first.pdp) == list(second.pdp)
+    assert 0 < len(first.pdp) < 4
+
+
+def test_a_limit_that_cannot_be_kept_says_so(X, monkeypatch):
+    found, _ = build(Slow(monkeypatch, 1e-2), X, max_seconds=0.1)
+    assert found.rows == budget.LEAST_ROWS
+    assert "Even so, the model needs about" in found.left_out_parts[-1]
+    assert "random sample of 200 of 400 rows" in " ".join(found.left_out_parts)
+
+
+def test_named_rows_labels_and_weights_survive_a_sample(X, monkeypatch):
+    weight = np.ones(ROWS)
+    weight[:50] = 0.0
+    found, _ = build(
+        Slow(monkeypatch, 1e-2),
+        X,
+        y=X[:, 0],
+        max_seconds=0.1,
+        rows=[399, 60],
+        by=np.where(X[:, 3] > 0, "high", "low"),
+        sample_weight=weight,
+    )
+    section = found.sections[0]
+    assert [r.position for r in section.given_rows] == [399, 60]
+    assert section.quality is not None
+    assert len(section.cohorts) == 2
+    assert found.rows == budget.LEAST_ROWS
+    # The code is about the caller's rows and weights, not about a sample that has no name.
+    assert "sample_weight=sample_weight" in section.code["main", "x0"]
+
+
+def test_code_does_not_name_weights_that_the_caller_does_not_have(X, monkeypatch):
+    found, _ = build(Slow(monkeypatch, 1e-2), X, max_seconds=0.1)
+    assert "sample_weight" not in section_code(found)
+
+
+def section_code(found: ReportContent) -> str:
+    return " ".join(found.sections[0].code.values())
+
+
+def test_the_uncertainty_goes_first(X, monkeypatch):
+    model = make_pipeline(StandardScaler(), BayesianRidge()).fit(X, X[:, 0])
+    monkeypatch.setattr(
+        "skedasis.models.calling.ChunkedCaller.seconds_per_row", property(lambda self: 1e-3)
+    )
+    monkeypatch.setattr(budget, "_MEASURED", 0.0)
+    whole, _ = build(model, X)
+    assert whole.sections[0].uncertainty is not None
+    found, _ = build(model, X, max_seconds=110)
+    section = found.sections[0]
+    assert section.uncertainty is None
+    assert "max_seconds" in section.reasons["uncertainty"]
+    assert found.left_out_parts[1:] == ("The predictive uncertainty is left out.",)
+    assert len(section.pdp) == 4
+
+
+def test_without_need_a_limit_changes_nothing_but_its_record(X):
+    model = HistGradientBoostingRegressor(max_iter=5).fit(X, X[:, 0])
+    plain, limited = build(model, X)[0], build(model, X, max_seconds=1e6)[0]
+    assert limited.left_out_parts == ()
+    assert limited.remarks == plain.remarks
+    a, b = plain.sections[0], limited.sections[0]
+    assert len(b.passes) == len(a.passes) + 1
+    for name in a.rhale:
+        np.testing.assert_array_equal(a.rhale[name].value, b.rhale[name].value)
+        np.testing.assert_array_equal(a.pdp[name].value, b.pdp[name].value)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf"), "60", True, [60]])
+def test_wrong_limits_are_refused_before_the_model_is_called(X, seconds):
+    def never(T):
+        raise AssertionError("called")
+
+    with pytest.raises(sd.DataError, match=r"report\(max_seconds\)"):
+        gather(never, X, max_seconds=seconds, progress=False)
+
+
+# ------------------------------------------------------------------------------------- arithmetic
+def demand(**parts) -> Demand:
+    known = {
+        "rows": 1_000,
+        "score_rows": 1_000,
+        "seconds_per_row": 1e-3,
+        "parts": {"main effects": 5_000.0},
+        "scores": 4_000.0,
+        "pdp": {"a": 50_000.0, "b": 10_000.0},
+        "surface": 4_000.0,
+        "surfaces": 2,
+        "uncertainty": 30_000.0,
+    }
+    return Demand(**{**known, **parts})
+
+
+def test_the_order_of_cuts_by_hand():
+    """5 + 4 s are the least; PDP 60 s, of which the larger one counts first; surfaces 4 s each; uncertainty 30 s."""
+    one = Budget((demand(),))
+    assert one.seconds == pytest.approx(107)
+    assert one.choose(107, 2) == NO_CUTS
+    assert one.choose(106, 2) == Cuts(uncertainty=False)
+    assert one.choose(76, 2) == Cuts(uncertainty=False, surfaces=1)
+    assert one.choose(69, 2) == Cuts(uncertainty=False, surfaces=0)
+    assert one.choose(68, 2) == Cuts(uncertainty=False, surfaces=0, pdp_features=1)
+    assert one.choose(58, 2) == Cuts(uncertainty=False, surfaces=0, pdp_features=0)
+    assert one.choose(8, 2) == Cuts(uncertainty=False, surfaces=0, pdp_features=0, score_rows=500)
+    # 5 s of effects for all rows, 2 s of 500 scores: of r rows, 5 r / 1000 + 2.
+    deepest = one.choose(5, 2)
+    assert deepest.rows == 600
+    assert one.choose(0.01, 2).rows == budget.LEAST_ROWS
+
+
+def test_threads_and_several_models_share_the_time():
+    one = Budget((demand(threads=2), demand(threads=2)))
+    assert one.seconds == pytest.approx(107)
+    assert one.choose(106, 2) == Cuts(uncertainty=False)
+    assert "the 2 models" in _warning(one)
+    assert "uncertainty=False" in _warning(one)
+    assert "uncertainty=False" not in _warning(Budget((demand(uncertainty=0.0),)))
+
+
+def _warning(of: Budget) -> str:
+    with pytest.warns(CostWarning) as caught:
+        of.warn()
+    return str(caught[0].message)
+
+
+# ----------------------------------------------------------------------------------------- ignore
+def test_ignored_checks_are_left_out_of_the_page(X):
+    def function(T):
+        return T[:, 0] * T[:, 1]
+
+    plain = gather(function, X[:60], heterogeneity_rows=20, progress=False).sections[0]
+    codes = {check.code for found in plain.checks.values() for check in found}
+    assert codes
+    code = min(codes)
+    bare = gather(function, X[:60], heterogeneity_rows=20, ignore=code, progress=False).sections[0]
+    left = {check.code for found in bare.checks.values() for check in found}
+    assert left == codes - {code}
+    where = next(n for n, found in plain.checks.items() if any(c.code == code for c in found))
+    of_one = gather(
+        function, X[:60], heterogeneity_rows=20, ignore={where: code}, progress=False
+    ).sections[0]
+    assert code not in {check.code for check in of_one.checks[where]}
+    others = [n for n in plain.checks if n != where]
+    for name in others:
+        assert [c.code for c in of_one.checks[name]] == [c.code for c in plain.checks[name]]
+
+
+@pytest.mark.parametrize("ignore", ["no_such_code", ["few_rows", 3], {"zz": "few_rows"}, 5])
+def test_wrong_codes_are_refused_before_the_model_is_called(X, ignore):
+    def never(T):
+        raise AssertionError("called")
+
+    with pytest.raises(sd.DataError, match=r"report\(ignore\)"):
+        gather(never, X, ignore=ignore, progress=False)
