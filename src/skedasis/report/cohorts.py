@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from skedasis._types import Floats, Ints, Values
+from skedasis._types import Floats, Ints
 from skedasis.data.dataset import Dataset
 from skedasis.quantities.base import Quantity
 from skedasis.report.quality import Quality, label_values, quality
@@ -67,7 +68,7 @@ def cohorts(
     dataset: Dataset,
     quantity: Quantity,
     values: Floats,
-    raw: Values | None,
+    raw: ArrayLike | None,
     *,
     rows: bool = True,
 ) -> tuple[Cohort, ...]:

@@ -232,7 +232,7 @@ def quality(
 
 
 def label_values(
-    quantity: Quantity, values: Floats, raw: Values | None, y: ArrayLike | None
+    quantity: Quantity, values: Floats, raw: ArrayLike | None, y: ArrayLike | None
 ) -> Floats | None:
     """Return the labels on the scale of the prediction, (n,): numbers, or 1 for the class that is explained, else 0.
 
@@ -265,7 +265,7 @@ def label_values(
         return found
     try:
         if isinstance(quantity, Probability):
-            classes, column, _ = _probabilities(quantity, values[there], raw, there)
+            classes, column, _ = _probabilities(quantity, values[there], np.asarray(raw), there)
             known = {label: float(k == column) for k, label in enumerate(classes)}
             found[there] = [known.get(v, np.nan) for v in labels[there].tolist()]
         else:
