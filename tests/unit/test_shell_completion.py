@@ -9,6 +9,7 @@ import skedasis as sd
 from skedasis.cli import completion, inputs
 from skedasis.cli.app import app
 from skedasis.quantities.base import Quantity
+from skedasis.results.checks.check import CODES
 
 
 @pytest.fixture
@@ -50,6 +51,8 @@ def test_commands_and_options(folder):
     ("line", "known"),
     [
         ("effect --method ", {"rhale", "ale", "dale", "uale", "pdp", "ice", "mplot"}),
+        ("report --ignore-check ", set(CODES)),
+        ("report --ignore-check few", {"few_rows", "few_pairs"}),
         (
             "effect --quantity ",
             {"prediction", "probability", "logit", "entropy", "variance", "likelihood", "loss"},

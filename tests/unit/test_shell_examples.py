@@ -477,7 +477,8 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     line = "skedasis report my:clf houses.csv age --features size,heat --group heat=gas,oil,wood"
     asked = (
         "--target sold --sample-weight visits --no-rows --pairs 2 --no-uncertainty --n-jobs 2 --random-state 5 "
-        "--heterogeneity-rows 50 --no-regions --by oil"
+        "--heterogeneity-rows 50 --no-regions --by oil --max-seconds 7.5 --ignore-check few_rows "
+        "--ignore-check collinear"
     )
     done = run(f"{line} {asked} --title T --categorical oil --no-progress -o p.html")
     assert done.exit_code == 0, done.output
@@ -489,6 +490,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert (seen["regions"], seen["by"]) == (False, 3)
     assert (seen["n_jobs"], seen["random_state"], seen["title"]) == (2, 5, "T")
     assert seen["heterogeneity_rows"] == 50
+    assert (seen["max_seconds"], seen["ignore"]) == (7.5, ["few_rows", "collinear"])
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
     assert seen["features"] == [0, 1, "heat"]
     assert seen["groups"] == {"heat": [2, 3, 4]}
@@ -498,6 +500,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (True, 4, True)
     assert (seen["regions"], seen["by"]) == (True, None)
     assert seen["heterogeneity_rows"] == 10_000
+    assert (seen["max_seconds"], seen["ignore"]) == (None, None)
     assert isinstance(seen["model"], Quantity)
     assert (seen["progress"], seen["y"], seen["features"]) == (None, None, None)
     assert seen["path"] == Path("report.html")
@@ -523,10 +526,68 @@ def test_no_rows_leaves_rows_out(folder):
     frame["age"] = np.linspace(10, 80, len(frame)) + 0.123456789
     frame.to_csv("precise.csv", index=False)
     sizes = {}
-    for rows in ("--rows", "--no-rows"):
+    for rows in ("", "--no-rows"):
         line = f"skedasis report model.skops precise.csv --pairs 0 {rows} -o rows.html"
         assert run(line).exit_code == 0
         sizes[rows] = Path("rows.html").stat().st_size
         drawn = 'class="curves ' in Path("rows.html").read_text("utf-8")
-        assert drawn == (rows == "--rows")
-    assert sizes["--no-rows"] < sizes["--rows"]
+        assert drawn == (not rows)
+    assert sizes["--no-rows"] < sizes[""]
+
+
+def test_rows_are_numbers_of_the_file(folder, monkeypatch):
+    seen = {}
+
+    def build(model, X, y, path, **options):
+        seen.update(options, X=X)
+        return SimpleNamespace(path=path, effects={})
+
+    monkeypatch.setattr(importlib.import_module("skedasis.report.report"), "report", build)
+    assert run("skedasis report my:model houses.csv --rows 3,17").exit_code == 0
+    assert seen["rows"] == [3, 17]
+    assert run("skedasis report my:model houses.csv --rows '0, 2'").exit_code == 0
+    assert seen["rows"] == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("--rows 3,x", "'3,x'"),
+        ("--rows 3,,4", "'3,,4'"),
+        ("--rows=-1", "'-1'"),
+        ("--rows ²", "'²'"),
+        ("--rows 3 --no-rows", "beside --no-rows"),
+        ("--rows 3 --sample 10", "beside --sample"),
+        ("--rows 999999", "among"),
+        ("--max-seconds 0", "max_seconds"),
+        ("--max-seconds nan", "max_seconds"),
+        ("--ignore-check nonsense", "'nonsense'"),
+        ("--json-file page.html", "ends in .json"),
+        ("--json-file .", "ends in .json"),
+    ],
+)
+def test_options_of_a_report_are_refused_in_one_line(folder, asked, said):
+    done = run(f"skedasis report my:model houses.csv age --pairs 0 {asked} -o refused.html")
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert not Path("refused.html").exists()
+
+
+def test_numbers_of_rows_are_refused_where_rows_are_left_out(folder):
+    frame = shell_files.houses()
+    frame.loc[2, "price"] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    done = run(
+        "skedasis report model.skops gaps.csv --target price --rows 3 --pairs 0 -o gaps.html"
+    )
+    assert done.exit_code == 2
+    assert "1 rows without a price" in done.stderr
+
+
+def test_the_numbers_of_a_page_are_written_to_a_file(folder):
+    line = "skedasis report my:model houses.csv age --pairs 0 -o n.html --json-file deep/n.json"
+    written = document(f"{line} --ignore-check few_rows")["written"]
+    assert written == ["n.html", "deep/n.json"]
+    found = json.loads(Path("deep/n.json").read_text("utf-8"))
+    assert list(found["models"][0]["features"]) == ["age"]
+    assert "deep/n.json" in run(line).stdout

@@ -69,6 +69,14 @@ def losses(incomplete: str) -> list[str]:
     return [name for name in LOSSES if name.startswith(incomplete)]
 
 
+def checks(incomplete: str) -> list[tuple[str, str]]:
+    """Complete codes of reliability checks."""
+    # Imported here: only this option needs it.
+    from skedasis.results.checks.check import CODES
+
+    return _beginning(((code, info.meaning) for code, info in CODES.items()), incomplete)
+
+
 def datasets(incomplete: str) -> list[str]:
     """Complete data sets."""
     return [n for n in ("diabetes", *real.names(), *SYNTHETIC) if n.startswith(incomplete)]

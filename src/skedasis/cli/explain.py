@@ -500,6 +500,10 @@ skedasis report my:clf houses.csv --target sold --sample 100 --random-state 1
     explain a sample of the rows
 skedasis report model.skops houses.csv --target price --no-rows --pairs 0
     show no curves of single rows, and no pairs
+skedasis report my:model houses.csv --rows 3,17 --max-seconds 60
+    show where two rows stand, and leave out what takes longer than a minute
+skedasis report my:model houses.csv age --json-file numbers.json
+    write the numbers and texts of the page as JSON, too
 """
 
 
@@ -561,13 +565,22 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
         ),
     ] = 4
     rows: Annotated[
-        bool,
+        str | None,
         typer.Option(
-            "--rows/--no-rows",
-            help="Show curves and values of single rows.",
+            help="Show where these rows stand on every curve: their numbers in the file, the first one is 0.",
+            metavar="N,N",
+            show_default=False,
             rich_help_panel=PAGE_PANEL,
         ),
-    ] = True
+    ] = None
+    no_rows: Annotated[
+        bool,
+        typer.Option(
+            "--no-rows",
+            help="Show no curves and values of single rows.",
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = False
     uncertainty: Annotated[
         bool,
         typer.Option(
@@ -593,6 +606,34 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
             rich_help_panel=PAGE_PANEL,
         ),
     ] = None
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            help="Leave out what is least needed if the models need longer.",
+            metavar="SECONDS",
+            show_default=False,
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = None
+    ignore_check: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Leave out the findings of a check, by its code such as few_rows; may be repeated.",
+            metavar="CODE",
+            show_default=False,
+            autocompletion=completion.checks,
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = None
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the numbers and texts of the page to this .json file, too.",
+            metavar="FILE",
+            show_default=False,
+            rich_help_panel=PAGE_PANEL,
+        ),
+    ] = None
     heterogeneity_rows: options.HeterogeneityRows = SCORE_ROWS
     n_jobs: options.Threads = 1
 
@@ -606,6 +647,8 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     )
     path = options.needed(specs, data, "report")
     output.check_out(opts.out, [path, *specs], PAGES)
+    output.check_out(opts.json_file, [path, *specs], (".json",), "--json-file")
+    numbers = _row_numbers(opts)
     inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
     names = named(specs)
     wanted = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
@@ -615,6 +658,10 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         for name, spec in zip(names, specs, strict=True)
     }
     rows = inputs.rows_of(opts, table, terminal, labelled=True)
+    if numbers and rows.unlabelled:
+        got = f"{opts.rows!r}, beside {rows.unlabelled:,} rows without a {opts.target}"
+        expected = "numbers of rows of a file of which all rows are explained"
+        raise DataError("--rows", got, expected, f"Remove the rows without a {opts.target}")
     columns = inputs.columns_of(opts, rows.table, next(iter(models.values())))
     plain = opts.class_ is None and opts.quantity is None and opts.loss is None
     quantities: Any = {
@@ -635,14 +682,42 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         n_jobs=opts.n_jobs,
         progress=opts.bars,
         pairs=opts.pairs,
-        rows=opts.rows,
+        rows=numbers or not opts.no_rows,
         uncertainty=opts.uncertainty,
         regions=opts.regions,
         by=None if opts.by is None else columns.find(opts.by, "--by"),
+        max_seconds=opts.max_seconds,
+        ignore=opts.ignore_check,
         heterogeneity_rows=opts.heterogeneity_rows,
     )
-    terminal.lines([] if terminal.quiet else [f"page     {done.path}"])
-    return {"rows": rows.counts, "models": _numbers(done), "written": [done.path]}
+    written, lines = [done.path], [f"page     {done.path}"]
+    if opts.json_file is not None:
+        done.to_json(opts.json_file)
+        written.append(opts.json_file)
+        lines.append(f"numbers  {opts.json_file}")
+    terminal.lines([] if terminal.quiet else lines)
+    return {"rows": rows.counts, "models": _numbers(done), "written": written}
+
+
+def _row_numbers(opts: ReportOptions) -> list[int]:
+    """Return the numbers of `--rows`, which are those of rows in the file; empty without any.
+
+    Raises
+    ------
+    DataError
+        For anything but whole numbers, and beside options that leave rows out or show none.
+    """
+    if opts.rows is None:
+        return []
+    for other, given in (("--no-rows", opts.no_rows), ("--sample", opts.sample is not None)):
+        if given:
+            got = f"{opts.rows!r}, beside {other}"
+            raise DataError("--rows", got, "one of both", f"Leave {other} out")
+    found = [n.strip() for n in opts.rows.split(",")]
+    if not all(n.isascii() and n.isdigit() for n in found):
+        fix = "Write for example --rows 3,17"
+        raise DataError("--rows", repr(opts.rows), "numbers of rows, from 0", fix)
+    return [int(n) for n in found]
 
 
 def _numbers(done: Report) -> Document:

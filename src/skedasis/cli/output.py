@@ -426,7 +426,10 @@ def output_results(
 
 
 def check_out(
-    out: Path | None, inputs: Sequence[str], endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS)
+    out: Path | None,
+    inputs: Sequence[str],
+    endings: Sequence[str] = (*FIGURES, *PAGES, *NUMBERS),
+    option: str = "--out",
 ) -> None:
     """Check before the computation that an output file can be written.
 
@@ -437,6 +440,7 @@ def check_out(
         Paths of models and data, which must not be overwritten.
     endings : sequence of str
         Allowed file name suffixes.
+    option : str
 
     Raises
     ------
@@ -447,21 +451,21 @@ def check_out(
     if out.suffix.lower() not in endings:
         known = ", ".join(endings)
         got, expected = repr(str(out)), f"a name that ends in {known}"
-        raise DataError("--out", got, expected, "Choose another name")
+        raise DataError(option, got, expected, "Choose another name")
     if out.is_dir():
         got = f"the folder {str(out)!r}"
-        raise DataError("--out", got, "a file", "Choose a file in this folder")
+        raise DataError(option, got, "a file", "Choose a file in this folder")
     there = next((p for p in out.parents if p.exists()), Path())
     if not there.is_dir():
         got = f"{str(out)!r}, but {str(there)!r} is a file"
-        raise DataError("--out", got, "a file in a folder", "Choose another folder")
+        raise DataError(option, got, "a file in a folder", "Choose another folder")
     if not os.access(there, os.W_OK):
         got = f"{str(out)!r}, in a folder without write permission"
-        raise DataError("--out", got, "a writable folder", "Choose another folder")
-    _check_not_input(out, inputs)
+        raise DataError(option, got, "a writable folder", "Choose another folder")
+    _check_not_input(out, inputs, option)
 
 
-def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
+def _check_not_input(out: Path, inputs: Sequence[str], option: str = "--out") -> None:
     """Check that an output file is not one of the input files, even by another name.
 
     Raises
@@ -471,7 +475,7 @@ def _check_not_input(out: Path, inputs: Sequence[str]) -> None:
     for name in inputs:
         if out.exists() and Path(name).exists() and out.samefile(name):
             got = f"{str(out)!r}, which is an input file"
-            raise DataError("--out", got, "another file", "Choose another name")
+            raise DataError(option, got, "another file", "Choose another name")
 
 
 def paths_of(out: Path, labels: Sequence[object]) -> list[Path]:
