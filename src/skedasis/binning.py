@@ -644,7 +644,11 @@ def is_fixed(bins: object) -> bool:
 
 
 def cells_for_column(
-    bins: object, scheme: Binning, column: Column, local: str, jumps: Floats | None = None
+    bins: object,
+    scheme: Binning,
+    column: Column,
+    local: str,
+    jumps: Callable[[], Floats | None] = lambda: None,
 ) -> Cells:
     """Return the fine cells of a column for the way in which its local effects are computed.
 
@@ -657,8 +661,8 @@ def cells_for_column(
     column : Column
     local : {"slopes", "differences", "integer_steps", "steps", "value_steps", "edges"}
         How local effects are computed.
-    jumps : ndarray of float, optional
-        Positions of the quantity's jumps, if they are known.
+    jumps : callable, optional
+        Returns the positions of the quantity's jumps, or None if they are not known.
 
     Notes
     -----
@@ -667,7 +671,7 @@ def cells_for_column(
     end at integers.
     """
     if isinstance(scheme, Optimal) and scheme.grid == "jumps":
-        return scheme.between(jumps, column)
+        return scheme.between(jumps(), column)
     if local == "value_steps":
         return Cells(column.distinct_values, "right")
     is_auto_ale = local == "edges" and bins == "auto"

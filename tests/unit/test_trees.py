@@ -87,7 +87,9 @@ def test_auto_is_what_is_done_by_default() -> None:
 
 def test_other_models_have_no_word_of_trees() -> None:
     linear = pytest.importorskip("sklearn.linear_model").LinearRegression().fit(X, Y)
-    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(grown("boosting")[0])
+    pca = pytest.importorskip("sklearn.decomposition").PCA()
+    boosting = pytest.importorskip("sklearn.base").clone(grown("boosting")[0])
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(pca, boosting).fit(X, Y)
     ensemble = sd.ensemble(grown("forest")[0])
     about = [linear, pipeline, grown("boosting")[0].predict, lambda X: X[:, 0]]
     for model in (linear, pipeline, lambda X: X[:, 0], sd.predictive_variance(ensemble)):

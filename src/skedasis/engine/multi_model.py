@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
-from skedasis._types import Ints, Json, JsonValue, OutputLabel, TableLike
+from skedasis._types import Floats, Ints, Json, JsonValue, OutputLabel, TableLike
 from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
@@ -284,14 +284,19 @@ def common_derivative_info(jobs: Sequence[Job]) -> dict[Key, DerivativeInfo]:
             _KIND_OF_QUANTITY.get(p.derivative_info.kind, p.derivative_info.kind) for p in plans
         ]
         local: LocalEffects = max(kinds, key=_KINDS.index)
-        jumps = [p.derivative_info.breakpoints for p in plans]
-        known = [j for j in jumps if j is not None]
+        infos = [p.derivative_info for p in plans]
         said = "differences, the kind of local effect that all models support"
-        every = np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
         agreed[key] = DerivativeInfo(
-            local, said, all(p.derivative_info.exact for p in plans), every
+            local, said, all(i.exact for i in infos), partial(_all_jumps, infos)
         )
     return agreed
+
+
+def _all_jumps(infos: Sequence[DerivativeInfo]) -> Floats | None:
+    """Return the jumps of several models; None if those of one are not known."""
+    jumps = [info.jumps() for info in infos]
+    known = [j for j in jumps if j is not None]
+    return np.unique(np.concatenate(known)) if len(known) == len(jumps) else None
 
 
 def _same_cells(plans: Sequence[NumericPlan]) -> bool:

@@ -177,9 +177,7 @@ class Accumulated(BinnedMethod):
         derivative_info = self._local_effects(
             column, derivative_info, fixed=is_fixed(bins), plain=bins == "auto"
         )
-        cells = cells_for_column(
-            bins, scheme, column, derivative_info.kind, derivative_info.breakpoints
-        )
+        cells = cells_for_column(bins, scheme, column, derivative_info.kind, derivative_info.jumps)
         by_values = derivative_info.kind in ("value_steps", "integer_steps") and len(cells) > 0
         values = column.distinct_values if by_values else None
         return CellPlan(column.summary(), derivative_info, cells, values=values)

@@ -81,7 +81,8 @@ def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> 
     UnsupportedError
         If the positions of the jumps are not known.
     """
-    if derivative_info.breakpoints is None:
+    jumps = derivative_info.jumps()
+    if jumps is None:
         raise UnsupportedError(
             f"{method}(grid='exact') of {column.feature.name!r}",
             "a quantity whose jumps are not known",
@@ -89,9 +90,7 @@ def exact_grid(column: Column, derivative_info: DerivativeInfo, method: str) -> 
             "Use grid=50",
         )
     low, high = column.low, column.high
-    inside = derivative_info.breakpoints[
-        (derivative_info.breakpoints >= low) & (derivative_info.breakpoints < high)
-    ]
+    inside = jumps[(jumps >= low) & (jumps < high)]
     after = np.nextafter(inside, np.inf)
     points = np.unique(np.concatenate([[low], inside, after, [high]]))
     return Grid(points, EXACT_STEP_GRID, width_weights(points))

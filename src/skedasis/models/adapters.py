@@ -10,9 +10,9 @@ from __future__ import annotations
 import itertools
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
@@ -244,6 +244,10 @@ ON_CELLS = ("steps", "value_steps")
 """Kinds of local effects whose curve is given at the edges of all cells, whatever bins summarise it."""
 
 
+Breakpoints: TypeAlias = Floats | Callable[[], Floats | None] | None
+"""Positions of jumps, a function that searches them, or None if they are not known."""
+
+
 @dataclass(frozen=True)
 class DerivativeInfo:
     """The derivatives that a quantity has with respect to one feature.
@@ -258,9 +262,10 @@ class DerivativeInfo:
         The origin of the derivatives as text, for the provenance.
     exact : bool
         False if it was inferred from a few rows.
-    breakpoints : ndarray of float, optional
+    breakpoints : ndarray of float, or function that returns it or None, optional
         Sorted breakpoints of a piecewise constant quantity: it jumps just behind each of them. None if they are not
-        known, as for a model that is called. Therefore no result depends on them unless the user requests it.
+        known, as for a model that is called. Therefore no result depends on them unless the user requests it. A
+        function if they have to be searched. Read by `jumps`.
     given : bool
         Whether the user gave a function for the derivatives. Such derivatives are never replaced by differences.
     """
@@ -268,5 +273,14 @@ class DerivativeInfo:
     kind: LocalEffects
     description: str
     exact: bool = True
-    breakpoints: Floats | None = None
+    breakpoints: Breakpoints = None
     given: bool = False
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without a function for breakpoints, which holds the model: plans are to be small."""
+        known = None if callable(self.breakpoints) else self.breakpoints
+        return {**vars(self), "breakpoints": known}
+
+    def jumps(self) -> Floats | None:
+        """Return the sorted breakpoints, or None if they are not known."""
+        return self.breakpoints() if callable(self.breakpoints) else self.breakpoints

@@ -28,7 +28,7 @@ from skedasis.data.dataset import Batch, Dataset, as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models.adapters import DerivativeInfo
+from skedasis.models.adapters import Breakpoints, DerivativeInfo
 from skedasis.models.calling import CallStats
 from skedasis.models.protocols import AdaptedModel
 from skedasis.quantities.evaluator import BatchEvaluator, ResponseCache
@@ -51,8 +51,8 @@ class ModelProxy(AdaptedModel, ABC):
         """Return the class of the evaluators of this proxy's quantities."""
 
     @abstractmethod
-    def breakpoints(self, feature: Feature) -> Floats | None:
-        """Return the values at which the responses jump along a feature; None if they are not known."""
+    def breakpoints(self, feature: Feature) -> Breakpoints:
+        """Return the values at which the responses jump along a feature; see `DerivativeInfo`."""
 
 
 def given_labels(y: Values | None) -> Values:

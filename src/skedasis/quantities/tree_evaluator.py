@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -22,8 +22,9 @@ from skedasis.data.containers import DonorRows
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.features import Feature
 from skedasis.errors import ModelOutputError, TreeWarning, UnsupportedError, warn_caller
+from skedasis.models.adapters import Breakpoints
 from skedasis.models.calling import CallStats
-from skedasis.models.introspection import title
+from skedasis.models.introspection import is_pipeline, title, unwrap_search
 from skedasis.quantities.base import ModelProxy, Quantity
 from skedasis.quantities.evaluator import (
     PROBE_ROWS,
@@ -91,9 +92,10 @@ class TreeModelProxy(ModelProxy):
         """Return `TreeEvaluator`."""
         return TreeEvaluator
 
-    def breakpoints(self, feature: Feature) -> Floats | None:
-        """Return the thresholds of a feature; None if there are too many."""
-        return self.forest.jumps(feature.position)
+    def breakpoints(self, feature: Feature) -> Breakpoints:
+        """Return the thresholds of a feature, or the function that searches them; None if they are not known."""
+        find = partial(self.forest.jumps, feature.position)
+        return find if self.forest.searched else find()
 
     def __call__(self, question: TreeQuery) -> Values:
         """Return the response of the bound method that this is a proxy of."""
@@ -345,26 +347,27 @@ def _read_and_verify(
     """Read the trees and compare them with the model; raise `_TreesUnavailable` if they cannot be used."""
     if isfunction(model):  # the readers need not be imported
         raise _TreesUnavailable("it is a function", quiet=True)
-    from skedasis.trees.ensemble import TreesUnreadable
-    from skedasis.trees.readers import RESPONSE_METHODS, is_candidate, load
+    from skedasis.trees.ensemble import ColumnsMixed, TreesUnreadable
+    from skedasis.trees.readers import RESPONSE_METHODS, is_candidate
 
     owner = getattr(model, "__self__", None)
     tree_model = model if owner is None else owner
-    tree_model = getattr(tree_model, "grown", tree_model)
+    tree_model = unwrap_search(getattr(tree_model, "grown", tree_model))
     is_known_method = owner is None or getattr(model, "__name__", "") in RESPONSE_METHODS
-    if model is None or not is_known_method or not is_candidate(tree_model):
+    last = tree_model.steps[-1][1] if is_pipeline(tree_model) else tree_model
+    if model is None or not is_known_method or not is_candidate(last):
         raise _TreesUnavailable("it is not a supported tree ensemble", quiet=True)
     if any(_has_derivatives(q, dataset) for q in outputs.values()):
         raise _TreesUnavailable("slopes were given, which trees do not provide", quiet=True)
     from skedasis._compilation import has_numba
+    from skedasis.trees.pipeline import read_forest
 
     try:
-        ensemble = load(tree_model)
+        forest = read_forest(tree_model, dataset, compiled=has_numba())
     except TreesUnreadable as reason:
-        raise _TreesUnavailable(str(reason)) from reason
-    from skedasis.trees.evaluator import TreeForest
-
-    forest = TreeForest(ensemble, compiled=has_numba())
+        mixed = isinstance(reason, ColumnsMixed)
+        raise _TreesUnavailable(str(reason), quiet=mixed) from reason
+    ensemble = forest.ensemble
     stand_in = TreeModelProxy(model, forest)
     can_count = not forest.deep and _counts_suffice(stand_in, outputs, dataset, means=means)
     if not forest.compiled and not can_count:
@@ -378,7 +381,8 @@ def _read_and_verify(
     of_trees: Outputs = {label: q for label, q in replaced.items() if q is not None}
     stats = _verify(outputs, of_trees, dataset, checked, forest)
     trees = f"{ensemble.trees:,} tree{'s' * (ensemble.trees != 1)}"
-    said = f"exact: {trees} of {ensemble.title} evaluated without calling the model"
+    behind = "" if last is tree_model else " behind transformers of single columns"
+    said = f"exact: {trees} of {ensemble.title}{behind} evaluated without calling the model"
     return TreeDecision(of_trees, said, forest.batch_rows, stats)
 
 

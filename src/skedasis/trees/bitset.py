@@ -17,7 +17,7 @@ from skedasis._compilation import compiled
 from skedasis._types import Bools, Floats, Ints
 from skedasis.trees import bitset_kernels
 from skedasis.trees.arrays import Codes, Words
-from skedasis.trees.layout import ColumnTests, TreeLayout
+from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -37,6 +37,9 @@ def pack_bits(passes: Bools) -> Words:
 
 def pack_tests_numpy(tests: ColumnTests, codes: Codes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
+    if isinstance(tests, JointTests):
+        parts = zip(tests.parts, tests.of_parts(codes), strict=True)
+        return np.concatenate([pack_tests_numpy(part, own) for part, own in parts])
     if tests.among is None and not (codes == tests.missing).any():
         # If all codes fit, uint16 takes half the time to compare.
         small = np.uint16 if tests.missing < 2**16 else np.int32
@@ -188,6 +191,9 @@ def _step(shape: TreeLayout, k: int, row: Ints, nodes: Ints) -> _Step:
 
 def pack_tests(tests: ColumnTests, codes: Codes) -> Words:
     """Return the set of rows with these codes that pass each test, (tests, words)."""
+    if isinstance(tests, JointTests):
+        parts = zip(tests.parts, tests.of_parts(codes), strict=True)
+        return np.concatenate([pack_tests(part, own) for part, own in parts])
     out = np.empty((len(tests), -(-len(codes) // 64)), np.uint64)
     if tests.categories is not None:
         passes = tests.passes(np.arange(tests.missing + 1, dtype=np.int32))

@@ -226,6 +226,10 @@ class TreesUnreadable(Exception):  # noqa: N818  (no error of the user: the mode
         self.reason = reason
 
 
+class ColumnsMixed(TreesUnreadable):
+    """Raised if a step before the last one of a pipeline is not known to act on each column by itself."""
+
+
 @dataclass(frozen=True, eq=False)
 class Nodes:
     """The nodes of all trees, tree by tree, with children as indices relative to the root of their tree.

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -55,6 +55,9 @@ class TreeForest:
     compiled : bool
         Whether kernels can be compiled; else only means over rows are evaluated.
     """
+
+    searched: ClassVar[bool] = False
+    """Whether the positions of jumps have to be searched, so that they are asked for only if they are needed."""
 
     ensemble: Ensemble
     compiled: bool = True
@@ -123,6 +126,10 @@ class TreeForest:
             return held[j][rows]
         return self._read(table, j, rows)
 
+    def rows_of(self, table: AnyTable, j: int) -> Codes:
+        """Return the codes of a column for all rows of a table, without keeping them."""
+        return self._read(table, j, None)
+
     def _read(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
         tests: ColumnTests = self.shape.tests[self.shape.place(j)]
         category_codes = self.category_codes(j)
@@ -145,6 +152,15 @@ class TreeForest:
             flat = [category_codes.get(v, np.nan) for v in values.reshape(-1).tolist()]
             values = np.array(flat, dtype=float).reshape(values.shape)
         return self.shape.tests[self.shape.place(j)].codes(values)
+
+    def own(self, batch: Batch, j: int) -> Mapping[int, Codes]:
+        """Return a batch's own codes of a column, and of others that are read with it, by column."""
+        held = self.held(batch.dataset.table)
+        if j in self.ensemble.levels or (
+            isinstance(batch.rows, slice) and held is not None and j in held
+        ):
+            return {j: self.rows(batch.dataset.table, j, batch.rows)}
+        return {j: self.numbers(j, batch.column(j))}
 
     def on(self, batch: Batch) -> TreeRows:
         """Return the ensemble on a batch."""
@@ -234,17 +250,8 @@ class TreeRows:
     def codes(self, j: int) -> Codes:
         """Return the rows' codes of a column, (n,)."""
         if j not in self._codes:
-            self._codes[j] = self._own_codes(j)
+            self._codes.update(self.forest.own(self.batch, j))
         return self._codes[j]
-
-    def _own_codes(self, j: int) -> Codes:
-        forest, batch = self.forest, self.batch
-        held = forest.held(self.table)
-        if j in forest.ensemble.levels or (
-            isinstance(batch.rows, slice) and held is not None and j in held
-        ):
-            return forest.rows(self.table, j, batch.rows)
-        return forest.numbers(j, batch.column(j))
 
     def some(self, rows: Ints) -> TreeRows:
         """Return the ensemble on a subset of the rows."""

@@ -7,10 +7,13 @@ encodes one column, `TreeLayout` holds the nodes of the trees, in depth-first or
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from skedasis import _compilation as compilation
 from skedasis._types import Bools, Floats, Ints
@@ -102,6 +105,110 @@ class ColumnTests:
             left = self.among[:, np.minimum(codes, self.missing - 1)] if self.missing else False
             left = left & ~missing
         return np.where(missing[None, :], self.missing_left[:, None], left)
+
+
+class States:
+    """The combinations of codes of several columns that occur, numbered in the order in which they are found.
+
+    Shared by threads. A combination keeps its number, so that codes of a column stay valid when others are found.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Number of possible codes of each column.
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self._sizes = np.array(sizes, np.int64)
+        self._numbers: dict[int | bytes, int] = {}
+        self._codes = np.zeros((len(sizes), 0), np.int32)
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the lock."""
+        return {**vars(self), "_lock": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Restore the state, with a lock of its own."""
+        vars(self).update(state)
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return self._codes.shape[1]
+
+    @property
+    def codes(self) -> Codes:
+        """Return the codes of each column in each combination, (columns, combinations)."""
+        return self._codes
+
+    def number(self, codes: Codes) -> Codes:
+        """Return the numbers of combinations, (m,), given as codes of each column, (columns, m)."""
+        distinct, first, inverse = np.unique(
+            self._keys(codes), return_index=True, return_inverse=True
+        )
+        keys: list[int | bytes] = distinct.tolist()
+        with self._lock:
+            new = [i for i, key in enumerate(keys) if key not in self._numbers]
+            for i in new:
+                self._numbers[keys[i]] = len(self._numbers)
+            if new:
+                self._codes = np.concatenate([self._codes, codes[:, first[new]]], axis=1)
+            numbers = np.array([self._numbers[key] for key in keys], np.int32)
+        return numbers[inverse.reshape(-1)]
+
+    def _keys(self, codes: Codes) -> NDArray[np.generic]:
+        """Return a key for each combination: a number if all combinations fit into one, else the bytes of the codes."""
+        if np.log2(self._sizes.astype(float)).sum() < 62:
+            strides = np.concatenate([[1], np.cumprod(self._sizes[:-1])]).astype(np.int64)
+            return strides @ codes.astype(np.int64)
+        rows = np.ascontiguousarray(codes.T, np.int32)
+        return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class JointTests(ColumnTests):
+    """The tests of several columns that are functions of one: the codes of that one are numbers of `States`.
+
+    Parameters
+    ----------
+    parts : tuple of ColumnTests
+        The tests of each of the several columns, in the order of the tests here.
+    states : States
+        The combinations of their codes.
+    """
+
+    parts: tuple[ColumnTests, ...] = ()
+    states: States = field(default_factory=lambda: States(()))
+
+    @classmethod
+    def of(cls, parts: Sequence[ColumnTests]) -> JointTests:
+        """Return the joint tests of several columns."""
+        size = sum(len(p) for p in parts)
+        return cls(
+            np.zeros(0),
+            np.zeros(size, np.int32),
+            np.zeros(size, bool),
+            # Not None: the codes have no order.
+            categories=np.zeros(0, np.int64),
+            parts=tuple(parts),
+            states=States([p.missing + 1 for p in parts]),
+        )
+
+    @property
+    def missing(self) -> int:
+        """Return the number of combinations found so far, a code that no value has."""
+        return len(self.states)
+
+    def of_parts(self, codes: Codes) -> list[Codes]:
+        """Return the codes of each of the several columns."""
+        known = self.states.codes
+        # The code that no value has stands for any.
+        return list(known[:, np.minimum(codes, known.shape[1] - 1)])
+
+    def passes(self, codes: Codes) -> Bools:
+        """Return whether values of these codes go left in each test, (R, number of codes)."""
+        pairs = zip(self.parts, self.of_parts(np.asarray(codes)), strict=True)
+        return np.concatenate([tests.passes(own) for tests, own in pairs])
 
 
 def tests_of(ensemble: Ensemble) -> tuple[dict[int, ColumnTests], Indices]:

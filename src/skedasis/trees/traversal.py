@@ -16,14 +16,15 @@ from skedasis._compilation import compiled
 from skedasis._types import Floats, Ints
 from skedasis.trees import bitset_kernels, traversal_kernels
 from skedasis.trees.arrays import Codes, Indices, TestedColumn, Trees, Unsigned
-from skedasis.trees.layout import TreeLayout
+from skedasis.trees.layout import JointTests, TreeLayout
 
 _NO_LEAVES = np.empty((0, 0), np.uint32)
 
 _PARTIAL_SUMS = 1_000_000
 """Maximum number of partial sums for totals over rows: a single sum of millions of values would lose digits."""
 
-_PACKED: WeakKeyDictionary[TreeLayout, Trees] = WeakKeyDictionary()
+_PACKED: WeakKeyDictionary[TreeLayout, tuple[int, Trees]] = WeakKeyDictionary()
+"""The packed trees, and the number of combinations of codes (`layout.States`) that were known when they were packed."""
 
 _LOCK = threading.Lock()
 
@@ -35,10 +36,13 @@ def pack_trees(shape: TreeLayout) -> Trees:
     -----
     Takes 16 bytes per node. Cached as long as the shape exists, because batches share it.
     """
+    joint = [tests for tests in shape.tests if isinstance(tests, JointTests)]
+    known = sum(len(tests.states) for tests in joint)
     with _LOCK:
-        if shape not in _PACKED:
-            _PACKED[shape] = _pack(shape)
-        return _PACKED[shape]
+        packed = _PACKED.get(shape)
+        if packed is None or packed[0] < known:
+            packed = _PACKED[shape] = known, _pack(shape)
+        return packed[1]
 
 
 def _pack(shape: TreeLayout) -> Trees:
@@ -53,7 +57,7 @@ def _pack(shape: TreeLayout) -> Trees:
         starts = (
             traversal_kernels.NAMED
             + count
-            + (tests.missing + 1) * np.arange(len(tests), dtype=np.int64)
+            + passes.shape[1] * np.arange(len(tests), dtype=np.int64)
         )
         bounds.append(starts.astype(np.uint32))
         left.append(np.zeros(len(tests), np.uint8))
@@ -118,13 +122,19 @@ class TraversalEvaluator:
 
     def changed(self, k: int, codes: Codes) -> Floats:
         """Return the change of the sums when each row gets another code in the column with index k, (n,)."""
-        low, high = self.rows[:, k].copy(), _signed(self.shape, k, codes)
+        low, high = self.rows[:, k].copy(), self._coded(k, codes)
         return self._difference(k, low, high, _NO_LEAVES)
 
     def between(self, k: int, low: Codes, high: Codes) -> Floats:
         """Return the difference of the sums between two codes per row in the column with index k, (n,)."""
-        low, high = _signed(self.shape, k, low), _signed(self.shape, k, high)
+        low, high = self._coded(k, low), self._coded(k, high)
         return self._difference(k, low, high, _NO_LEAVES)
+
+    def _coded(self, k: int, codes: Codes) -> Codes:
+        """Return codes in the form that kernels take; among them may be combinations that the trees do not have yet."""
+        if isinstance(self.shape.tests[k], JointTests):
+            self.trees = pack_trees(self.shape)
+        return _signed(self.shape, k, codes)
 
     def _difference(self, k: int, low: Codes, high: Codes, after: Unsigned) -> Floats:
         """Return the differences; if `after` has room, update it to the leaves reached with the codes `high`."""
@@ -210,7 +220,7 @@ class TraversalEvaluator:
         other = object.__new__(TraversalEvaluator)
         other._set(self.shape, self.trees, self.rows.copy(), self.leaves.copy())
         for k, codes in changes.items():
-            new, after = _signed(self.shape, k, codes), other.leaves.copy()
+            new, after = other._coded(k, codes), other.leaves.copy()
             other._difference(k, other.rows[:, k].copy(), new, after)
             other.leaves, other.rows[:, k] = after, new
         return other
