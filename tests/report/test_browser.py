@@ -1,5 +1,6 @@
 """The page in a real browser: every control, keys, printing, light and dark, a phone, and hostile names."""
 
+import json
 import re
 
 import numpy as np
@@ -77,7 +78,8 @@ def test_it_is_quiet_accessible_and_no_wider_than_its_window(report, visit, how)
 def test_nothing_overflows(report, visit, width):
     seen = visit(report.path, size=(width, 800))
     beyond = seen.page.evaluate(
-        """() => [...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, pre, .skip, svg, .grid > *")
+        """() => [...document.querySelectorAll("body *")]
+        .filter(e => !e.closest(".scroll, pre, .skip, svg, .grid > *, .contents > *")
         && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
         .map(e => e.outerHTML.slice(0, 90))"""
     )
@@ -93,6 +95,116 @@ def test_fingers_find_what_they_press(report, visit):
         .map(e => e.outerHTML.slice(0, 90))"""
     )
     assert small == []
+
+
+# -------------------------------------------------------------------------------- the first screen
+
+
+def test_the_first_screen_fits_a_window(report, visit):
+    page = visit(report.path, size=(1300, 900)).page
+    for part in (
+        ".headline",
+        ".findings",
+        ".variance",
+        ".ledger-key",
+        ".first-curves figure:last-child",
+    ):
+        box = page.locator(part).first.bounding_box()
+        assert box["y"] >= 0
+        assert box["y"] + box["height"] <= 900, part
+        assert box["x"] + box["width"] <= 1300
+    assert page.locator(".first-curves svg.skd").count() == 3
+    assert 3 <= page.locator(".findings li").count() <= 5
+
+
+def test_names_in_sentences_lead_to_features(page):
+    link = page.locator(".findings a").first
+    name = link.inner_text()
+    link.click()
+    assert page.evaluate(AT) == name
+
+
+def test_the_numbers_of_the_page_are_saved_as_json(page, report, tmp_path):
+    with page.expect_download() as saving:
+        page.click("#data-button")
+    assert saving.value.suggested_filename == "report.json"
+    path = tmp_path / "saved.json"
+    saving.value.save_as(path)
+    saved = json.loads(path.read_text("utf-8"))
+    whole = report.to_dict()
+    assert saved["data"]["rows"] == whole["data"]["rows"] == 240
+    assert [m["name"] for m in saved["models"]] == ["m"]
+
+
+# ------------------------------------------------------------------- switches of models and outputs
+
+
+class Chances:
+    """A classifier of three classes whose probabilities depend on the first two columns."""
+
+    classes_ = np.array(["low", "mid", "top"])
+
+    def __init__(self, slope):
+        self.slope = slope
+
+    def predict_proba(self, X):
+        values = np.asarray(X, dtype=float)
+        score = np.stack([0 * values[:, 0], values[:, 0], self.slope * values[:, 1]], axis=1)
+        chance = np.exp(score - score.max(axis=1, keepdims=True))
+        return chance / chance.sum(axis=1, keepdims=True)
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+
+@pytest.fixture(scope="module")
+def models_and_outputs(tmp_path_factory):
+    X = np.random.default_rng(0).normal(size=(150, 3))
+    path = tmp_path_factory.mktemp("views") / "page.html"
+    models = {
+        name: sd.probability(Chances(k), class_="all") for name, k in (("a", 1.0), ("b", 3.0))
+    }
+    return sd.report(models, X, path=path, pairs=0, uncertainty=False, progress=False)
+
+
+def headings_shown(page):
+    return page.locator(".feature h4:visible").all_inner_texts()
+
+
+def test_models_share_axes_until_one_is_chosen(models_and_outputs, visit):
+    seen = visit(models_and_outputs.path, size=(1300, 900))
+    page = seen.page
+    assert page.locator(".together:visible").count() == 3
+    assert headings_shown(page) == []
+    legend = page.locator(".first:visible .first-curves svg.skd").first
+    assert {"a", "b"} <= set(legend.locator(".legend text").all_text_contents())
+    page.get_by_label("top", exact=True).check()
+    legend = page.locator(".first:visible .first-curves svg.skd").first
+    assert {"a", "b"} <= set(legend.locator(".legend text").all_text_contents())
+    assert "P(y = top)" in legend.text_content()
+    page.get_by_label("b", exact=True).check()
+    assert headings_shown(page) == ["b: top"] * 3
+    assert page.locator(".together:visible").count() == 0
+    assert page.locator(".first:visible").count() == 1
+    assert page.locator(".ranking:visible").count() == 1
+    assert seen.violations() == []
+    assert seen.noise == []
+
+
+def test_switches_are_operated_by_keys(models_and_outputs, visit):
+    page = visit(models_and_outputs.path).page
+    page.get_by_label("all models").focus()
+    page.keyboard.press("ArrowRight")
+    assert headings_shown(page) == ["a: low"] * 3
+    page.get_by_label("low", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    assert headings_shown(page) == ["a: mid"] * 3
+
+
+def test_without_scripts_all_models_are_there(models_and_outputs, visit):
+    page = visit(models_and_outputs.path, scripts=False).page
+    assert page.locator(".feature").first.locator("h4:visible").count() == 6
+    assert page.locator(".views").is_hidden()
 
 
 # --------------------------------------------------------------------------------- finding, sorting
@@ -116,8 +228,6 @@ def test_features_are_sorted_as_asked(page, report):
     for by, order in orders.items():
         page.select_option("#sort", by)
         assert page.evaluate(ORDER) == order
-        links = page.locator("#feature-links li").all_inner_texts()
-        assert links == order
         assert f"{FEATURES} of {FEATURES} features, by" in text(page, "#shown")
     assert text(page, "#shown").endswith("order in the data")
 
@@ -125,7 +235,6 @@ def test_features_are_sorted_as_asked(page, report):
 def test_features_are_found_by_a_part_of_their_name(page):
     page.fill("#find", "X1")
     assert set(page.evaluate(ORDER)) == {"x1", "x10", "x11"}
-    assert page.locator("#feature-links li:visible").count() == 3
     assert text(page, "#shown") == f"3 of {FEATURES} features, by importance"
     page.fill("#find", "nothing like it")
     assert page.evaluate(ORDER) == []
@@ -162,8 +271,12 @@ def test_the_table_is_sorted_by_its_headings(page, report):
     assert sorted_by() == ("Heterogeneity score", "ascending")
     page.locator(".ranking .sorter:has-text('Feature')").press("Enter")
     assert order() == ["town", *[f"x{j}" for j in range(FEATURES - 1)]]
-    page.click(".ranking .sorter:has-text('Missing')")
-    assert order()[0] == "x5"
+    page.click(".ranking .sorter:has-text('Regions')")
+    found = report.content.sections[0].regions
+    shares = {f: r.heterogeneity_explained for f, r in found.items() if len(r) > 1}
+    first = order()[: len(shares)]
+    assert shares
+    assert first == sorted(shares, key=lambda f: -shares[f])
 
 
 # ------------------------------------------------------------------------------------- navigation
@@ -256,22 +369,28 @@ def test_the_last_in_the_order_are_drawn_when_sorting_brings_them_up(page):
     page.locator(f".feature[data-name='{last}'] svg.skd").first.wait_for()
 
 
-def test_all_figures_are_printed(report, visit, tmp_path):
+def test_paper_has_a_few_pages_and_begins_with_the_first_screen(report, visit, tmp_path):
     seen = visit(report.path)
     pdf = tmp_path / "page.pdf"
     seen.page.pdf(path=str(pdf), prefer_css_page_size=True)
-    assert pdf.read_bytes().startswith(b"%PDF")
-    assert seen.page.locator("template").count() == 0
-    assert seen.page.locator("details.reading[open]").count() == 0  # as it was
-    regions = seen.page.locator(".feature .regions").count()
-    assert regions > 0
-    assert seen.page.locator(".feature svg.skd").count() == 3 * FEATURES + regions
-    seen.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    pages = len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes()))
+    assert 3 <= pages <= 12
     seen.page.emulate_media(media="print")
-    assert seen.page.locator("details.reading dl").is_visible()
-    assert seen.page.locator("details.numbers").first.is_hidden()
-    for control in ("#theme", "form.bar", ".contents", ".copy"):
-        assert seen.page.locator(control).first.is_hidden()
+    for shown in (
+        ".headline",
+        ".findings",
+        ".variance",
+        ".first-curves",
+        ".ranking",
+        "#feature-1",
+        "#feature-6",
+    ):
+        assert seen.page.locator(shown).first.is_visible()
+    for screen_only in ("#theme", "form.bar", ".contents", "details", "#feature-7"):
+        assert seen.page.locator(screen_only).first.is_hidden()
+    assert f"{FEATURES - 6} more features" in text(seen.page, ".on-paper")
+    breaks = "() => getComputedStyle(document.getElementById('where')).breakBefore"
+    assert seen.page.evaluate(breaks) == "page"
     assert seen.noise == []
 
 
@@ -291,7 +410,8 @@ def test_paper_is_white(report, visit, theme):
 def test_without_scripts_words_tables_and_ten_features_are_there(report, visit):
     page = visit(report.path, scripts=False).page
     assert page.locator("noscript p").is_visible()
-    assert page.locator("svg.skd:visible").count() > 3 * 10
+    assert page.locator("svg.skd:visible").count() >= 10 + 3
+    assert page.locator(".findings li:visible").count() >= 3
     assert page.locator("form.bar").is_hidden()
     assert page.locator("#theme").is_hidden()
     assert page.locator(".feature:visible .sentences").count() == FEATURES
@@ -371,7 +491,8 @@ def test_a_curve_says_its_row_and_value(page, report, data):
     X, _ = data
     name = next(n for n in page.evaluate(ORDER) if n not in ("town", "x5"))
     grid = report.effects["m"]["PDP"][name].x
-    figure = page.locator(f".feature[data-name='{name}'] svg.skd").nth(2)
+    page.locator(f".feature[data-name='{name}'] details.others summary").click()
+    figure = page.locator(f".feature[data-name='{name}'] details.others svg.skd").last
     point(page, figure, 0.8, 0.4)
     lit = figure.locator(".curve-lit")
     lit.wait_for(state="attached")
@@ -459,7 +580,7 @@ def test_hostile_names_are_text(hostile, visit, how):
         page.fill("#find", "")
     page.select_option("#sort", "name")
     for k in range(5):
-        page.locator("#feature-links a").nth(k).click()
+        page.locator(".ranking:visible tbody a, .comparison:visible tbody a").nth(k).click()
     for stop in page.locator("[data-tip]").all()[:40]:
         stop.dispatch_event("click")
     assert page.evaluate("() => window.hacked") is None

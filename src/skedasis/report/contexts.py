@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
 if TYPE_CHECKING:
+    from markupsafe import Markup
+
     from skedasis.report.figures import PageFigure
     from skedasis.report.format import NumberTable
+    from skedasis.report.views import Position, Shown
 
 Part = TypeVar("Part")
 
@@ -19,14 +22,75 @@ class Section(TypedDict, Generic[Part]):
     models: list[Part]
 
 
+# --- the first screen -----------------------------------------------------------------------------
+
+
+class LedgerSegment(TypedDict):
+    """A segment of the bar of the variance; lengths are percentages of its width."""
+
+    kind: str
+    name: str
+    of: str
+    text: str
+    left: str
+    width: str
+    middle: str
+    labelled: bool
+
+
+class LedgerBar(TypedDict):
+    """What explains the variance, as one bar."""
+
+    segments: list[LedgerSegment]
+    rows: int
+
+
+class FindingContext(TypedDict):
+    """A sentence; a name at its beginning is a link to the section of its feature."""
+
+    name: str
+    anchor: str
+    text: str
+
+
+class ModelLine(TypedDict):
+    """A model beside others: its name, the style of its curves, how good it is, and what explains its variance."""
+
+    name: str
+    line: str
+    headline: str
+    ledger: LedgerBar | None
+
+
+class FirstScreen(TypedDict):
+    """What a reader sees first, about one model or about several."""
+
+    shown: Shown
+    name: str
+    headline: str
+    models: list[ModelLine]
+    ledger: LedgerBar | None
+    no_ledger: str
+    findings: list[FindingContext]
+    curves: list[PageFigure]
+
+
 # --- features -------------------------------------------------------------------------------------
+
+
+class CheckText(TypedDict):
+    """A finding of a reliability check, with the page that explains its code."""
+
+    code: str
+    page: str
+    text: str
 
 
 class CheckTexts(TypedDict):
     """Texts of reliability checks: warnings are open, notes are collapsed."""
 
-    warnings: list[str]
-    notes: list[str]
+    warnings: list[CheckText]
+    notes: list[CheckText]
 
 
 class RegionsOfFeature(TypedDict):
@@ -34,21 +98,33 @@ class RegionsOfFeature(TypedDict):
 
     lead: str
     lines: list[tuple[str, str]]
-    figure: PageFigure
+    figure: PageFigure | None
 
 
 class FeatureOfModel(TypedDict):
-    """One feature's effect in one model."""
+    """One feature's effect in one model, with as many details as the size of the page allows."""
 
+    shown: Shown
     model: str
     sentences: dict[str, str]
-    figures: list[PageFigure]
     regions: RegionsOfFeature | None
+    figures: list[PageFigure]
+    folded: list[PageFigure]
     cautions: list[str]
     flags: CheckTexts
+    checked: bool
     parts: str
     tables: list[NumberTable]
     code: str
+    left_out: str
+
+
+class FeatureOfModels(TypedDict):
+    """One feature's effect in several models, on the same axes."""
+
+    shown: Shown
+    figure: PageFigure
+    lines: list[tuple[str, str, str]]
 
 
 class FeatureContext(TypedDict):
@@ -58,8 +134,11 @@ class FeatureContext(TypedDict):
     unit: str
     kind: str
     anchor: str
+    place: int
     drawn: bool
+    printed: bool
     ranks: Mapping[str, int]
+    together: list[FeatureOfModels]
     effects: list[FeatureOfModel]
 
 
@@ -78,6 +157,7 @@ class SurfaceContext(TypedDict):
 class PairsOfModel(TypedDict):
     """The interactions in one model."""
 
+    shown: Shown
     name: str
     sentences: list[str]
     surfaces: list[SurfaceContext]
@@ -94,6 +174,7 @@ class Grid(TypedDict):
 class UncertaintyOfModel(TypedDict):
     """The predictive uncertainty of one model."""
 
+    shown: Shown
     name: str
     sentences: list[str]
     figures: list[PageFigure]
@@ -124,9 +205,9 @@ class Cell(TypedDict):
 
 
 class Count(TypedDict):
-    """A count of a ranking, which may be a reason for caution."""
+    """A number of a ranking, which may be a reason for caution; an unknown one is empty."""
 
-    value: int
+    value: float | str
     text: str
     warn: bool
 
@@ -149,19 +230,42 @@ class RankingContext(TypedDict):
     lines: list[RankingLine]
 
 
+class ComparisonLine(TypedDict):
+    """A feature's line of the comparison of several models: importance and heterogeneity score in each."""
+
+    name: str
+    anchor: str
+    numbers: list[Cell]
+
+
+class Comparison(TypedDict):
+    """Importance and heterogeneity score of all features in several models."""
+
+    shown: Shown
+    caption: str
+    models: list[str]
+    lines: list[ComparisonLine]
+
+
 class ModelContext(TypedDict):
     """The parts of the page about one model as a whole."""
 
+    shown: Shown
+    everywhere: Shown
     name: str
     facts: list[tuple[str, str]]
-    summary: Sequence[str]
     tiles: list[tuple[str, str, str]]
     quality: list[str]
+    more: list[str]
     figures: list[PageFigure]
     where: list[PageFigure]
+    arrows: bool
     all: list[PageFigure]
     all_caption: str
     ranking: RankingContext
+    given: list[tuple[str, str]]
+    given_table: NumberTable
+    cohorts: list[NumberTable]
     origins: NumberTable
     code: str
 
@@ -187,13 +291,20 @@ class PageContext(TypedDict):
     """All values that the page's templates need."""
 
     title: str
-    lead: str
     data: tuple[str, ...]
     several: bool
     drawn: int
+    printed: int
+    models_switch: Sequence[Position]
+    outputs_switch: Sequence[Position]
     contents: list[Entry]
+    has_rows: bool
+    has_cohorts: bool
+    first: list[FirstScreen]
+    comparisons: list[Comparison]
     models: list[ModelContext]
-    features: list[FeatureContext]
+    count: int
+    features: Sequence[Markup]
     kinds: dict[str, bool]
     scored: bool
     cautions: list[Caution]
@@ -201,3 +312,4 @@ class PageContext(TypedDict):
     uncertainty: Section[UncertaintyOfModel] | None
     made: str
     versions: str
+    json: Markup

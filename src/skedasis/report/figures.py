@@ -31,10 +31,11 @@ from skedasis.plots.figures import (
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.options import EffectPlotOptions, RegionsPlotOptions
 from skedasis.plots.html import SMALL_LEVELS, page_effect
-from skedasis.plots.marks import Line
+from skedasis.plots.marks import FigureSpec, Line
 from skedasis.report import text as report_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
+from skedasis.report.given_rows import On, with_rows
 from skedasis.report.text import Caption
 from skedasis.results import operations
 from skedasis.results.axis import LevelAxis
@@ -74,8 +75,8 @@ def page_figure(drawing: Drawing, caption: str) -> PageFigure:
     return PageFigure(drawing.svg, round(drawing.width, 1), round(drawing.height, 1), caption)
 
 
-def feature_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
-    """Draw a feature's RHALE, its curves by several methods, and its PDP with individual curves.
+def main_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
+    """Draw a feature's average effect, with the slopes below it; nothing for a feature with a single value.
 
     Parameters
     ----------
@@ -83,28 +84,44 @@ def feature_figures(section: ModelSection, feature: str, ident: str) -> list[Pag
     feature : str
     ident : str
         Unique on the page.
-
-    Returns
-    -------
-    list of Shown
-        Empty for a feature with a single value.
     """
     if len(section.rhale[feature].points) < 2:
         return []
-    made = [
-        _effect(
-            section.rhale[feature], report_text.rhale_caption(section, feature), f"{ident}-rhale"
-        ),
-        _compared(section, feature, f"{ident}-all"),
-        _effect(section.pdp[feature], report_text.pdp_caption(section, feature), f"{ident}-pdp"),
-    ]
-    return [one for one in made if one is not None]
+    caption = report_text.rhale_caption(section, feature)
+    spec = _with_given(page_effect(section.rhale[feature]), section, feature, "curve")
+    return [_effect(spec, caption, f"{ident}-rhale")]
 
 
-def _effect(effect: Effect, caption: Caption, ident: str) -> PageFigure:
+def folded_figures(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
+    """Draw a feature's curves by several methods, and its PDP with individual curves.
+
+    Parameters
+    ----------
+    section, feature, ident
+        As in `main_figures`.
+    """
+    if len(section.rhale[feature].points) < 2:
+        return []
+    compared = _compared(section, feature, f"{ident}-all")
+    found = [] if compared is None else [compared]
+    if feature in section.pdp:
+        caption = report_text.pdp_caption(section, feature)
+        spec = _with_given(page_effect(section.pdp[feature]), section, feature, "ice")
+        found.append(_effect(spec, caption, f"{ident}-pdp"))
+    return found
+
+
+def _with_given(spec: FigureSpec, section: ModelSection, feature: str, on: On) -> FigureSpec:
+    """Return a figure with the rows that the caller named in its first panel."""
+    if not section.given_rows:
+        return spec
+    (main, *below), *others = spec.stacks
+    return replace(spec, stacks=((with_rows(main, section, feature, on), *below), *others))
+
+
+def _effect(spec: FigureSpec, caption: Caption, ident: str) -> PageFigure:
     return page_figure(
-        draw(page_effect(effect), ident=ident, title=caption.title, alt=caption.description),
-        caption.text,
+        draw(spec, ident=ident, title=caption.title, alt=caption.description), caption.text
     )
 
 
@@ -149,8 +166,10 @@ def importance_figure(
     if not any(math.isfinite(p.heterogeneity_score) for p in section.importance_points):
         return None
     unit = f" ({section.axis})"
+    points = {f: overview.regions_point(r) for f, r in section.regions.items()}
     spec = overview.overview_figure(
         section.importance_points,
+        regions={f: p for f, p in points.items() if p is not None},
         links={feature: f"#{anchor}" for feature, anchor in links.items()},
         x_label=f"importance{unit}",
         y_label=f"heterogeneity score{unit}",
@@ -165,6 +184,9 @@ def ledger_figure(section: ModelSection, ident: str) -> PageFigure | None:
     spec = ledger.ledger_figure(section.ledger, report_text.LEVEL)
     return page_figure(draw(spec, ident=ident), report_text.ledger_caption(section))
 
+
+CURVE_WIDTH = 390.0
+"""Width in pixels of a small figure: three fit side by side on the first screen."""
 
 WIDE = 900.0
 """Width in pixels of a figure of several panels."""

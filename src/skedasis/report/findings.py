@@ -132,10 +132,11 @@ def headline(section: ModelSection, *, rows: int, features: int) -> str:
         why = section.reasons.get("quality", "")
         what = "No labels: how" if why.startswith("No labels") else "How"
         return f"{said} {over}. {what} well it predicts is not known."
-    return f"{said}: {_quality_text(section.quality)}, {over}."
+    return f"{said}: {quality_text(section.quality)}, {over}."
 
 
-def _quality_text(quality: Quality) -> str:
+def quality_text(quality: Quality) -> str:
+    """Return how well a model predicts in a few words: "R² 0.95, typical error 25"."""
     texts: list[str] = []
     if quality.kind == "regression":
         if "R²" in quality:

@@ -19,42 +19,52 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from skedasis import __version__
-from skedasis.engine.progress import Progress
+from skedasis.plots.figures.overview import regions_point
 from skedasis.plots.html import csp
 from skedasis.plots.html import script as figures_script
 from skedasis.plots.html import style as figures_style
-from skedasis.plots.scales import counted, number
+from skedasis.plots.scales import counted, number, number_or_zero
 from skedasis.report import figures as report_figures
 from skedasis.report import text as report_text
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     Caution,
     Cell,
-    CheckTexts,
+    Comparison,
+    ComparisonLine,
     Count,
     Entry,
-    FeatureContext,
-    FeatureOfModel,
     Head,
     ModelContext,
     PageContext,
     PairsOfModel,
     RankingContext,
     RankingLine,
-    RegionsOfFeature,
     Section,
     SurfaceContext,
     UncertaintyOfModel,
 )
+from skedasis.report.data import embedded_json
+from skedasis.report.features import (
+    FIRST,
+    PRINTED,
+    Detail,
+    anchors_of,
+    feature_context,
+    fitted_features,
+    page_budget,
+    size_remarks,
+)
 from skedasis.report.figures import PageFigure
+from skedasis.report.first_screen import first_screen, models_first_screen
 from skedasis.report.format import NumberTable, listed, named, percent, settings
 from skedasis.report.format import ends as ends_of
+from skedasis.report.tables import cohort_tables, row_sentence, rows_table
+from skedasis.report.text import percent_of
 from skedasis.report.uncertainty import UncertaintySection
-from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.checks.check import Check
+from skedasis.report.views import Shown, Together, Views
+from skedasis.results.axis import LevelAxis
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.effect import TRUSTED_ROWS, Effect
-from skedasis.results.effects import Rank
 from skedasis.results.surface import Surface
 
 
@@ -149,123 +159,8 @@ def cost_table(content: ReportContent) -> Cost:
     return Cost(rows, checks, slopes, scores, seconds, exact)
 
 
-# -------------------------------------------------------------------------------------- features
-FIRST = 10
-"""Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
-
-
-CODE_KINDS = ("main", "compare", "pdp", "regions", "checks")
-"""Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
-
-
-FEW_ROWS_CHECKS = ("few_rows", "one_row")
-"""Codes of reliability checks about bins or levels with few rows; these replace the caution of the same content."""
-
-
-_KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
-
-
-def anchors_of(content: ReportContent) -> dict[str, str]:
-    """Return the HTML id of each feature's section."""
-    return {feature: f"feature-{k}" for k, feature in enumerate(content.features, 1)}
-
-
-def features(content: ReportContent, progress: bool | None = None) -> list[FeatureContext]:
-    """Return the features' sections, the most important first.
-
-    Parameters
-    ----------
-    content : ReportContent
-    progress : bool, optional
-        Whether to show a progress bar if drawing takes longer than two seconds.
-    """
-    places, ranks = anchors_of(content), _sort_positions(content)
-    sections: list[FeatureContext] = []
-    with Progress(len(content.features), "Drawing", progress) as bar:
-        for k, feature in enumerate(content.features):
-            made = _feature(content, feature, places[feature], ranks[feature], drawn=k < FIRST)
-            sections.append(made)
-            bar.advance()
-    return sections
-
-
-def _feature(
-    content: ReportContent, feature: str, anchor: str, ranks: Mapping[str, int], *, drawn: bool
-) -> FeatureContext:
-    first = content.sections[0].rhale[feature]
-    return {
-        "name": feature,
-        "unit": report_text.unit_of(first),
-        "kind": _KINDS.get(first.about.feature.kind, ""),
-        "anchor": anchor,
-        "drawn": drawn,
-        "ranks": ranks,
-        "effects": [
-            _model_feature(section, feature, f"{anchor}-{k}")
-            for k, section in enumerate(content.sections, 1)
-        ],
-    }
-
-
-def _model_feature(section: ModelSection, feature: str, ident: str) -> FeatureOfModel:
-    rhale = section.rhale[feature]
-    unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
-    sentences = {
-        "Effect": report_text.effect_sentence(rhale, unit),
-        "Between rows": report_text.heterogeneity_sentence(rhale),
-        "For whom": report_text.one_region_sentence(section, feature),
-        "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
-        "Missing": report_text.missing_sentence(rhale),
-        "Order": report_text.level_order_sentence(rhale),
-    }
-    return {
-        "model": section.name,
-        "sentences": {label: text for label, text in sentences.items() if text},
-        "figures": report_figures.feature_figures(section, feature, ident),
-        "regions": _regions(section, feature, ident),
-        "cautions": report_text.cautions(
-            rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
-        ),
-        "flags": _check_texts(flags, feature),
-        "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
-        "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature)),
-        "code": _feature_code(section, feature),
-    }
-
-
-def _regions(section: ModelSection, feature: str, ident: str) -> RegionsOfFeature | None:
-    """Return the regions of a feature; None if it has one."""
-    found = section.regions.get(feature)
-    if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
-        return None
-    texts = report_text.region_texts(found)
-    figure = report_figures.regions_figure(found, f"{ident}-regions")
-    return {"lead": texts.lead, "lines": texts.lines, "figure": figure}
-
-
-def _per(effect: Effect, unit: str, feature: str) -> str:
-    """Return the unit that slopes are given per."""
-    return "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {named(feature)}"
-
-
-def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
-    """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
-    short = f"'{named(feature)}'"
-    lines = [(f.severity, f.message.replace(repr(feature), short)) for f in found]
-    return {
-        "warnings": [text for severity, text in lines if severity == "warning"],
-        "notes": [text for severity, text in lines if severity == "note"],
-    }
-
-
-def _feature_code(section: ModelSection, feature: str) -> str:
-    """Return the code that reproduces a feature's figures."""
-    lines = [section.code[kind, feature] for kind in CODE_KINDS if (kind, feature) in section.code]
-    return "\n".join([section.code["import",], "", *lines]) if lines else ""
-
-
 # ----------------------------------------------------------------------------------------- orders
-def _sort_positions(content: ReportContent) -> dict[str, Mapping[str, int]]:
+def sort_positions(content: ReportContent) -> dict[str, Mapping[str, int]]:
     """Return each feature's position in the orders that the reader can choose."""
     orders = {
         "importance": list(content.features),
@@ -289,9 +184,10 @@ def _by_score(content: ReportContent) -> list[str]:
 # ------------------------------------------------------------------ interactions and uncertainty
 def interactions_section(content: ReportContent) -> Section[PairsOfModel] | None:
     """Return the section about interactions; None if no pair was computed."""
+    views = Views.of(content.sections)
     models = [
-        _model_interactions(section, f"pairs-{k}")
-        for k, section in enumerate(content.sections, 1)
+        _model_interactions(section, views.everywhere(k), f"pairs-{k + 1}")
+        for k, section in enumerate(content.sections)
         if section.interactions.strengths
     ]
     if not models:
@@ -304,9 +200,10 @@ def interactions_section(content: ReportContent) -> Section[PairsOfModel] | None
     return {"lead": lead, "models": models}
 
 
-def _model_interactions(section: ModelSection, ident: str) -> PairsOfModel:
+def _model_interactions(section: ModelSection, shown: Shown, ident: str) -> PairsOfModel:
     interactions = section.interactions
     return {
+        "shown": shown,
         "name": section.name,
         "sentences": [interactions.note] if interactions.note else [],
         "surfaces": [
@@ -365,9 +262,16 @@ def _pairs_code(section: ModelSection, keys: list[tuple[str, ...]]) -> str:
 
 def uncertainty_section(content: ReportContent) -> Section[UncertaintyOfModel] | None:
     """Return the section about predictive uncertainty; None if no model has a predictive distribution."""
+    views = Views.of(content.sections)
+    # It is about a model, whatever output is chosen: the section of the first output has it.
     models = [
-        _model_uncertainty(section, section.uncertainty, f"uncertainty-{k}")
-        for k, section in enumerate(content.sections, 1)
+        _model_uncertainty(
+            section,
+            section.uncertainty,
+            Shown(views.everywhere(k).models),
+            f"uncertainty-{k + 1}",
+        )
+        for k, section in enumerate(content.sections)
         if section.uncertainty is not None
     ]
     if not models:
@@ -380,7 +284,7 @@ def uncertainty_section(content: ReportContent) -> Section[UncertaintyOfModel] |
 
 
 def _model_uncertainty(
-    section: ModelSection, found: UncertaintySection, ident: str
+    section: ModelSection, found: UncertaintySection, shown: Shown, ident: str
 ) -> UncertaintyOfModel:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
     sentences = (
@@ -395,6 +299,7 @@ def _model_uncertainty(
         "PDP of the entropy": (found.pdp, "p"),
     }
     return {
+        "shown": shown,
         "name": section.name,
         "sentences": [*sentences, *found.notes],
         "figures": []
@@ -430,15 +335,6 @@ def title(content: ReportContent) -> str:
     return f"Feature effects on {listed(quantities)}"
 
 
-def lead(content: ReportContent) -> str:
-    """Return the subtitle: what the page shows, and the size of the data."""
-    names = listed([t.name for t in content.sections])
-    return (
-        f"Effects of {counted(len(content.features), 'feature')} in {names}: their size, where the average misleads, "
-        f"and their precision. Data: {counted(content.rows, 'row')}, {counted(content.columns, 'column')}."
-    )
-
-
 def feature_kinds(content: ReportContent) -> dict[str, bool]:
     """Return which kinds of features there are, for the reading guide."""
     effects = [e for t in content.sections for e in t.rhale.values()]
@@ -452,7 +348,7 @@ def feature_kinds(content: ReportContent) -> dict[str, bool]:
     }
 
 
-def cautions(content: ReportContent) -> list[Caution]:
+def cautions(content: ReportContent, views: Views) -> list[Caution]:
     """Return cautions about the whole page, each with the model that it concerns."""
     several = len(content.sections) > 1
     found: list[Caution] = [{"name": "", "text": text} for text in content.remarks]
@@ -465,28 +361,35 @@ def cautions(content: ReportContent) -> list[Caution]:
         for section in content.sections
         for text in section.warnings
     ]
+    if views.left_out:
+        models = counted(views.left_out, "model")
+        found.append(
+            {"name": "", "text": f"{models} not among the curves on the same axes: see each alone."}
+        )
     return found
 
 
 def model_context(
-    content: ReportContent, section: ModelSection, anchors: Mapping[str, str], ident: str
+    content: ReportContent, views: Views, place: int, anchors: Mapping[str, str]
 ) -> ModelContext:
     """Return the parts of the page about one model as a whole.
 
     Parameters
     ----------
     content : ReportContent
-    section : ModelSection
-        One of its models.
+    views : Views
+    place : int
+        Which of its sections, from 0.
     anchors : mapping of str to str
         The HTML id of each feature's section.
-    ident : str
-        Unique on the page.
     """
+    section, ident = content.sections[place], f"model-{place + 1}"
     return {
+        "shown": views.places[place],
+        "everywhere": views.everywhere(place),
         "name": section.name,
         "facts": _facts(content, section),
-        "summary": report_text.summary(section),
+        "more": report_text.summary(section),
         "tiles": _tiles(section),
         "quality": _quality_notes(section),
         "figures": _present(
@@ -494,9 +397,13 @@ def model_context(
             report_figures.calibration_figure(section, f"{ident}-calibration"),
         ),
         "where": _present(report_figures.importance_figure(section, anchors, f"{ident}-places")),
+        "arrows": any(regions_point(r) is not None for r in section.regions.values()),
         "all": report_figures.draw_overview(section.rhale, f"{ident}-all"),
         "all_caption": report_text.overview_caption(section, report_figures.MANY).text,
         "ranking": ranking(section, anchors),
+        "given": [(row.id, row_sentence(row)) for row in section.given_rows],
+        "given_table": rows_table(section, content.features),
+        "cohorts": cohort_tables(section, content.features),
         "origins": _provenance_table(section),
         "code": _overview_code(section),
     }
@@ -537,32 +444,19 @@ def _facts(content: ReportContent, section: ModelSection) -> list[tuple[str, str
 # ---------------------------------------------------------------------------------------- ranking
 def ranking(section: ModelSection, anchors: Mapping[str, str]) -> RankingContext:
     """Return a model's ranking: numbers with bars and intervals, and counts of bins, rows and warnings."""
-    intervals = (
-        f", with {percent(report_text.LEVEL)} intervals" if section.importance_points else ""
-    )
-    small = {"Bins": "Small bins", "Levels": "Rare levels"}.get(
-        _parts(section), "Small bins and levels"
-    )
+    level = percent(report_text.LEVEL)
+    intervals = f", with {level} intervals" if section.importance_points else ""
     return {
-        "caption": f"Importance and heterogeneity score in units of {section.axis}{intervals}. "
-        f"{small} have fewer than {TRUSTED_ROWS} rows.",
+        "caption": f"Importance and heterogeneity score in units of {section.axis}{intervals}.",
         "heads": _heads(section),
         "lines": _lines(section, anchors),
     }
 
 
-def _parts(section: ModelSection) -> str:
-    levels = [isinstance(e.axis, LevelAxis) for e in section.rhale.values()]
-    return "Bins" if not any(levels) else "Levels" if all(levels) else "Bins or levels"
-
-
 def _heads(section: ModelSection) -> list[Head]:
-    parts = _parts(section)
-    heads = ["Feature", "Importance", "Heterogeneity score", parts]
-    small = {"Bins": "Rows in small bins", "Levels": "Rows at rare levels"}
-    heads += [small.get(parts, "Rows in small bins or levels"), "Missing"]
-    if section.checks:
-        heads.append("Warnings")
+    heads = ["Feature", "Importance", "Heterogeneity score"]
+    heads += ["Regions explain"] if section.regions else []
+    heads += ["Warnings"] if section.checks else []
     return [
         {
             "text": text,
@@ -597,7 +491,7 @@ def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[RankingLin
                     place and place.heterogeneity_score_ends,
                     top,
                 ),
-                "counts": _counts(section, rank, line),
+                "counts": _counts(section, f),
             }
         )
     return lines
@@ -620,16 +514,21 @@ def _cell(value: float, text: str, ends: tuple[float, float] | None, top: float)
     }
 
 
-def _counts(section: ModelSection, rank: Rank, line: report_text.RankingRow) -> list[Count]:
-    found: list[Count] = [
-        {"value": rank.bins, "text": line.bins, "warn": False},
-        {"value": rank.untrusted_rows, "text": line.untrusted, "warn": rank.untrusted_rows > 0},
-        {"value": rank.missing, "text": line.missing, "warn": False},
-    ]
-    if section.checks:
-        warnings = (
-            len(section.checks[rank.feature].warnings) if rank.feature in section.checks else 0
+def _counts(section: ModelSection, feature: str) -> list[Count]:
+    """Return what the regions of a feature explain of its heterogeneity, and its number of warnings."""
+    found: list[Count] = []
+    if section.regions:
+        regions = section.regions.get(feature)
+        share = math.nan
+        if regions is not None and len(regions) > 1:
+            share = regions.heterogeneity_explained
+        value = share if math.isfinite(share) else ""
+        found.append(
+            {"value": value, "text": "" if value == "" else percent_of(share), "warn": False}
         )
+    if section.checks:
+        checks = section.checks.get(feature)
+        warnings = 0 if checks is None else len(checks.warnings)
         found.append({"value": warnings, "text": f"{warnings}", "warn": warnings > 0})
     return found
 
@@ -683,40 +582,117 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
     progress : bool, optional
         Whether to show a progress bar while figures are drawn.
     """
-    places = anchors_of(content)
+    views, anchors = Views.of(content.sections), anchors_of(content)
     interactions, uncertainty = interactions_section(content), uncertainty_section(content)
-    return {
+    one_by_one = [
+        first_screen(content, section, anchors, shown, f"first-{k}")
+        for k, (section, shown) in enumerate(zip(content.sections, views.places, strict=True), 1)
+    ]
+    at_once = [
+        models_first_screen(content, one, anchors, f"first-all-{k}")
+        for k, one in enumerate(views.together, 1)
+    ]
+    context: PageContext = {
         "title": name or title(content),
-        "lead": lead(content),
         "data": content.data,
-        "several": len(content.sections) > 1,
+        "several": views.several,
         "drawn": min(FIRST, len(content.features)),
-        "contents": _contents(pairs=interactions is not None, uncertainty=uncertainty is not None),
-        "models": [
-            model_context(content, t, places, f"model-{k}")
-            for k, t in enumerate(content.sections, 1)
-        ],
-        "features": features(content, progress),
+        "printed": min(PRINTED, len(content.features)),
+        "models_switch": views.models,
+        "outputs_switch": views.outputs,
+        "contents": _contents(
+            {
+                "rows": any(s.given_rows for s in content.sections),
+                "cohorts": any(s.cohorts for s in content.sections),
+                "pairs": interactions is not None,
+                "uncertainty": uncertainty is not None,
+            }
+        ),
+        "has_rows": any(s.given_rows for s in content.sections),
+        "has_cohorts": any(s.cohorts for s in content.sections),
+        "first": [*at_once, *one_by_one],
+        "comparisons": [comparison(one, content.features, anchors) for one in views.together],
+        "models": [model_context(content, views, k, anchors) for k in range(len(content.sections))],
+        "count": len(content.features),
+        "features": [],
         "kinds": feature_kinds(content),
         "scored": any(e.swap_score is not None for t in content.sections for e in t.rhale.values()),
-        "cautions": cautions(content),
+        "cautions": cautions(content, views),
         "pairs": interactions,
         "uncertainty": uncertainty,
         "made": provenance_text(content),
         "versions": versions(content),
+        "json": Markup(embedded_json(content)),  # noqa: S704 - escaped for a script element
+    }
+    return _with_features(content, views, context, progress)
+
+
+REMARKS = 4_000
+"""Bytes that are kept for the sentence on what was left out, and for what joins the sections."""
+
+
+def _with_features(
+    content: ReportContent, views: Views, context: PageContext, progress: bool | None
+) -> PageContext:
+    """Return the values of the page with its features' sections, in as much detail as its size allows."""
+    orders, count = sort_positions(content), len(content.features)
+    template = _environment().get_template("feature.html.j2")
+
+    def drawn(place: int, detail: Detail) -> Markup:
+        ranks = orders[content.features[place]]
+        one = feature_context(content, views, place, ranks, detail)
+        return Markup(template.render(f=one, several=views.several))  # noqa: S704 - a template
+
+    budget = page_budget(count)
+    room = budget - len(render(context).encode("utf-8", errors="replace")) - REMARKS
+    sections, details = fitted_features(count, room, drawn, progress)
+    remarks = [Caution(name="", text=text) for text in size_remarks(details, budget)]
+    return {**context, "features": sections, "cautions": [*context["cautions"], *remarks]}
+
+
+def comparison(
+    together: Together, features: Sequence[str], anchors: Mapping[str, str]
+) -> Comparison:
+    """Return importance and heterogeneity score of all features in several models."""
+    sections = together.sections
+    effects = [e for s in sections for e in s.rhale.values()]
+    values = [v for e in effects for v in (e.importance, e.heterogeneity_score)]
+    top = max([v for v in values if math.isfinite(v)], default=0.0) or 1.0
+    lines: list[ComparisonLine] = []
+    for feature in features:
+        numbers: list[Cell] = []
+        for section in sections:
+            effect = section.rhale[feature]
+            both = effect.importance, effect.heterogeneity_score
+            numbers += [_cell(value, number_or_zero(value, top), None, top) for value in both]
+        lines.append({"name": feature, "anchor": anchors[feature], "numbers": numbers})
+    return {
+        "shown": together.shown,
+        "caption": f"Importance and heterogeneity score of each feature, in units of {sections[0].axis}.",
+        "models": list(together.names),
+        "lines": lines,
     }
 
 
-def _contents(*, pairs: bool, uncertainty: bool) -> list[Entry]:
-    names = {
-        "short": "At a glance",
-        "where": "Importance and heterogeneity",
-        "features": "Feature effects",
-    }
-    names |= {"pairs": "Interactions"} if pairs else {}
-    names |= {"uncertainty": "Predictive uncertainty"} if uncertainty else {}
-    names |= {"made": "Methods and cost"}
-    return [{"anchor": anchor, "name": name} for anchor, name in names.items()]
+_SECTIONS = {
+    "first": "Summary",
+    "where": "Where to look",
+    "rows": "Rows",
+    "cohorts": "Cohorts",
+    "features": "Features",
+    "pairs": "Interactions",
+    "uncertainty": "Uncertainty",
+    "made": "Methods and cost",
+}
+
+
+def _contents(there: Mapping[str, bool]) -> list[Entry]:
+    """Return the table of contents, without the sections that are not there."""
+    return [
+        {"anchor": anchor, "name": name}
+        for anchor, name in _SECTIONS.items()
+        if there.get(anchor, True)
+    ]
 
 
 # --------------------------------------------------------------------------------- the HTML file

@@ -474,8 +474,8 @@ def comparison_caption(section: ModelSection, feature: str, methods: Sequence[st
 
 def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
     """Return the effects of a feature to compare, by the name of the method."""
-    found = {"ALE": section.ale[feature], "PDP": section.pdp[feature]}
-    return found | ({"M-plot": section.mplot[feature]} if feature in section.mplot else {})
+    some = {"ALE": section.ale, "PDP": section.pdp, "M-plot": section.mplot}
+    return {method: effects[feature] for method, effects in some.items() if feature in effects}
 
 
 def _range(effect: Effect) -> float:

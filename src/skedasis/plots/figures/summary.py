@@ -58,7 +58,7 @@ from skedasis.results.effect import Effect
 from skedasis.results.regions import ALL_ROWS, Regions, percent_text, summary_text
 from skedasis.results.time_axis import align_time_axis
 
-HEIGHT = 118.0
+HEIGHT = 132.0
 """Height of the panel."""
 
 MOST_REGIONS, MOST_LEVELS = 4, 8

@@ -35,8 +35,6 @@
     part.classList.remove("later");
     if (waiting.length) globalThis.skedasis?.enlive(part);
   };
-  const drawAll = () => document.querySelectorAll(".later").forEach(draw);
-
   const watch = () => {
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries) {
@@ -68,31 +66,46 @@
     document.getElementById("none").hidden = shown > 0;
   };
 
-  const links = () => new Map(
-    [...document.querySelectorAll("#feature-links > li")].map((item) => [item.dataset.for, item]),
-  );
-
   const filter = () => {
     const wanted = folded(document.getElementById("find").value.trim());
-    const items = links();
     for (const feature of features()) {
       feature.hidden = !folded(feature.dataset.name).includes(wanted);
-      items.get(feature.id).hidden = feature.hidden;
     }
     announce();
   };
 
   const sort = () => {
     const order = features().sort(BY[document.getElementById("sort").value]);
-    const items = links();
     document.getElementById("feature-list").append(...order);
-    document.getElementById("feature-links").append(...order.map((f) => items.get(f.id)));
     announce();
   };
 
   const showAll = () => {
     document.getElementById("find").value = "";
     filter();
+  };
+
+  /* ----------------------------------------------------------------------- models and their outputs */
+
+  // A part names the positions of the switches at which it is shown; without a switch, it is always shown.
+  const chosen = (name) => document.querySelector(`.views input[name="${name}"]:checked`)?.value;
+  const shownAt = (positions, at) => !positions || !at || positions.split(" ").includes(at);
+  const applyViews = () => {
+    const [model, output] = [chosen("model"), chosen("output")];
+    for (const part of document.querySelectorAll("[data-model], [data-output]")) {
+      part.hidden = !(shownAt(part.dataset.model, model) && shownAt(part.dataset.output, output));
+    }
+  };
+
+  /* ------------------------------------------------------------------------------ the page's numbers */
+
+  const saveData = () => {
+    const text = document.getElementById("data").textContent;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = "report.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   };
 
   /* ---------------------------------------------------------------------------- going to a feature */
@@ -217,29 +230,24 @@
 
   /* --------------------------------------------------------------------------------------------- print */
 
-  const opened = [];
+  // Figures that wait are drawn first; what is folded stays on the screen.
   const beforePrint = () => {
-    drawAll();
-    for (const details of document.querySelectorAll("details.reading, details.provenance, details.notes")) {
-      if (details.open) continue;
-      details.open = true;
-      opened.push(details);
-    }
-  };
-  const afterPrint = () => {
-    for (const details of opened.splice(0)) details.open = false;
+    document.querySelectorAll(".later:not(.not-printed)").forEach(draw);
   };
 
   /* --------------------------------------------------------------------------------------------- start */
 
   const start = () => {
     setTheme(themed());
+    document.querySelector(".views")?.addEventListener("change", applyViews);
+    applyViews();
     watch();
     const on = (id, event, act) => document.getElementById(id).addEventListener(event, act);
     on("theme", "click", () => {
       setTheme(THEMES[(THEMES.indexOf(themed()) + 1) % THEMES.length]);
       remember(themed());
     });
+    on("data-button", "click", saveData);
     on("find", "input", filter);
     on("sort", "change", sort);
     on("clear", "click", () => { showAll(); document.getElementById("find").focus(); });
@@ -262,7 +270,6 @@
     document.addEventListener("keydown", onKey);
     addEventListener("hashchange", onHash);
     addEventListener("beforeprint", beforePrint);
-    addEventListener("afterprint", afterPrint);
     // A browser restores form fields on reload: apply them to the list.
     sort();
     filter();

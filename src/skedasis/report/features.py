@@ -1,0 +1,334 @@
+"""The features' sections of a page, and how many details of each fit on a page of limited size.
+
+A page has all details of all features where they fit. Otherwise the first ten features have all details, and details of
+the others are left out, those of the least important features first: individual curves and tables, then the slopes,
+then the curve. `fitted_features` chooses, and `size_remarks` says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+
+import numpy as np
+from markupsafe import Markup
+
+from skedasis.engine.progress import Progress
+from skedasis.plots.draw_svg import draw
+from skedasis.plots.scales import counted, number_or_zero
+from skedasis.report import figures as report_figures
+from skedasis.report import text as report_text
+from skedasis.report.content import ModelSection, ReportContent
+from skedasis.report.contexts import (
+    CheckText,
+    CheckTexts,
+    FeatureContext,
+    FeatureOfModel,
+    FeatureOfModels,
+    RegionsOfFeature,
+)
+from skedasis.report.figures import PageFigure, page_figure
+from skedasis.report.first_screen import models_spec, size, summary_spec
+from skedasis.report.format import named
+from skedasis.report.views import Shown, Together, Views
+from skedasis.results.axis import LevelAxis, TimedAxis
+from skedasis.results.checks.check import Check
+from skedasis.results.effect import Effect
+
+FIRST = 10
+"""Number of features whose figures are drawn when the page is loaded; others are drawn when they scroll into view."""
+
+PRINTED = 6
+"""Number of features that are printed: a paper has a few pages."""
+
+CODE_KINDS = ("main", "compare", "pdp", "regions", "checks")
+"""Kinds of code shown in the section of a feature; see `skedasis.report.code`."""
+
+FEW_ROWS_CHECKS = ("few_rows", "one_row")
+"""Codes of reliability checks about bins or levels with few rows; these replace the caution of the same content."""
+
+_KINDS = {"nominal": "levels without an order", "ordinal": "ordered levels"}
+
+
+class Detail(IntEnum):
+    """How much a page shows of a feature."""
+
+    WORDS = 0
+    CURVE = 1
+    FIGURES = 2
+    ALL = 3
+
+
+_LEFT_OUT = {
+    Detail.WORDS: "figures and tables",
+    Detail.CURVE: "slopes, other methods, curves of single rows and tables",
+    Detail.FIGURES: "other methods, curves of single rows and tables",
+    Detail.ALL: "",
+}
+
+
+# --------------------------------------------------------------------------------- the size of a page
+FEW, MANY = 20, 300
+"""Numbers of features for which the size of a page is given."""
+
+SMALL, LARGE = 2_000_000, 5_000_000
+"""Largest size in bytes of a page about `FEW` features, and about `MANY`."""
+
+
+def page_budget(features: int) -> int:
+    """Return the largest size in bytes of a page about so many features.
+
+    Examples
+    --------
+    >>> page_budget(5), page_budget(20), page_budget(300), page_budget(3000)
+    (2000000, 2000000, 5000000, 50000000)
+    """
+    if features > MANY:
+        return LARGE * features // MANY
+    share = max(features - FEW, 0) / (MANY - FEW)
+    return int(SMALL + share * (LARGE - SMALL))
+
+
+Draw = Callable[[int, Detail], Markup]
+"""From the place of a feature and the details to show, to its section as HTML."""
+
+
+def fitted_features(
+    count: int, room: int, render: Draw, progress: bool | None = None
+) -> tuple[list[Markup], list[Detail]]:
+    """Return the sections of features as HTML, with as many details as fit, for the most important features first.
+
+    Parameters
+    ----------
+    count : int
+        Number of features.
+    room : int
+        Bytes.
+    render : callable
+    progress : bool, optional
+        Whether to show a progress bar if drawing takes longer than two seconds.
+
+    Returns
+    -------
+    sections : list of Markup
+    details : list of Detail
+
+    Examples
+    --------
+    >>> sizes = {Detail.WORDS: 1, Detail.CURVE: 2, Detail.FIGURES: 3, Detail.ALL: 10}
+    >>> [d.name for d in fitted_features(3, 16, lambda k, d: Markup("x" * sizes[d]))[1]]
+    ['ALL', 'FIGURES', 'FIGURES']
+    """
+    kept: dict[tuple[int, Detail], Markup] = {}
+
+    def made(k: int, detail: Detail) -> Markup:
+        if (k, detail) not in kept:
+            kept[k, detail] = render(k, detail)
+        return kept[k, detail]
+
+    with Progress(count, "Drawing", progress) as bar:
+        used = 0
+        for k in range(count):
+            used += _bytes(made(k, Detail.ALL))
+            bar.advance()
+            # Too many details: no more figures are drawn that would not be shown.
+            if used > room:
+                break
+        else:
+            return [made(k, Detail.ALL) for k in range(count)], [Detail.ALL] * count
+        details = [Detail.WORDS] * count
+        used = sum(_bytes(made(k, Detail.WORDS)) for k in range(count))
+        for last in (min(FIRST, count), count):
+            for detail in (Detail.CURVE, Detail.FIGURES, Detail.ALL):
+                used = _raised(details, range(last), detail, made, used, room)
+    return [made(k, d) for k, d in enumerate(details)], details
+
+
+def _raised(
+    details: list[Detail], some: range, detail: Detail, made: Draw, used: int, room: int
+) -> int:
+    """Give some features one more step of details, in their order, while there is room; return the bytes used."""
+    for k in some:
+        now = details[k]
+        if now >= detail:
+            continue
+        if now != detail - 1:
+            return used
+        more = _bytes(made(k, detail)) - _bytes(made(k, now))
+        if used + more > room:
+            return used
+        details[k], used = detail, used + more
+    return used
+
+
+def _bytes(text: Markup) -> int:
+    return len(text.encode("utf-8", errors="replace"))
+
+
+def size_remarks(details: Sequence[Detail], budget: int) -> list[str]:
+    """Return what was left out to keep the page small; empty if nothing was."""
+    parts: list[str] = []
+    for detail in (Detail.FIGURES, Detail.CURVE, Detail.WORDS):
+        features = sum(d == detail for d in details)
+        if features:
+            parts.append(f"{_LEFT_OUT[detail]} of {counted(features, 'feature')}")
+    if not parts:
+        return []
+    said = f"To keep this page below {budget / 1e6:.2g} MB, it leaves out {'; '.join(parts)}."
+    return [f"{said} The code in their sections shows them."]
+
+
+# ------------------------------------------------------------------------------- one feature's section
+def anchors_of(content: ReportContent) -> dict[str, str]:
+    """Return the HTML id of each feature's section."""
+    return {feature: f"feature-{k}" for k, feature in enumerate(content.features, 1)}
+
+
+def feature_context(
+    content: ReportContent, views: Views, place: int, ranks: Mapping[str, int], detail: Detail
+) -> FeatureContext:
+    """Return the section of a feature.
+
+    Parameters
+    ----------
+    content : ReportContent
+    views : Views
+    place : int
+        Its place in the order of importance, from 0.
+    ranks : mapping of str to int
+        Its places in the orders that the reader can choose.
+    detail : Detail
+    """
+    feature = content.features[place]
+    first, anchor = content.sections[0].rhale[feature], f"feature-{place + 1}"
+    together = [
+        _together(one, feature, f"{anchor}-all-{k}")
+        for k, one in enumerate(views.together, 1)
+        if detail > Detail.WORDS and _comparable(one, feature)
+    ]
+    return {
+        "name": feature,
+        "unit": report_text.unit_of(first),
+        "kind": _KINDS.get(first.about.feature.kind, ""),
+        "anchor": anchor,
+        "place": place + 1,
+        "drawn": place < FIRST,
+        "printed": place < PRINTED,
+        "ranks": ranks,
+        "together": together,
+        "effects": [
+            _of_model(section, feature, f"{anchor}-{k}", shown, detail)
+            for k, (section, shown) in enumerate(
+                zip(content.sections, views.places, strict=True), 1
+            )
+        ],
+    }
+
+
+def _comparable(one: Together, feature: str) -> bool:
+    return all(np.isfinite(s.rhale[feature].value).sum() > 1 for s in one.sections)
+
+
+def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
+    """Return a feature's curves in several models, and its numbers in each."""
+    spec = models_spec(one, feature, f"{named(feature)}, average effect")
+    lines: list[tuple[str, str, str]] = []
+    for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
+        effect = section.rhale[feature]
+        score = effect.heterogeneity_score
+        said = f"importance {number_or_zero(effect.importance, size(effect))}"
+        if math.isfinite(score):
+            said += f", heterogeneity score {number_or_zero(score, size(effect))}"
+        regions = section.regions.get(feature)
+        if regions is not None and len(regions) > 1:
+            said += f"; {counted(len(regions), 'region')}"
+        sentence = report_text.effect_sentence(effect, report_text.unit_of(effect))
+        lines.append((f"hue{k}", name, f"{said}. {sentence}"))
+    return {
+        "shown": one.shown,
+        "figure": page_figure(draw(spec, ident=ident), ""),
+        "lines": lines,
+    }
+
+
+def _of_model(
+    section: ModelSection, feature: str, ident: str, shown: Shown, detail: Detail
+) -> FeatureOfModel:
+    rhale = section.rhale[feature]
+    unit, flags = report_text.unit_of(rhale), section.checks.get(feature, ())
+    sentences = {
+        "Effect": report_text.effect_sentence(rhale, unit),
+        "Between rows": report_text.heterogeneity_sentence(rhale),
+        "For whom": report_text.one_region_sentence(section, feature),
+        "Precision": report_text.precision_sentence(rhale, section.ale[feature]),
+        "Missing": report_text.missing_sentence(rhale),
+        "Order": report_text.level_order_sentence(rhale),
+    }
+    figures: list[PageFigure] = []
+    if detail == Detail.CURVE:
+        figures = _summary(section, feature, f"{ident}-curve")
+    elif detail > Detail.CURVE:
+        figures = report_figures.main_figures(section, feature, ident)
+    whole = detail == Detail.ALL
+    left_out = _LEFT_OUT[detail]
+    return {
+        "shown": shown,
+        "model": section.name,
+        "sentences": {label: text for label, text in sentences.items() if text},
+        "regions": _regions(section, feature, ident, drawn=detail >= Detail.FIGURES),
+        "figures": figures,
+        "folded": report_figures.folded_figures(section, feature, ident) if whole else [],
+        "cautions": report_text.cautions(
+            rhale, skip_few_rows=any(f.code in FEW_ROWS_CHECKS for f in flags)
+        ),
+        "flags": _check_texts(flags, feature),
+        "checked": feature in section.checks,
+        "parts": "levels" if isinstance(rhale.axis, LevelAxis) else "bins",
+        "tables": report_text.number_tables(rhale, section.axis, _per(rhale, unit, feature))
+        if whole
+        else [],
+        "code": _code(section, feature),
+        "left_out": f"Left out to keep the page small: {left_out}." if left_out else "",
+    }
+
+
+def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure]:
+    """Return the small figure of a feature; none if it has a single value."""
+    if np.isfinite(section.rhale[feature].value).sum() < 2:
+        return []
+    spec = summary_spec(section, feature, named(feature))
+    return [page_figure(draw(spec, ident=ident, width=report_figures.CURVE_WIDTH), "")]
+
+
+def _regions(
+    section: ModelSection, feature: str, ident: str, *, drawn: bool
+) -> RegionsOfFeature | None:
+    """Return the regions of a feature; None if it has one."""
+    found = section.regions.get(feature)
+    if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
+        return None
+    texts = report_text.region_texts(found)
+    figure = report_figures.regions_figure(found, f"{ident}-regions") if drawn else None
+    return {"lead": texts.lead, "lines": texts.lines, "figure": figure}
+
+
+def _per(effect: Effect, unit: str, feature: str) -> str:
+    """Return the unit that slopes are given per."""
+    return "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {named(feature)}"
+
+
+def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
+    """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
+    short = f"'{named(feature)}'"
+    texts: Mapping[str, list[CheckText]] = {"warning": [], "note": []}
+    for one in found:
+        text = one.message.replace(repr(feature), short)
+        texts[one.severity].append({"code": one.code, "page": one.page, "text": text})
+    return {"warnings": texts["warning"], "notes": texts["note"]}
+
+
+def _code(section: ModelSection, feature: str) -> str:
+    """Return the code that reproduces a feature's figures."""
+    lines = [section.code[kind, feature] for kind in CODE_KINDS if (kind, feature) in section.code]
+    return "\n".join([section.code["import",], "", *lines]) if lines else ""

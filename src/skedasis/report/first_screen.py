@@ -1,0 +1,353 @@
+"""The first screen of a page: what is explained, what explains the variance, findings, and three curves.
+
+It is what a reader sees in a window of 1300 × 900 pixels, and the first page on paper. `first_screen` makes the values
+of one model, `models_first_screen` those of several models on the same axes; `first.html.j2` places them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from skedasis.plots.draw_svg import draw
+from skedasis.plots.figures.summary import (
+    MOST_LEVELS,
+    effect_summary_figure,
+    models_summary_figure,
+    regions_summary_figure,
+)
+from skedasis.plots.marks import FigureSpec
+from skedasis.plots.scales import ROUNDING_NOISE, number_or_zero
+from skedasis.report.content import ModelSection, ReportContent
+from skedasis.report.contexts import (
+    FindingContext,
+    FirstScreen,
+    LedgerBar,
+    LedgerSegment,
+    ModelLine,
+)
+from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
+from skedasis.report.findings import Finding, findings, headline, quality_text
+from skedasis.report.format import listed, named, percent
+from skedasis.report.given_rows import with_rows
+from skedasis.report.text import percent_of
+from skedasis.report.views import Shown, Together
+from skedasis.results.effect import Effect
+from skedasis.results.ledger import Ledger, LedgerPart
+from skedasis.results.regions import Regions
+
+CURVES, SENTENCES = 3, 5
+"""Largest numbers of curves and of sentences on the first screen."""
+
+MATTER = 0.4
+"""Regions are drawn if the heterogeneity score is at least this fraction of the importance."""
+
+
+def size(effect: Effect) -> float:
+    """Return how much a feature moves the prediction: the importance and the heterogeneity score together."""
+    score = effect.heterogeneity_score
+    return math.hypot(effect.importance, score if math.isfinite(score) else 0.0)
+
+
+def most_important(section: ModelSection, most: int = CURVES) -> list[str]:
+    """Return the features that move the prediction most, on average or by group; those without a curve are left out."""
+    sizes = {f: size(e) for f, e in section.rhale.items() if np.isfinite(e.value).sum() > 1}
+    least = ROUNDING_NOISE * max(sizes.values(), default=0.0)
+    return sorted((f for f, v in sizes.items() if v > least), key=lambda f: -sizes[f])[:most]
+
+
+def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]:
+    """Return the features to draw: those that the sentences are about, then those that move the prediction most."""
+    every = most_important(section, len(section.rhale))
+    told = [f.features[0] for f in said if f.kind == "feature" and f.features]
+    return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
+
+
+def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
+    """Return the regions of a feature if its effect differs visibly between them, or if the user has named them."""
+    found, effect = section.regions.get(feature), section.rhale[feature]
+    if found is None or len(found) < 2:
+        return None
+    score = effect.heterogeneity_score
+    return found if not score < MATTER * effect.importance else None
+
+
+def summary_spec(section: ModelSection, feature: str, title: str) -> FigureSpec:
+    """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
+    effect, regions = section.rhale[feature], regions_that_matter(section, feature)
+    notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
+    if math.isfinite(effect.heterogeneity_score):
+        notes.append(f"heterogeneity {number_or_zero(effect.heterogeneity_score, size(effect))}")
+    if regions is None:
+        spec, places = effect_summary_figure(effect, title=title, notes=tuple(notes)), [None]
+    else:
+        spec = regions_summary_figure(regions, title=title, notes=tuple(notes))
+        places = list(range(len(regions)))
+    if not section.given_rows:
+        return spec
+    main = spec.main
+    for region in places:  # each row is on the curve of its region
+        main = with_rows(main, section, feature, "curve", region=region, most_levels=MOST_LEVELS)
+    return replace(spec, stacks=((main,),))
+
+
+def first_screen(
+    content: ReportContent,
+    section: ModelSection,
+    anchors: Mapping[str, str],
+    shown: Shown,
+    ident: str,
+) -> FirstScreen:
+    """Return the first screen about one model.
+
+    Parameters
+    ----------
+    content : ReportContent
+    section : ModelSection
+    anchors : mapping of str to str
+        The HTML id of each feature's section.
+    shown : Shown
+    ident : str
+        Unique on the page.
+    """
+    # The bar beside the sentences tells how much of the variance is explained.
+    said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
+    curves = [
+        _drawn(summary_spec(section, f, f"{k}  {named(f)}"), f"{ident}-curve-{k}")
+        for k, f in enumerate(_drawn_features(section, said), 1)
+    ]
+    return {
+        "shown": shown,
+        "name": section.name,
+        "headline": headline(section, rows=content.rows, features=len(content.features)),
+        "models": [],
+        "ledger": None if section.ledger is None else ledger_bar(section.ledger),
+        "no_ledger": section.reasons.get("ledger", ""),
+        "findings": [_linked(f, anchors) for f in said],
+        "curves": curves,
+    }
+
+
+def _drawn(spec: FigureSpec, ident: str) -> PageFigure:
+    return page_figure(draw(spec, ident=ident, width=CURVE_WIDTH), "")
+
+
+def _linked(found: Finding, anchors: Mapping[str, str]) -> FindingContext:
+    """Return a finding; a name at its beginning is a link to the section of the feature."""
+    for feature in found.features:
+        name = named(feature)
+        if found.text.startswith(name) and feature in anchors:
+            return {"name": name, "anchor": anchors[feature], "text": found.text[len(name) :]}
+    return {"name": "", "anchor": "", "text": found.text}
+
+
+# ------------------------------------------------------------------------------------ the ledger
+LEAST = 0.005
+"""Fraction of the variance; smaller parts have no line of their own."""
+
+
+def ledger_bar(ledger: Ledger) -> LedgerBar:
+    """Return the ledger as one bar of at most four segments: main effects, regions, pairs, and the rest.
+
+    A bar has no segment below zero. Where parts explain less than nothing, the words say so.
+    """
+    main, *others, rest = ledger.parts
+    lines: list[tuple[str, str, float, str]] = [
+        ("main", "one curve per feature", main.share, ""),
+        *_group(others, "regions", "a curve for each region"),
+        *_group(others, "pairs", "pairs of features"),
+        ("rest", "not explained by these", rest.share, ""),
+    ]
+    sizes = [max(share, 0.0) for _, _, share, _ in lines]
+    total = sum(sizes) or 1.0
+    ends = np.cumsum([0.0, *sizes]) / total
+    segments: list[LedgerSegment] = [
+        {
+            "kind": kind,
+            "name": name,
+            "of": of,
+            "text": percent_of(share),
+            "left": f"{100 * left:.2f}%",
+            "width": f"{100 * (right - left):.2f}%",
+            "middle": f"{50 * (left + right):.2f}%",
+            "labelled": right - left > 0.09,
+        }
+        for (kind, name, share, of), (left, right) in zip(lines, pairwise(ends), strict=True)
+    ]
+    return {"segments": segments, "rows": ledger.rows_held_out}
+
+
+def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str, str, float, str]]:
+    """Return the parts of a kind together; none if they explain next to nothing."""
+    some = [p for p in parts if p.kind == kind]
+    share = sum(p.share for p in some)
+    if not some or abs(share) < LEAST:
+        return []
+    largest = sorted(some, key=lambda p: -p.share)
+    return [(kind, name, share, listed([" × ".join(p.features) for p in largest], 3))]
+
+
+# ------------------------------------------------------------------------------- several models
+def models_first_screen(
+    content: ReportContent, together: Together, anchors: Mapping[str, str], ident: str
+) -> FirstScreen:
+    """Return the first screen about several models: their curves on the same axes.
+
+    Parameters
+    ----------
+    content, anchors, ident
+        As in `first_screen`.
+    together : Together
+    """
+    sections = together.sections
+    order = _order(sections, content.features)
+    curves = [
+        _drawn(models_spec(together, f, f"{k}  {named(f)}"), f"{ident}-curve-{k}")
+        for k, f in enumerate(order[:CURVES], 1)
+    ]
+    lines: list[ModelLine] = [
+        {
+            "name": name,
+            "line": f"hue{k}",
+            "headline": s.model if s.quality is None else f"{s.model}, {quality_text(s.quality)}",
+            "ledger": None if s.ledger is None else ledger_bar(s.ledger),
+        }
+        for k, (s, name) in enumerate(zip(sections, together.names, strict=True))
+    ]
+    return {
+        "shown": together.shown,
+        "name": "",
+        "headline": f"{len(sections)} models of {_quantity(sections[0])}, on the same {content.rows:,} rows.",
+        "models": lines,
+        "ledger": None,
+        "no_ledger": "",
+        "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
+        "curves": curves,
+    }
+
+
+def _quantity(section: ModelSection) -> str:
+    return "the prediction" if section.quantity == "prediction" else named(section.quantity)
+
+
+def _shares(section: ModelSection) -> dict[str, float]:
+    """Return the size of each feature as a fraction of the largest one of its model."""
+    sizes = {f: size(e) for f, e in section.rhale.items()}
+    top = max(sizes.values(), default=0.0) or 1.0
+    return {f: v / top for f, v in sizes.items()}
+
+
+def _order(sections: Sequence[ModelSection], features: Sequence[str]) -> list[str]:
+    """Return the features with a curve by their mean share of the largest size in each model."""
+    shares = [_shares(s) for s in sections]
+    drawn = [f for f in features if all(np.isfinite(s.rhale[f].value).sum() > 1 for s in sections)]
+    mean = {f: sum(s[f] for s in shares) for f in drawn}
+    return sorted((f for f in drawn if mean[f] > 0), key=lambda f: -mean[f])
+
+
+def models_spec(together: Together, feature: str, title: str) -> FigureSpec:
+    """Return a figure of a feature's average curves in several models."""
+    effects = [s.rhale[feature] for s in together.sections]
+    importances = [number_or_zero(e.importance, size(e)) for e in effects]
+    notes = (f"importance {', '.join(importances)}",)
+    return models_summary_figure(effects, list(together.names), title=title, notes=notes)
+
+
+def models_findings(together: Together, features: Sequence[str]) -> list[Finding]:
+    """Return what several models have in common, and where they differ, in two to four sentences.
+
+    Parameters
+    ----------
+    together : Together
+    features : sequence of str
+
+    Returns
+    -------
+    list of Finding
+    """
+    sections = together.sections
+    names = {s.name: name for s, name in zip(sections, together.names, strict=True)}
+    order = _order(sections, features)
+    if not order:
+        return [Finding("nothing", (), "No feature changes the prediction of any of these models.")]
+    firsts = {names[s.name]: max(_shares(s), key=lambda f, s=s: size(s.rhale[f])) for s in sections}
+    found = [_first(firsts, len(sections))]
+    found += _most_different(sections, order, names)
+    found += _most_heterogeneous(sections, names)
+    explained = [(names[s.name], s.ledger.parts[0].share) for s in sections if s.ledger is not None]
+    if len(explained) == len(sections):
+        said = listed([f"{percent_of(share)} in {named(name)}" for name, share in explained])
+        text = f"One curve per feature explains {said} of the variance of the predictions."
+        found.append(Finding("ledger", (), text))
+    return found
+
+
+def _first(firsts: Mapping[str, str], models: int) -> Finding:
+    """Say which feature moves each model most."""
+    names = list(dict.fromkeys(firsts.values()))
+    if len(names) == 1:
+        every = "Both" if models == 2 else f"All {models}"
+        return Finding("feature", (), f"{every} models depend most on {named(names[0])}.")
+    parts = [
+        f"{listed([m for m, f in firsts.items() if f == name])} on {named(name)}" for name in names
+    ]
+    return Finding(
+        "feature", tuple(names), f"They depend most on different features: {listed(parts)}."
+    )
+
+
+def _most_different(
+    sections: Sequence[ModelSection], order: Sequence[str], names: Mapping[str, str]
+) -> list[Finding]:
+    """Name the feature whose importance differs most between the models."""
+    largest = max(s.rhale[f].importance for s in sections for f in order)
+
+    def spread(feature: str) -> float:
+        values = [s.rhale[feature].importance for s in sections]
+        return max(values) - min(values)
+
+    feature = max(order, key=spread)
+    if spread(feature) < 0.05 * largest:
+        return [
+            Finding("models", (), "The average curves of the features are about as large in each.")
+        ]
+    ranked = sorted(sections, key=lambda s: -s.rhale[feature].importance)
+    high, low = (
+        number_or_zero(s.rhale[feature].importance, largest) for s in (ranked[0], ranked[-1])
+    )
+    text = (
+        f"{named(feature)} is where they differ most: its importance is {high} in {named(names[ranked[0].name])} and "
+        f"{low} in {named(names[ranked[-1].name])}."
+    )
+    return [Finding("models", (feature,), text)]
+
+
+def _most_heterogeneous(
+    sections: Sequence[ModelSection], names: Mapping[str, str]
+) -> list[Finding]:
+    """Say in which model effects differ most between rows."""
+    shares: dict[str, float] = {}
+    for section in sections:
+        scores = [e.heterogeneity_score for e in section.rhale.values()]
+        sizes = [size(e) for e in section.rhale.values()]
+        if not all(map(math.isfinite, scores)) or not max(sizes, default=0.0) > 0:
+            return []
+        shares[names[section.name]] = float(np.sum(np.square(scores)) / np.sum(np.square(sizes)))
+    high, low = max(shares, key=lambda n: shares[n]), min(shares, key=lambda n: shares[n])
+    if shares[high] < 0.02:
+        return [
+            Finding(
+                "models",
+                (),
+                "In each of them, the effect of every feature is nearly the same for all rows.",
+            )
+        ]
+    text = (
+        f"Effects differ most between rows in {named(high)} ({percent(shares[high])} of the squared sizes), and least "
+        f"in {named(low)} ({percent(shares[low])})."
+    )
+    return [Finding("models", (), text)]
