@@ -13,6 +13,7 @@ import typer
 
 from skedasis.data.readers import header
 from skedasis.datasets import SYNTHETIC, real
+from skedasis.results.checks.check import CODES
 
 METHODS = {
     "rhale": "average slopes in automatic bins, accumulated",
@@ -71,9 +72,6 @@ def losses(incomplete: str) -> list[str]:
 
 def checks(incomplete: str) -> list[tuple[str, str]]:
     """Complete codes of reliability checks."""
-    # Imported here: only this option needs it.
-    from skedasis.results.checks.check import CODES
-
     return _beginning(((code, info.meaning) for code, info in CODES.items()), incomplete)
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 import numpy as np
 
 from skedasis._arguments import check_number
-from skedasis._types import Bools, Json, ResultKey, TableLike
+from skedasis._types import Bools, JsonValue, ResultKey, TableLike
 from skedasis.data.dataset import as_dataset
 from skedasis.data.features import Feature
 from skedasis.engine.cost import RowCount, count_rows, count_rows_of
@@ -35,6 +36,9 @@ from skedasis.report.uncertainty import FEATURES, REPEATS, entropy_of
 from skedasis.report.uncertainty import ROWS as UNCERTAINTY_ROWS
 from skedasis.results.checks.slope_check import ROWS
 
+Record: TypeAlias = dict[str, JsonValue]
+"""Entries of a provenance."""
+
 LONG = 10.0
 """Seconds of the models' time from which a report is announced."""
 
@@ -52,6 +56,9 @@ LEAST_ROWS = 200
 
 _POINTS = 70
 """Most model rows per row and numeric feature, of the main effect, ALE, PDP, M-plot and scores together."""
+
+_OWN, _OWN_PER_VALUE = 1.0, 5e-5
+"""Seconds of a report beside those of the models: in any case, and for each row and feature."""
 
 _SIZES = (256, 1_024, 4_096, 16_384)
 """Rows at which the model's time is measured, as far as `_MEASURED` seconds allow."""
@@ -103,7 +110,7 @@ class Demand:
     checks: float = 0.0
     again: float = 0.0
     threads: int = 1
-    measured: Json = field(default_factory=dict)
+    measured: Record = field(default_factory=dict[str, JsonValue])
 
     def model_rows(self, cuts: Cuts) -> float:
         """Return the model rows after cuts; those that only the pass itself decides about count in full."""
@@ -188,7 +195,8 @@ class Budget:
         whole = cls(tuple(demands), max_seconds=max_seconds)
         if max_seconds is None:
             return whole
-        left = max(max_seconds - spent, 0.0)
+        own = _OWN + _OWN_PER_VALUE * max((d.rows for d in demands), default=0) * features
+        left = max(max_seconds - spent - own, 0.0)
         cuts = whole.choose(left, features)
         if cuts == NO_CUTS:
             return whole
@@ -273,11 +281,11 @@ class Budget:
             CostWarning,
         )
 
-    def record(self, demand: Demand) -> Json:
+    def record(self, demand: Demand) -> Record:
         """Return the provenance of a model's measurement, with the limit and what it left out; empty without either."""
         if self.max_seconds is None:
             return demand.measured
-        limits: Json = {"max_seconds": self.max_seconds, "left_out": list(self.left_out)}
+        limits: Record = {"max_seconds": self.max_seconds, "left_out": list(self.left_out)}
         return {**(demand.measured or _record(0, 0, 0.0)), **limits}
 
 
@@ -479,7 +487,7 @@ def _measured(found: Demand, quantity: Quantity, job: Job) -> Demand:
     return replace(found, seconds_per_row=rate, measured=record)
 
 
-def _record(calls: int, rows: int, seconds: float) -> Json:
+def _record(calls: int, rows: int, seconds: float) -> Record:
     """Return the provenance of a measurement, with the keys of a method's provenance."""
     return {
         "method": "measurement of the model's time",

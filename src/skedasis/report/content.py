@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._types import Ints, Json, TableLike
+from skedasis._types import Ints, TableLike
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
@@ -44,6 +44,7 @@ from skedasis.report.budget import (
     NO_CUTS,
     Budget,
     Cuts,
+    Record,
     check_max_seconds,
     foresee,
     sampled,
@@ -335,7 +336,7 @@ def build_sections(
     name: str,
     note: str,
     call: Call,
-    measured: Json | None = None,
+    measured: Record | None = None,
 ) -> list[ModelSection]:
     """Return the sections of one model, one per output. `measured` is the record of its time, or empty."""
     main = runner.in_regions(options.names(), options.by, search=options.regions)
