@@ -197,3 +197,13 @@ def test_an_effect_of_a_region_is_not_told_to_look_for_regions():
     (flag,) = halves[0].checks().of("heterogeneous")
     assert "sd.regions" not in flag.message
     assert "sd.ICE()" in flag.message
+
+
+def test_a_curve_of_wrong_slopes_is_not_called_heterogeneous():
+    X, model = product(0.7)
+    flat = sd.prediction(model, slope=lambda X: 0 * X)
+    e = sd.explain(flat, X, 0, method=sd.DALE())
+    assert e.heterogeneity_score > 0.5 > e.importance
+    codes = {f.code for f in e.checks()}
+    assert "slope_mismatch" in codes
+    assert "heterogeneous" not in codes

@@ -187,7 +187,9 @@ def check_effect(
     space = None if X is None else FeatureSpace.of(X, seed)
     # Also checks that X is the explained data.
     far = None if space is None else extrapolation(effect, space, seed)
-    found = [*_check_heterogeneity(effect, confidence_level), *_check_slope_mismatch(effect)]
+    found = [*_check_slope_mismatch(effect)]
+    if not found:  # the importance of a curve of wrong slopes is wrong, too
+        found += _check_heterogeneity(effect, confidence_level)
     found += [*_check_bin_rows(effect), *_check_empty_bins(effect), *_check_gaps(effect)]
     if "slope_changes" not in left_out:
         found += _check_slope_changes(effect, confidence_level, seed)
