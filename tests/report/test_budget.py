@@ -148,6 +148,21 @@ def test_a_fast_model_is_not_announced_measured_or_counted(X, monkeypatch, chose
     assert chosen[0].announcement == ""
 
 
+def test_a_model_that_turns_out_to_be_fast_is_not_recorded_as_measured(X, monkeypatch, chosen):
+    """Few rows at a time would take ten seconds: the measurement finds less, and the page is that of a fast model."""
+    model = Slow(monkeypatch, 0.0)
+
+    def of_calls(T):
+        model.now += 0.01
+        return T[:, 0] + T[:, 1]
+
+    model.function = of_calls
+    found, said = build(model, X, regions=False, pairs=0)
+    assert said == []
+    assert chosen[0].demands[0].measured
+    assert not any("measurement" in p.provenance["method"] for p in found.sections[0].passes)
+
+
 def test_trees_ask_for_their_predictions_alone(X, monkeypatch, chosen):
     """At a second per row, a model called for more than its predictions would be far beyond."""
     model = HistGradientBoostingRegressor(max_iter=5).fit(X, X[:, 0])
