@@ -20,7 +20,7 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs pages experiments test test-long test-lowest test-rest test-all lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ docs: $(VENV)/.dev  ## build the documentation into site/index.html
 
 pages: $(VENV)/.torch  ## run the code of the documentation, and write what it prints and draws into it (ARGS="docs/start.md")
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.pages --write $(ARGS)
+
+screenshots: browser $(VENV)/.dev  ## take screenshots of reports, to look at: light, dark, phone, print (ARGS="--docs" for those of the documentation)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.screenshots $(ARGS)
 
 bench: $(VENV)/.dev  ## measure speed and memory in comparison with effector, PyALE and scikit-learn
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks $(ARGS)
