@@ -228,8 +228,8 @@ class TreeEvaluator(BatchEvaluator):
             return super().edge_differences(j, low, high)
         if self._buffer.forest.shape.place(j) < 0:
             return np.zeros(len(self))
-        low_codes, high_codes = self._buffer.coded(j, low[None]), self._buffer.coded(j, high[None])
-        return self._code_differences(j, low_codes[0], high_codes[0])
+        codes = self._buffer.coded(j, np.stack([low, high]))
+        return self._code_differences(j, codes[0], codes[1])
 
     def _code_differences(self, j: int, low: Codes, high: Codes) -> Floats:
         """Return the difference of the sum of leaves between two codes per row in a column, (n,)."""

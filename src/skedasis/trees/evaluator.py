@@ -318,8 +318,9 @@ class TreeRows:
             return self.forest.rows(self.table, j, values.rows)[values.codes]
         if isinstance(values, np.ndarray):
             return self.forest.numbers(j, values)
-        encoded = [self.forest.numbers(j, np.asarray(v)) for v in values]
-        return np.stack([np.broadcast_to(codes, (self.n,)) for codes in encoded])
+        # In one array, because a pipeline's values are transformed, at a cost for each call.
+        every = np.stack([np.broadcast_to(np.asarray(v, dtype=float), (self.n,)) for v in values])
+        return self.forest.numbers(j, every)
 
 
 def _rounded(thresholds: Floats) -> Floats:
