@@ -79,9 +79,10 @@ class FirstScreen(TypedDict):
 
 
 class CheckText(TypedDict):
-    """A finding of a reliability check, with the page that explains its code."""
+    """A finding of a reliability check: the meaning of its code, and the page of the documentation about it."""
 
     code: str
+    meaning: str
     page: str
     text: str
 

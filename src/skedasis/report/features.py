@@ -33,7 +33,7 @@ from skedasis.report.first_screen import models_spec, size, summary_spec
 from skedasis.report.format import named
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.checks.check import Check
+from skedasis.results.checks.check import CODES, Check
 from skedasis.results.effect import Effect
 
 FIRST = 10
@@ -70,14 +70,14 @@ _LEFT_OUT = {
 
 # --------------------------------------------------------------------------------- the size of a page
 FEW, MANY = 20, 300
-"""Numbers of features for which the size of a page is given."""
+"""Numbers of features, times models and outputs, for which the size of a page is given."""
 
 SMALL, LARGE = 2_000_000, 5_000_000
 """Largest size in bytes of a page about `FEW` features, and about `MANY`."""
 
 
 def page_budget(features: int) -> int:
-    """Return the largest size in bytes of a page about so many features.
+    """Return the largest size in bytes of a page about so many features, counted for each model and output.
 
     Examples
     --------
@@ -324,7 +324,10 @@ def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
     texts: Mapping[str, list[CheckText]] = {"warning": [], "note": []}
     for one in found:
         text = one.message.replace(repr(feature), short)
-        texts[one.severity].append({"code": one.code, "page": one.page, "text": text})
+        meaning = f"{CODES[one.code].meaning.rstrip('.')}."
+        texts[one.severity].append(
+            {"code": one.code, "meaning": meaning, "page": one.page, "text": text}
+        )
     return {"warnings": texts["warning"], "notes": texts["note"]}
 
 

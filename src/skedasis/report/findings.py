@@ -35,7 +35,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
 from skedasis.results.checks.check import Check
 from skedasis.results.curve_words import ERRORS, PROMINENCE, Curve, standard_errors
-from skedasis.results.effect import Effect
+from skedasis.results.effect import BinnedEffect, Effect
 from skedasis.results.ledger import LedgerPart
 from skedasis.results.regions import RegionNode, Regions
 
@@ -233,7 +233,7 @@ def _sizes(section: ModelSection) -> dict[str, float]:
     """Return by how much each feature changes the quantity, largest first, without those that do not."""
     sizes = {name: _size_of(effect) for name, effect in section.rhale.items()}
     # The curves of a constant quantity are rounding errors relative to its values, which the bins of M-plots have.
-    values = [np.abs(e.bins.effect) for e in section.mplot.values() if e.bins is not None]
+    values = [np.abs(e.bins.effect) for e in section.mplot.values() if isinstance(e, BinnedEffect)]
     top = max([*sizes.values(), *(float(np.nanmax(v, initial=0.0)) for v in values)], default=0.0)
     kept = {n: v for n, v in sizes.items() if v > ROUNDING_NOISE * top}
     return dict(sorted(kept.items(), key=lambda item: -item[1]))
@@ -407,7 +407,7 @@ def _distribution(effect: Effect) -> tuple[Floats, Floats]:
     axis = effect.moments.get(AXIS)
     if effect.cells is not None and axis is not None and len(axis.weight) == len(effect.cells):
         edges, weight = effect.cells.edges, axis.weight
-    elif effect.bins is not None and len(effect.bins):
+    elif isinstance(effect, BinnedEffect) and len(effect.bins):
         edges, weight = effect.bins.edges, effect.bins.weight
     else:
         return np.zeros(0), np.zeros(0)

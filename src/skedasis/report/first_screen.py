@@ -278,11 +278,6 @@ def models_findings(together: Together, features: Sequence[str]) -> list[Finding
     found = [_first(firsts, len(sections))]
     found += _most_different(sections, order, names)
     found += _most_heterogeneous(sections, names)
-    explained = [(names[s.name], s.ledger.parts[0].share) for s in sections if s.ledger is not None]
-    if len(explained) == len(sections):
-        said = listed([f"{percent_of(share)} in {named(name)}" for name, share in explained])
-        text = f"One curve per feature explains {said} of the variance of the predictions."
-        found.append(Finding("ledger", (), text))
     return found
 
 

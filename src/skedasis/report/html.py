@@ -643,7 +643,7 @@ def _with_features(
         one = feature_context(content, views, place, ranks, detail)
         return Markup(template.render(f=one, several=views.several))  # noqa: S704 - a template
 
-    budget = page_budget(count)
+    budget = page_budget(count * len(content.sections))
     room = budget - len(render(context).encode("utf-8", errors="replace")) - REMARKS
     sections, details = fitted_features(count, room, drawn, progress)
     remarks = [Caution(name="", text=text) for text in size_remarks(details, budget)]
