@@ -1,0 +1,547 @@
+"""`PipelineForest`: an ensemble behind transformers that act by columns, as an ensemble on the columns of X.
+
+All columns that the transformers make of one column of X are functions of its value. The tests of these columns are
+therefore tests of the column of X, and its code is the combination of their codes. Everything that evaluates trees then
+works on the columns of X. Rows are transformed once; a value that is inserted into a column is transformed once, in a
+row whose other columns do not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from skedasis._types import Bools, Container, Floats, Ints, ModelRows
+from skedasis.data.containers import Rows, Table
+from skedasis.data.dataset import Batch, Dataset, as_table
+from skedasis.models.introspection import is_pipeline
+from skedasis.trees import readers
+from skedasis.trees.arrays import Codes
+from skedasis.trees.ensemble import Ensemble, TreesUnreadable
+from skedasis.trees.evaluator import AnyTable, TreeForest
+from skedasis.trees.layout import ColumnTests, JointTests, TreeLayout
+from skedasis.trees.preprocessing import Output, Preprocessing, preprocessing_of
+
+_CELLS = 4_000_000
+"""Target number of entries of transformed rows at a time."""
+
+_HELD_ROWS = 200_000
+"""Largest number of rows of X whose codes are kept; of more rows, those of each batch are transformed."""
+
+_INSERTED = 1_000_000
+"""Largest number of inserted values of a column whose codes are kept."""
+
+_LARGEST_TABLE = 2**26
+"""Largest number of tests of a column times combinations of codes, in bytes: kernels may list all of them."""
+
+_MOST_JUMPS = 20_000
+"""Largest number of thresholds of a column of which the positions in X are searched."""
+
+
+# --- from the codes of several columns to those of one --------------------------------------------
+
+
+class _Join(Protocol):
+    """The tests of a column of X, and its codes from those of the columns that are made of it."""
+
+    @property
+    def tests(self) -> ColumnTests:
+        """Return the tests of the column of X."""
+        ...
+
+    @property
+    def order(self) -> Ints:
+        """Return the position among these tests of each test of the columns made of it."""
+        ...
+
+    def codes(self, parts: Sequence[Codes]) -> Codes:
+        """Return the codes from those of the columns made of it, (m,)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class _One:
+    """One column is made of the column of X, or one of them is tested: its codes and tests are those of the column."""
+
+    tests: ColumnTests
+
+    @property
+    def order(self) -> Ints:
+        return np.arange(len(self.tests))
+
+    def codes(self, parts: Sequence[Codes]) -> Codes:
+        return parts[0]
+
+
+@dataclass(frozen=True, eq=False)
+class _Marked:
+    """A column of numbers, and indicators of its missing values: the codes are those of the numbers, plus one.
+
+    Parameters
+    ----------
+    tests : ColumnTests
+    order : ndarray of int
+    main : int
+        Which of the columns has the numbers.
+    marker, marked : int
+        An indicator, and its code for missing values.
+    """
+
+    tests: ColumnTests
+    order: Ints
+    main: int
+    marker: int
+    marked: int
+
+    def codes(self, parts: Sequence[Codes]) -> Codes:
+        missing = parts[self.marker] == self.marked
+        return np.where(missing, self.tests.missing, parts[self.main] + 1).astype(np.int32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Several:
+    """Any columns: the codes are the numbers of the combinations of theirs."""
+
+    tests: JointTests
+
+    @property
+    def order(self) -> Ints:
+        return np.arange(len(self.tests))
+
+    def codes(self, parts: Sequence[Codes]) -> Codes:
+        return self.tests.states.number(np.stack(parts))
+
+
+def _marked(
+    parts: Sequence[ColumnTests],
+    outputs: Sequence[Output],
+    here: Sequence[int],
+    gone: Sequence[int],
+) -> _Marked | None:
+    """Return a column of numbers with indicators of missing values; None for other columns.
+
+    Parameters
+    ----------
+    parts : sequence of ColumnTests
+    outputs : sequence of Output
+    here, gone : sequence of int
+        The codes of a value, and of the missing value.
+    """
+    numeric = all(tests.categories is None for tests in parts)
+    main = [i for i, o in enumerate(outputs) if o.kind in ("same", "increasing")]
+    rest = [i for i, o in enumerate(outputs) if o.kind == "missing"]
+    markers = [i for i in rest if here[i] != gone[i]]
+    if not numeric or len(main) != 1 or len(main) + len(rest) < len(parts) or not markers:
+        return None
+    middle = main[0]
+    # One is added to all codes, so that no number passes the tests that no number passes.
+    thresholds = np.concatenate([[-np.inf], parts[middle].thresholds])
+    largest = len(thresholds)
+    cuts: list[Codes] = []
+    for i, tests in enumerate(parts):
+        if i == middle:
+            cuts.append(tests.cut + 1)
+            continue
+        passed = tests.passes(np.array([here[i]], np.int32))[:, 0]
+        cuts.append(np.where(passed, largest, 0).astype(np.int32))
+    cut = np.concatenate(cuts).astype(np.int32)
+    left = np.concatenate(
+        [tests.passes(np.array([gone[i]], np.int32))[:, 0] for i, tests in enumerate(parts)]
+    )
+    by_cut = np.argsort(cut, kind="stable")
+    order = np.empty(len(cut), np.int64)
+    order[by_cut] = np.arange(len(cut))
+    tests = ColumnTests(thresholds, cut[by_cut], left[by_cut])
+    return _Marked(tests, order, middle, markers[0], int(gone[markers[0]]))
+
+
+# --- the ensemble on the columns of X -------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class PipelineForest(TreeForest):
+    """An ensemble behind transformers that act by columns. Made by `pipeline_forest`.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        On the columns that the transformers return.
+    compiled : bool
+        See `TreeForest`.
+    preprocessing : Preprocessing
+    template : Table
+        One row of X, into which values are inserted.
+    joins : dict of int to _Join
+        By column of X that is tested.
+    ranges : dict of int to (float, float)
+        The smallest and largest number of columns of X, between which jumps are searched. Empty if X is not known as a
+        whole.
+    """
+
+    searched = True
+
+    preprocessing: Preprocessing = field(kw_only=True)
+    template: AnyTable = field(kw_only=True)
+    joins: dict[int, _Join] = field(default_factory=dict, kw_only=True)
+    ranges: dict[int, tuple[float, float]] = field(default_factory=dict, kw_only=True)
+    _inserted: dict[int, tuple[Floats, Codes]] = field(default_factory=dict, kw_only=True)
+
+    @cached_property
+    def inner(self) -> TreeForest:
+        """Return the ensemble on the columns that the transformers return."""
+        return TreeForest(self.ensemble, self.compiled)
+
+    @cached_property
+    def sources(self) -> dict[int, list[int]]:
+        """Return for each column of X that matters the tested columns that are made of it."""
+        outputs, found = self.preprocessing.outputs, dict[int, list[int]]()
+        for d in self.inner.shape.columns:
+            found.setdefault(outputs[d].column, []).append(d)
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def shape(self) -> TreeLayout:
+        """Return all trees in depth-first order, with tests of columns of X."""
+        inner = self.inner.shape
+        column, test = np.full(len(inner.columns) + 1, -1, np.int32), np.empty(0, np.int64)
+        test = np.full(int(inner.first[-1]) + 1, -1, np.int64)
+        first = [0]
+        for k, (j, made) in enumerate(self.sources.items()):
+            places = [inner.place(d) for d in made]
+            column[places] = k
+            tests = np.concatenate([np.arange(inner.first[p], inner.first[p + 1]) for p in places])
+            test[tests] = first[-1] + self.joins[j].order
+            first.append(first[-1] + len(tests))
+        return replace(
+            inner,
+            # The last entries are for leaves, whose column and test are -1.
+            column=column[inner.column],
+            test=test[inner.test].astype(np.int32),
+            columns=tuple(self.sources),
+            tests=tuple(self.joins[j].tests for j in self.sources),
+            first=np.array(first, np.int64),
+        )
+
+    # --- codes ---
+
+    def parts_of(self, X: ModelRows, columns: Sequence[int]) -> dict[int, list[Codes]]:
+        """Return the codes of the columns that are made of some columns of X, for rows as models take them."""
+        table = self.preprocessing(X)
+        return {j: [self.inner.rows_of(table, d) for d in self.sources[j]] for j in columns}
+
+    def _coded(self, X: ModelRows, columns: Sequence[int]) -> dict[int, Codes]:
+        """Return the codes of some columns of X for rows as models take them."""
+        parts = self.parts_of(X, columns)
+        return {j: self.joins[j].codes(parts[j]) for j in columns}
+
+    def held(self, table: AnyTable) -> dict[int, Codes] | None:
+        """Return the codes of whole columns of a table as far as they are known; None if they are not to be kept."""
+        return None if len(table) > _HELD_ROWS else super().held(table)
+
+    def rows(self, table: AnyTable, j: int, rows: Rows | None) -> Codes:
+        """Return the codes of a column for some rows of a table, of any shape; None means all rows."""
+        held = self.held(table)
+        if held is not None:
+            if j not in held:
+                held.update(self._of_table(table, slice(0, len(table)), self.shape.columns))
+            return held[j] if rows is None else held[j][rows]
+        which = slice(0, len(table)) if rows is None else rows
+        if isinstance(which, slice):
+            return self._of_table(table, which, [j])[j]
+        distinct, inverse = np.unique(which, return_inverse=True)
+        return self._of_table(table, distinct, [j])[j][inverse].reshape(which.shape)
+
+    def _of_table(self, table: AnyTable, rows: Rows, columns: Sequence[int]) -> dict[int, Codes]:
+        """Return the codes of some columns for rows of a table, which are transformed in parts."""
+        indices = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+        step = max(1, _CELLS // max(len(self.preprocessing.outputs), 1))
+        found: dict[int, list[Codes]] = {j: [np.zeros(0, np.int32)] for j in columns}
+        for start in range(0, len(indices), step):
+            part = indices[start : start + step]
+            for j, codes in self._coded(table.tile(part, 1).own(), columns).items():
+                found[j].append(codes)
+        return {j: np.concatenate(codes) for j, codes in found.items()}
+
+    def own(self, batch: Batch, j: int) -> Mapping[int, Codes]:
+        """Return a batch's own codes of all columns, which are transformed together."""
+        table = batch.dataset.table
+        if self.held(table) is not None:
+            return {j: self.rows(table, j, batch.rows)}
+        return self._of_table(table, batch.rows, self.shape.columns)
+
+    def numbers(self, j: int, values: Floats) -> Codes:
+        """Return the codes of inserted values of a column, of any shape. Each distinct value is transformed once."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        known, codes = self._inserted.get(j, (np.zeros(0), np.zeros(0, np.int32)))
+        place = np.searchsorted(known, distinct)
+        inside = place < len(known)
+        found = np.zeros(len(distinct), bool)
+        found[inside] = _same(known[place[inside]], distinct[inside])
+        out = np.empty(len(distinct), np.int32)
+        out[found] = codes[place[found]]
+        new = distinct[~found]
+        if len(new):
+            out[~found] = self._coded(self.with_values({j: new}), [j])[j]
+            if len(known) + len(new) > _INSERTED:
+                known, codes = np.zeros(0), np.zeros(0, np.int32)
+            together = np.concatenate([known, new])
+            order = np.argsort(together, kind="stable")
+            # One assignment of a new pair: threads may read the former one.
+            self._inserted[j] = together[order], np.concatenate([codes, out[~found]])[order]
+        return out[inverse].reshape(values.shape)
+
+    def with_values(self, values: Mapping[int, Floats]) -> ModelRows:
+        """Return a row of X with columns replaced by these values, of which there are equally many."""
+        size = len(next(iter(values.values())))
+        buffer = self.template.tile(np.zeros(size, np.int64), 1)
+        return buffer.swept({j: column[None] for j, column in values.items()}, 1)
+
+    # --- jumps ---
+
+    def jumps(self, j: int) -> Floats | None:
+        """Return the sorted positions of the trees' jumps along a column, between its smallest and largest value.
+
+        None if the columns made of it do not all increase with it, and if X is not known as a whole.
+        """
+        if self.shape.place(j) < 0:
+            return np.zeros(0)
+        return self._positions.get(j)
+
+    @cached_property
+    def _positions(self) -> dict[int, Floats]:
+        """Return the jumps of all columns of which they are known: searched together, to transform few times."""
+        found: dict[int, list[Floats]] = {j: [] for j in self.ranges if self._increases(j)}
+        searches = [
+            _Search(d, self.inner.shape.tests[self.inner.shape.place(d)], *self.ranges[j])
+            for j in found
+            for d in self.sources[j]
+            if self.preprocessing.outputs[d].kind != "missing"
+        ]
+        # A column of X may have several columns with tests: one after the other.
+        waiting = list(searches)
+        while waiting:
+            together: dict[int, _Search] = {}
+            for search in waiting:
+                together.setdefault(self.preprocessing.outputs[search.column].column, search)
+            self._search(together)
+            for j, search in together.items():
+                found[j].append(search.low[search.inside])
+            waiting = [s for s in waiting if s not in together.values()]
+        return {j: np.unique(np.concatenate([np.zeros(0), *p])) for j, p in found.items()}
+
+    def _increases(self, j: int) -> bool:
+        """Return whether all tested columns made of a column increase with it, or tell only whether it is missing."""
+        made = self.sources.get(j, [])
+        tests = [self.inner.shape.tests[self.inner.shape.place(d)] for d in made]
+        kinds = {self.preprocessing.outputs[d].kind for d in made}
+        few = all(len(t.thresholds) <= _MOST_JUMPS for t in tests)
+        return (
+            few
+            and kinds <= {"same", "increasing", "missing"}
+            and all(t.categories is None for t in tests)
+        )
+
+    def _search(self, searches: Mapping[int, _Search]) -> None:
+        """Narrow the brackets of some columns' jumps down to adjacent numbers."""
+        with np.errstate(all="ignore"):
+            ends = {j: np.concatenate([s.low, s.high]) for j, s in searches.items()}
+            for j, values in self._made(searches, ends).items():
+                searches[j].start(values)
+            while any(s.open.any() for s in searches.values()):
+                tried = {j: s.candidates() for j, s in searches.items() if s.open.any()}
+                for j, values in self._made(searches, tried).items():
+                    searches[j].narrow(tried[j], values)
+
+    def _made(
+        self, searches: Mapping[int, _Search], values: Mapping[int, Floats]
+    ) -> dict[int, Floats]:
+        """Return the transformed values of some columns, all inserted into the same rows."""
+        size = max(len(column) for column in values.values())
+        rows = self.with_values({j: np.resize(column, size) for j, column in values.items()})
+        table = self.preprocessing(rows)
+        return {j: table.column(searches[j].column)[: len(v)] for j, v in values.items()}
+
+
+class _Search:
+    """The search for the largest number of a column of X that passes each threshold of a column made of it.
+
+    Parameters
+    ----------
+    column : int
+        The column that the transformers return.
+    tests : ColumnTests
+    low, high : float
+        The range of the column of X.
+    """
+
+    def __init__(self, column: int, tests: ColumnTests, low: float, high: float) -> None:
+        self.column, self.tests = column, tests
+        count = len(tests.thresholds)
+        self.low, self.high = np.full(count, low), np.full(count, high)
+        self.inside = np.zeros(count, bool)
+        self._values = np.zeros((2, count))
+
+    @property
+    def open(self) -> Bools:
+        """Return which jumps are still between two numbers that are not adjacent."""
+        return self.inside & (np.nextafter(self.low, np.inf) < self.high)
+
+    def start(self, values: Floats) -> None:
+        """Take the transformed ends of the range: only jumps between them are searched."""
+        self._values = values.reshape(2, -1).copy()
+        left = self._passes(self._values)
+        self.inside = left[0] & ~left[1]
+
+    def _passes(self, values: Floats) -> Bools:
+        """Return whether transformed values, (k, T), pass the T thresholds."""
+        return self.tests.codes(values) <= np.arange(values.shape[-1])
+
+    def candidates(self) -> Floats:
+        """Return numbers in each bracket: two middles, and one on either side of where a straight line passes.
+
+        The middle of the numbers halves the bracket; the middle of the floats in it does so where 0 is near.
+        """
+        low, high = self.low, self.high
+        first, last = self._values
+        share = np.clip((self.tests.thresholds - first) / (last - first), 0.0, 1.0)
+        guess = np.where(np.isfinite(share), low + share * (high - low), low)
+        room = 4 * np.spacing(np.maximum(np.abs(guess), np.abs(high - low) * 2.0**-40))
+        middle = low + (high - low) / 2
+        # Halved before they are added, because the sum of two ranks may exceed 64 bits.
+        between = _number(_rank(low) // 2 + _rank(high) // 2)
+        tried = np.stack([guess - room, middle, between, guess + room])
+        return np.clip(tried, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)).reshape(-1)
+
+    def narrow(self, tried: Floats, values: Floats) -> None:
+        """Take the transformed values of the candidates."""
+        tried, values = tried.reshape(4, -1), values.reshape(4, -1)
+        open_ = self.open
+        for x, value, left in zip(tried, values, self._passes(values), strict=True):
+            up = open_ & left & (x > self.low)
+            down = open_ & ~left & (x < self.high)
+            self.low[up], self._values[0, up] = x[up], value[up]
+            self.high[down], self._values[1, down] = x[down], value[down]
+
+
+def _rank(x: Floats) -> Ints:
+    """Return the ranks of numbers among all floats: the difference of two is how many floats apart they are."""
+    bits = (x + 0.0).view(np.int64)
+    return np.where(bits < 0, -(bits & np.int64(0x7FFFFFFFFFFFFFFF)), bits)
+
+
+def _number(rank: Ints) -> Floats:
+    """Return the numbers with these ranks."""
+    return np.where(rank < 0, -np.abs(rank).view(np.float64), np.abs(rank).view(np.float64))
+
+
+def _same(a: Floats, b: Floats) -> Bools:
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+# --- construction ---------------------------------------------------------------------------------
+
+
+def read_forest(model: object, dataset: Dataset, *, compiled: bool) -> TreeForest:
+    """Return the trees of a fitted model, or of the last step of a pipeline, ready for evaluation on columns of X.
+
+    Parameters
+    ----------
+    model : object
+        See `skedasis.trees.readers.load`; or a pipeline of scikit-learn whose last step is such a model.
+    dataset : Dataset
+    compiled : bool
+        See `TreeForest`.
+
+    Raises
+    ------
+    ColumnsMixed
+        If a step of the pipeline is not known to act on each column by itself.
+    TreesUnreadable
+        With the reason.
+    """
+    if not is_pipeline(model):
+        return TreeForest(readers.load(model), compiled)
+    before = preprocessing_of(model)
+    return pipeline_forest(readers.load(model.steps[-1][1]), before, dataset, compiled=compiled)
+
+
+def pipeline_forest(
+    ensemble: Ensemble, preprocessing: Preprocessing, dataset: Dataset, *, compiled: bool
+) -> PipelineForest:
+    """Return the ensemble of a pipeline's last step on the columns of X.
+
+    Raises
+    ------
+    TreesUnreadable
+        If the transformers return another number of columns than the ensemble has, if a column has so many
+        combinations of codes that listing them takes too much memory, or if the transformers fail.
+    """
+    if ensemble.columns != len(preprocessing.outputs):
+        raise TreesUnreadable(
+            f"its transformers return {len(preprocessing.outputs)} columns, and the trees have {ensemble.columns}"
+        )
+    batch = dataset.evenly_spaced_batch(1)
+    table = dataset.table
+    template = as_table(table.tile(batch.table_rows[:1], 1).own())
+    forest = PipelineForest(ensemble, compiled, preprocessing=preprocessing, template=template)
+    times = [
+        f.name for f in dataset.features if f.time is not None and f.position in forest.sources
+    ]
+    if times:
+        raise TreesUnreadable(f"column {times[0]!r} has times")
+    try:
+        _join(forest, dataset, table)
+    except TreesUnreadable:
+        raise
+    except Exception as error:
+        # Transformers raise exceptions of any kind.
+        raise TreesUnreadable(f"its transformers fail: {error}") from error
+    return forest
+
+
+def _join(forest: PipelineForest, dataset: Dataset, table: Table[Container]) -> None:
+    """Find how the codes of each column follow from those of the columns made of it, and the columns' ranges."""
+    outputs, shape = forest.preprocessing.outputs, forest.inner.shape
+    numeric = {f.position for f in dataset.features if f.kind == "continuous"} & set(forest.sources)
+    if not dataset.streamed:
+        forest.ranges = {
+            j: r for j in sorted(numeric) if (r := _range(table.column(j))) is not None
+        }
+    for j, made in forest.sources.items():
+        parts = [shape.tests[shape.place(d)] for d in made]
+        if len(parts) == 1:
+            forest.joins[j] = _One(parts[0])
+            continue
+        join: _Join | None = None
+        if j in numeric and (value := _range(table.column(j))) is not None:
+            try:
+                codes = forest.parts_of(forest.with_values({j: np.array([value[0], np.nan])}), [j])[
+                    j
+                ]
+            except Exception:  # noqa: BLE001 - the column cannot hold a missing value
+                codes = []
+            if codes:
+                here, gone = ([int(c[i]) for c in codes] for i in (0, 1))
+                join = _marked(parts, [outputs[d] for d in made], here, gone)
+        forest.joins[j] = join or _Several(JointTests.of(parts))
+    if forest.held(table) is not None and forest.shape.columns:
+        forest.rows(table, forest.shape.columns[0], None)
+    for j, join in forest.joins.items():
+        if (
+            join.tests.categories is not None
+            and len(join.tests) * join.tests.missing > _LARGEST_TABLE
+        ):
+            names = {f.position: f.name for f in dataset.features}
+            raise TreesUnreadable(
+                f"column {names[j]!r} has {len(join.tests):,} tests of several columns"
+            )
+
+
+def _range(column: Floats) -> tuple[float, float] | None:
+    """Return the smallest and largest finite number of a column; None if it has none."""
+    finite = column[np.isfinite(column)]
+    return (float(finite.min()), float(finite.max())) if len(finite) else None
