@@ -1,0 +1,200 @@
+"""The first screen: which curves are drawn, what the bar of the variance adds up to, and what several models share."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import skedasis as sd
+from skedasis.report.content import gather
+from skedasis.report.first_screen import (
+    ledger_bar,
+    models_findings,
+    most_important,
+    regions_that_matter,
+    size,
+)
+from skedasis.report.tables import cohort_tables, row_sentence, rows_table
+from skedasis.report.views import MOST, TOGETHER, Shown, Views
+
+
+def additive(X):
+    return 3 * X[:, 0] + X[:, 1]
+
+
+def crossed(X):
+    return np.where(X[:, 2] > 0, 3.0, -3.0) * X[:, 0] + X[:, 1]
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).uniform(-1, 1, size=(600, 3))
+
+
+def sections(models, X, **options):
+    return gather(models, X, progress=False, pairs=0, uncertainty=False, **options).sections
+
+
+@pytest.fixture(scope="module")
+def two(X):
+    return sections({"plain": additive, "crossed": crossed}, X)
+
+
+# ------------------------------------------------------------------------------------- which curves
+
+
+def test_a_feature_whose_average_is_flat_can_be_the_most_important(two):
+    plain, mixed = two
+    assert most_important(plain) == ["x0", "x1"]  # the third feature moves nothing
+    # In the other model x0 has no average effect, but moves single predictions most; so does x2, which turns it.
+    assert mixed.rhale["x0"].importance < mixed.rhale["x1"].importance / 2
+    assert set(most_important(mixed)[:2]) == {"x0", "x2"}
+    sizes = [size(mixed.rhale[f]) for f in most_important(mixed)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_regions_are_drawn_where_the_effect_differs(two):
+    plain, mixed = two
+    assert regions_that_matter(plain, "x0") is None
+    found = regions_that_matter(mixed, "x0")
+    assert {c.feature.name for leaf in found.leaves for c in leaf.conditions} == {"x2"}
+
+
+def test_regions_that_hardly_differ_are_not_drawn(two):
+    mixed = two[1]
+    effect = mixed.rhale["x0"]
+    larger = replace(effect, about=effect.about)
+    assert larger.heterogeneity_score > 0.4 * larger.importance
+    scored = replace(effect.swap_score, value=0.1 * effect.importance)
+    effects = {**mixed.rhale, "x0": replace(effect, swap_score=scored)}
+    quiet = replace(mixed, rhale=type(mixed.rhale)(effects, mixed.rhale.provenance))
+    assert regions_that_matter(quiet, "x0") is None
+
+
+# -------------------------------------------------------------------------------- the variance as a bar
+
+
+def test_the_bar_is_whole_and_tells_the_shares_of_the_ledger(X):
+    found = sd.ledger(crossed, X, progress=False)
+    bar = ledger_bar(found)
+    widths = [float(s["width"].rstrip("%")) for s in bar["segments"]]
+    lefts = [float(s["left"].rstrip("%")) for s in bar["segments"]]
+    assert sum(widths) == pytest.approx(100, abs=0.1)
+    assert lefts == pytest.approx(np.cumsum([0, *widths[:-1]]), abs=0.05)
+    kinds = [s["kind"] for s in bar["segments"]]
+    assert kinds[0] == "main"
+    assert kinds[-1] == "rest"
+    by_kind = dict(zip(kinds, widths, strict=True))
+    for kind in ("main", "regions"):
+        share = sum(max(p.share, 0) for p in found.parts if p.kind == kind)
+        assert by_kind[kind] == pytest.approx(100 * share, abs=1)
+    assert bar["rows"] == found.rows_held_out
+
+
+def test_a_part_below_zero_has_no_segment_but_words(X):
+    found = sd.ledger(additive, X, progress=False)
+    main, *others, rest = found.parts
+    worse = replace(main, share=-0.25, r2=-0.25)
+    bar = ledger_bar(replace(found, parts=(worse, *others, replace(rest, share=1.25))))
+    assert bar["segments"][0]["width"] == "0.00%"
+    assert bar["segments"][0]["text"].startswith("−25")
+    assert bar["segments"][-1]["width"] == "100.00%"
+
+
+# --------------------------------------------------------------------------------------- several models
+
+
+def test_models_of_one_quantity_share_axes(two):
+    views = Views.of(two)
+    assert [p.key for p in views.models] == [TOGETHER, "m1", "m2"]
+    assert views.outputs == ()
+    assert views.places == (Shown("m1"), Shown("m2"))
+    assert views.together[0].names == ("plain", "crossed")
+    assert views.everywhere(1).models.split() == ["m2", TOGETHER]
+
+
+def test_one_model_has_no_switch(two):
+    views = Views.of(two[:1])
+    assert (views.models, views.outputs, views.places, views.several) == ((), (), (Shown(),), False)
+
+
+def test_models_in_different_units_are_only_switched(X):
+    euros = sd.prediction(additive, unit="€")
+    views = Views.of(sections({"a": euros, "b": crossed}, X))
+    assert views.together == ()
+    assert [p.key for p in views.models] == ["m1", "m2"]
+
+
+def test_models_with_different_outputs_are_positions_of_one_switch(two):
+    odd = (replace(two[0], output="yes"), replace(two[1], output=""))
+    views = Views.of(odd)
+    assert views.outputs == ()
+    assert len(views.places) == 2
+
+
+def test_more_models_than_hues_are_counted(two):
+    many = [replace(two[0], name=f"m{k}", of=f"m{k}") for k in range(MOST + 2)]
+    views = Views.of(many)
+    assert len(views.together[0].sections) == MOST
+    assert views.left_out == 2
+
+
+def test_what_models_have_in_common_and_where_they_differ(two):
+    (together,) = Views.of(two).together
+    text = " ".join(f.text for f in models_findings(together, ["x0", "x1", "x2"]))
+    # Importances: sd(3x) and about 0 for x0 in the two models; heterogeneity is none in the first.
+    assert "x0 is where they differ most: its importance is 1.7" in text
+    assert "in plain and" in text
+    assert "differ most between rows in crossed" in text
+    assert "least in plain (0" in text
+
+
+def test_equal_models_are_said_to_be_alike(X):
+    alike = Views.of(sections({"a": additive, "b": additive}, X)).together[0]
+    text = " ".join(f.text for f in models_findings(alike, ["x0", "x1", "x2"]))
+    assert "Both models depend most on x0." in text
+    assert "about as large in each" in text
+    assert "nearly the same for all rows" in text
+
+
+def test_models_that_nothing_changes_say_so(X):
+    flat = Views.of(sections({"a": lambda X: np.ones(len(X)), "b": lambda X: np.zeros(len(X))}, X))
+    (found,) = models_findings(flat.together[0], ["x0", "x1", "x2"])
+    assert found.text == "No feature changes the prediction of any of these models."
+
+
+# ---------------------------------------------------------------------------------- rows and cohorts
+
+
+def test_a_row_is_told_with_what_is_highest_and_lowest_there(X):
+    (one,) = sections(additive, X, rows=[4])
+    (row,) = one.given_rows
+    text = row_sentence(row)
+    shown = 3 * (X[4, 0] - X[:, 0].mean())
+    way = "above" if shown > 0 else "below"
+    assert text.split(f"Furthest {way} the average: ")[1].startswith("x0 = ")
+    table = rows_table(one, ["x0", "x1", "x2"])
+    assert [line[0] for line in table.rows] == ["x0", "x1", "x2"]
+    told = float(table.rows[0][2].replace("−", "-"))
+    assert told == pytest.approx(float(one.rhale["x0"](X[4, 0])), abs=0.01)
+    assert told == pytest.approx(shown, abs=0.1)  # a curve is centred by the counts of its bins
+    assert float(table.rows[0][1]) == pytest.approx(X[4, 0], abs=0.01)
+
+
+def test_cohorts_have_their_rows_means_and_importances(X):
+    by = {"low": X[:, 2] <= 0, "high": X[:, 2] > 0}
+    (one,) = sections(crossed, X, by=by)
+    first, second = cohort_tables(one, ["x0", "x1"])
+    for line, (name, mask) in zip(first.rows, by.items(), strict=True):
+        assert line[0] == name
+        assert line[1] == f"{mask.sum():,}"
+        assert float(line[3].replace("−", "-")) == pytest.approx(crossed(X[mask]).mean(), abs=0.01)
+    values = dict(zip(["low", "high"], second.rows[0][1::2], strict=True))
+    for name, mask in by.items():
+        assert float(values[name]) == pytest.approx(3 * X[mask, 0].std(), rel=0.05)
+
+
+def test_without_cohorts_there_is_no_table(two):
+    assert cohort_tables(two[0], ["x0"]) == []
+    assert math.isfinite(two[0].rhale["x0"].importance)
