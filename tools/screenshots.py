@@ -49,7 +49,7 @@ TALL = (1300, 1400)
 ROWS = 3000
 """Most rows that a report explains, so that all pictures take less than two minutes."""
 
-COLOURS = 64
+COLOURS = 128
 """Of a picture of the documentation, which stays small."""
 
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
@@ -105,7 +105,7 @@ GUIDE = ROOT / "docs" / "guides" / "report.md"
 DOCS = ROOT / "docs" / "images"
 IN_DOCS = (
     Picture("report", "report"),
-    Picture("report/regions", "report", (1300, 800), at="feature-1"),
+    Picture("report/regions", "report", (1300, 1100), at="feature-1"),
     Picture("report/models", "models"),
 )
 """Pictures of the guide; a page is the name of a file that its code writes."""
@@ -173,17 +173,13 @@ def section_with_regions(report: Report) -> str:
 @contextlib.contextmanager
 def pages_of_the_guide() -> Generator[dict[str, Path]]:
     """Run the code of docs/guides/report.md in an empty folder, and return the pages that it writes by their names."""
-    before = Path.cwd()
-    with tempfile.TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            names: dict[str, object] = {"__name__": "__main__"}
-            for block in blocks(GUIDE.read_text("utf-8")):
-                if block.language == "python":
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        names: dict[str, object] = {"__name__": "__main__"}
+        for block in blocks(GUIDE.read_text("utf-8")):
+            if block.language == "python":
+                with contextlib.redirect_stdout(None):
                     exec(compile(block.code, str(GUIDE), "exec"), names)  # noqa: S102 - our own page
-            yield {path.stem: path for path in Path(folder).glob("*.html")}
-        finally:
-            os.chdir(before)
+        yield {path.stem: path for path in Path(folder).glob("*.html")}
 
 
 # ---------------------------------------------------------------------------------- the pictures
@@ -253,7 +249,9 @@ def take_for_docs(browser: Browser, pages: Mapping[str, Path]) -> list[Path]:
         made.append(DOCS / f"{picture.name}.png")
         made[-1].parent.mkdir(exist_ok=True)
         taken = take(browser, pages[picture.page], picture, picture.at).convert("RGB")
-        taken.quantize(COLOURS).save(made[-1], optimize=True)
+        # By coverage: a median cut would turn the few green pixels of a curve into blue ones.
+        cut = Image.Quantize.MAXCOVERAGE
+        taken.quantize(COLOURS, method=cut, kmeans=4).save(made[-1], optimize=True)
     return made
 
 

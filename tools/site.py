@@ -5,6 +5,7 @@ MkDocs calls these by their names (`hooks` in mkdocs.yml).
 
 from __future__ import annotations
 
+import contextlib
 import html
 import re
 import sys
@@ -78,17 +79,14 @@ def _mathml(latex: str, display: str) -> str:
 
 
 def live() -> str:
-    """Return the report of docs/guides/report.md, as a page that readers can try."""
-    from sklearn.datasets import load_diabetes
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    """Return the page that the first code of docs/guides/report.md writes, for readers to try."""
+    from tools.pages import blocks
 
-    import skedasis as sd
-
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
-    with tempfile.TemporaryDirectory() as folder:
-        report = sd.report(model, X, y, path=Path(folder) / "report.html", progress=False)
-        return report.path.read_text("utf-8")
+    guide = (ROOT / "docs" / "guides" / "report.md").read_text("utf-8")
+    code = next(block.code for block in blocks(guide) if block.language == "python")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        exec(compile(code, "docs/guides/report.md", "exec"), {"__name__": "__main__"})  # noqa: S102 - our own page
+        return Path("report.html").read_text("utf-8")
 
 
 sys.path.insert(0, str(ROOT))

@@ -9,17 +9,12 @@ patients gains what the other half loses: the average is flat there, and does no
 ``recursion.png``: a forest of two features that go together. Its partial dependence, exact at every jump, beside
 scikit-learn's "recursion", which weighs branches by the rows that the model was trained on.
 
-``report.png``: the first screen of the page of docs/guides/report.md, as Chromium shows it; it needs playwright.
+Pictures of reports are screenshots: ``make screenshots ARGS=--docs`` (`tools/screenshots.py`).
 """
 
 from __future__ import annotations
 
-import importlib.util
 import io
-import os
-import shutil
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +22,7 @@ import matplotlib.pyplot as plt  # noqa: TID253
 import numpy as np
 import pandas as pd  # noqa: TID253
 from PIL import Image
-from sklearn.datasets import load_diabetes  # noqa: TID253
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor  # noqa: TID253
+from sklearn.ensemble import RandomForestRegressor  # noqa: TID253
 from sklearn.inspection import partial_dependence  # noqa: TID253
 
 import skedasis as sd
@@ -36,8 +30,6 @@ import skedasis as sd
 HERE = Path(__file__).parent
 PIXELS = 900
 LIMIT = 4.0
-SCREEN = 1280, 960
-"""Of a page, in CSS pixels."""
 
 
 def patients(n: int) -> pd.DataFrame:
@@ -143,36 +135,11 @@ def forest_of_two() -> None:
     plt.close(figure)
 
 
-def first_screen() -> None:
-    """Write `report.png`."""
-    found = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
-    browser = os.environ.get("SKEDASIS_CHROMIUM") or next(filter(None, found), None)
-    if browser is None or importlib.util.find_spec("playwright") is None:
-        sys.stderr.write("report.png is left as it is: it needs playwright, and Chromium\n")
-        return
-    from playwright.sync_api import sync_playwright
-
-    X, y = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
-    model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
-    width, height = SCREEN
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
-        page = sd.report(model, X, y, path=Path(folder) / "report.html").path
-        chromium = driver.chromium.launch(
-            executable_path=browser, args=["--no-sandbox", "--disable-gpu"]
-        )
-        seen = chromium.new_page(viewport={"width": width, "height": height}, color_scheme="light")
-        seen.goto(page.as_uri())
-        picture = Image.open(io.BytesIO(seen.screenshot()))
-        chromium.close()
-    picture.convert("RGB").quantize(96).save(HERE / "report.png", optimize=True)
-
-
 def main() -> None:
     """Write all pictures."""
     one_feature()
     two_features()
     forest_of_two()
-    first_screen()
 
 
 if __name__ == "__main__":
