@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis.results.curve_words import curve_words, turning_points
+from skedasis.results.curve_words import Curve, curve_words, reliable, turning_points
 
 
 def effect_of(curve, low=0.0, high=24.0, points=241, method=None, **feature):
@@ -178,3 +178,50 @@ def test_derivatives_are_slopes():
     e = effect_of(lambda x: x**2)
     e = replace(e, spec=replace(e.spec, derivative=True))
     assert curve_words(e).startswith("slope: rises by")
+
+
+# ----------------------------------------------------------------------------------- unreliable points
+def differ_by_brute_force(value, error):
+    pairs = itertools.permutations(range(len(value)), 2)
+    return any(value[i] - value[j] > 2 * np.hypot(error[i], error[j]) for i, j in pairs)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_curve_is_flat_if_no_two_points_differ(seed):
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(2, 12))
+    value = rng.normal(size=size).round(int(rng.integers(1, 4)))
+    error = rng.exponential(rng.choice([0.2, 0.5, 2.0]), size) * rng.integers(0, 2, size)
+    error = np.where(rng.random(size) < 0.3, 100 * error, error)
+    curve = Curve(np.arange(size, dtype=float), value, error)
+    expected = differ_by_brute_force(value, error)
+    assert (curve.flat == "") == (expected and np.ptp(value) > 0)
+    kept = reliable(value, error)
+    if expected:
+        # No stated difference is lost, and the rest is told from what is reliable.
+        assert differ_by_brute_force(value[kept], error[kept])
+        assert kept[[curve.low, curve.high]].all()
+        assert len(curve.told.x) == kept.sum()
+
+
+def test_values_with_one_row_each_do_not_make_a_curve_flat():
+    # Steps of 90 with one row each: beyond 10, the accumulated error is many times the range.
+    e = effect_of(lambda x: np.minimum(x, 10.0), points=25)
+    error = np.where(e.x > 12, 300.0, 0.5)
+    assert curve_words(replace(e, std_error=error)) == "rises by 10 from 0 to 12"
+    # A value without a trusted error is no peak, and hides none.
+    e = effect_of(lambda x: np.where(x == 20, 90.0, -np.abs(x - 6)), points=25)
+    error = np.where(e.x >= 20, 300.0, 0.1)
+    words = curve_words(replace(e, std_error=error))
+    assert words == "one peak at 6: rises by 6 from 0, falls by 13 to 19"
+
+
+def test_a_level_with_one_row_is_not_the_highest():
+    X = pd.DataFrame({"town": np.resize(["a", "b", "c"], 300)})
+    worth = {"a": 1.0, "b": -2.0, "c": 4.0}
+    e = sd.explain(
+        lambda X: X["town"].map(worth).to_numpy(), X, "town", method=sd.PDP(), heterogeneity_rows=0
+    )
+    labels = e.axis.levels.labels
+    error = np.array([50.0 if label == "c" else 0.1 for label in labels])
+    assert curve_words(replace(e, std_error=error)) == "highest at a (1), lowest at b (−2)"

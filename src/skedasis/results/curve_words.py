@@ -1,18 +1,19 @@
 """A curve in words: where it rises and falls, its peaks and dips, or its highest and lowest level.
 
 `curve_words` states a turn of the curve only if it is larger than 15 % of the curve's range and than two standard
-errors, so that neither rounding nor the noise of a few rows becomes a peak.
+errors, so that neither rounding nor the noise of a few rows becomes a peak. Points whose own error is larger than the
+range of the curve, as where a single row has a value of the feature, are left out: `reliable`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._types import Floats
+from skedasis._types import Bools, Floats
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
@@ -66,7 +67,8 @@ def curve_words(effect: Effect) -> str:
     Numbers in parentheses are values of the effect. A peak or dip is a turn of the curve that is larger than 15 % of
     the range of the curve on both sides, and than two standard errors of the difference. The errors of the two points
     are taken as independent, which overstates the error of neighbouring points: the text rather leaves out a turn than
-    invents one. No model row.
+    invents one. A curve is flat if no two of its points differ by more than two standard errors; it is described where
+    its points are known to better than its range. No model row.
 
     Examples
     --------
@@ -89,10 +91,10 @@ def _levels(effect: Effect, axis: LevelAxis) -> str:
         return "a single level"
     value, error = value[known], standard_errors(effect)[known]
     labels = [_one_line(axis.levels.labels[k]) for k in known]
-    low, high = int(value.argmin()), int(value.argmax())
-    flat = _flat(value, error, low, high)
+    flat = _flat(value, error)
     if flat:
         return flat
+    low, high = extremes(value, error)
     top = f"highest at {labels[high]} ({number_text(float(value[high]))})"
     return f"{top}, lowest at {labels[low]} ({number_text(float(value[low]))})"
 
@@ -129,18 +131,26 @@ class Curve:
 
     @property
     def low(self) -> int:
-        """Return the index of the lowest point."""
-        return int(self.value.argmin())
+        """Return the index of the lowest point, of those that are reliable."""
+        return extremes(self.value, self.error)[0]
 
     @property
     def high(self) -> int:
-        """Return the index of the highest point."""
-        return int(self.value.argmax())
+        """Return the index of the highest point, of those that are reliable."""
+        return extremes(self.value, self.error)[1]
 
     @property
     def flat(self) -> str:
         """Return "flat…" if the curve spans no more than its error; otherwise an empty text."""
-        return _flat(self.value, self.error, self.low, self.high)
+        return _flat(self.value, self.error)
+
+    @property
+    def told(self) -> Curve:
+        """Return the curve without unreliable points; a flat curve as it is."""
+        kept = reliable(self.value, self.error)
+        if kept.all() or self.flat:
+            return self
+        return replace(self, x=self.x[kept], value=self.value[kept], error=self.error[kept])
 
     @property
     def turns(self) -> list[int]:
@@ -168,6 +178,7 @@ def _course(effect: Effect) -> str:
         return "a single value"
     if curve.flat:
         return curve.flat
+    curve = curve.told
     x, value, turns = curve.x, curve.value, curve.turns
     if not turns:
         return _rise(x, value, curve.time, curve.unit)
@@ -204,7 +215,15 @@ def turning_points(value: Floats, error: Floats) -> list[int]:
     >>> import numpy as np
     >>> turning_points(np.array([0.0, 5.0, 4.9, 6.0, 1.0, 3.0]), np.zeros(6))
     [3, 4]
+
+    A point with a large error hides no turn:
+
+    >>> turning_points(np.array([0.0, 5.0, 5.5, 1.0]), np.array([0.1, 0.1, 50.0, 0.1]))
+    [1]
     """
+    kept = np.flatnonzero(reliable(value, error))
+    if len(kept) < len(value):
+        return kept[turning_points(value[kept], error[kept])].tolist() if len(kept) else []
     least = PROMINENCE * float(np.ptp(value))
     found: list[int] = []
     low = high = way = 0
@@ -235,14 +254,65 @@ def standard_errors(effect: Effect) -> Floats:
     return np.nan_to_num(effect.std_error, nan=0.0, posinf=0.0, neginf=0.0)
 
 
-def _flat(value: Floats, error: Floats, low: int, high: int) -> str:
-    """Return the text for a curve whose range is not larger than its error; otherwise an empty text."""
-    span = float(value[high] - value[low])
+def reliable(value: Floats, error: Floats) -> Bools:
+    """Return which points can differ from another one by more than two standard errors.
+
+    Parameters
+    ----------
+    value : ndarray of float, shape (m,)
+        Finite.
+    error : ndarray of float, shape (m,)
+        Standard errors; 0 where they are unknown.
+
+    Returns
+    -------
+    ndarray of bool, shape (m,)
+        Whether twice the error of a point is smaller than the range of all such points: where a single row has a value
+        of the feature, the error of an accumulated curve can be many times its range. Points that differ by more than
+        two standard errors are among them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reliable(np.array([0.0, 4.0, 90.0]), np.array([0.5, 0.5, 300.0])).tolist()
+    [True, True, False]
+    """
+    kept = np.ones(len(value), dtype=bool)
+    while kept.any():
+        worse = kept & (error > 0) & (ERRORS * error >= np.ptp(value[kept]))
+        if not worse.any():
+            break
+        kept &= ~worse
+    return kept
+
+
+def extremes(value: Floats, error: Floats) -> tuple[int, int]:
+    """Return the indices of the lowest and of the highest point, of those that are reliable if there are any."""
+    kept = np.flatnonzero(reliable(value, error))
+    kept = kept if len(kept) else np.arange(len(value))
+    return int(kept[value[kept].argmin()]), int(kept[value[kept].argmax()])
+
+
+def _flat(value: Floats, error: Floats) -> str:
+    """Return the text for a curve without a difference that is larger than its error; otherwise an empty text."""
+    span = float(np.ptp(value))
     if span <= ROUNDING * float(np.abs(value).max()):
         return "flat"
-    if span <= ERRORS * math.hypot(error[low], error[high]):
+    if not _differ(value, error):
         return f"flat within two standard errors (spans {number_text(span)})"
     return ""
+
+
+def _differ(value: Floats, error: Floats) -> bool:
+    """Return whether any two points differ by more than two standard errors."""
+    order = np.argsort(error, kind="stable")
+    value, error = value[order], error[order]
+    # If any pair differs, so do two points that are each the highest, or the lowest, of those with no larger error.
+    high = np.flatnonzero(value >= np.maximum.accumulate(value))
+    low = np.flatnonzero(value <= np.minimum.accumulate(value))
+    high, low = (k[np.append(True, np.diff(value[k]) != 0)] for k in (high, low))
+    errors = ERRORS * np.hypot(error[high][:, None], error[low])
+    return bool((value[high][:, None] - value[low] > errors).any())
 
 
 def _rise(x: Floats, value: Floats, time: TimeAxis | None, unit: str | None) -> str:
