@@ -101,7 +101,7 @@ def test_a_pure_interaction_is_explained_by_its_pair(X):
     assert sum(p.share for p in section.ledger.parts) == pytest.approx(1.0)
     assert "x0 × x1 adds" in " ".join(report_text.summary(section))
     with_regions = told_of(lambda X: X[:, 0] * X[:, 1], X)
-    assert "; regions of " in " ".join(report_text.summary(with_regions))
+    assert "; regions, mostly of " in " ".join(report_text.summary(with_regions))
 
 
 def test_curves_that_do_not_add_up_say_why():
@@ -177,7 +177,7 @@ def test_a_feature_without_rules_has_one_sentence():
 
     section = told_of(f, X)
     assert len(section.regions["x0"]) == 1
-    assert "No rule" in report_text.one_region_sentence(section, "x0")
+    assert "No split" in report_text.one_region_sentence(section, "x0")
     assert report_text.one_region_sentence(section, "x2") == ""
     assert report_text.one_region_sentence(told_of(f, X, regions=False), "x0") == ""
 

@@ -117,7 +117,9 @@ def test_the_numbers_are_those_of_the_results(content):
         checks = section.checks[name]
         assert [c["code"] for c in found["checks"]] == [c.code for c in checks]
         assert [c["message"] for c in found["checks"]] == [c.message for c in checks]
-        regions = section.regions[name]
+        # The regions were named by the column "city", which has none of its own.
+        assert (name in section.regions) == (name != "city")
+        regions = section.regions.get(name)
         for k, region in enumerate(found["regions"]):
             assert region["rule"] == regions.rules[k]
             assert region["importance"] == regions[k].importance

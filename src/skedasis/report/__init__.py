@@ -1,10 +1,10 @@
 """Reports: one self-contained HTML page about one or several models, written by `skedasis.report`.
 
-`content` computes the results of a report as values, with the help of `passes` (calls of `explain`), `budget` (what they
-cost, and what is left out), `interactions`, `quality`, `uncertainty`, `given_rows`, `cohorts` and `code`. `findings` and
-`text`, with `categorical_text`, `tables` and `format`, turn values into sentences and tables, `figures` into SVG and PNG,
-`data` into JSON. `first_screen`, `features` and `views` arrange the page; `html` puts all into its templates, and `report`
-writes it. `terminal` shows the same tables in a terminal.
+`content` computes the results of a report as values, with the help of `passes` (calls of `explain`), `budget` (what
+they cost, and what is left out), `interactions`, `quality`, `uncertainty`, `given_rows`, `cohorts` and `code`.
+`findings` and `text`, with `categorical_text`, `tables` and `format`, turn values into sentences and tables, `figures`
+into SVG and PNG, `data` into JSON. `first_screen`, `features` and `views` arrange the page; `html` puts all into its
+templates, and `report` writes it. `terminal` shows the same tables in a terminal.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack, overload
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -174,6 +175,8 @@ class ReportContent:
         Cautions about the data.
     data : tuple of str
         Sentences that describe the data, for the top of the page.
+    target : str
+        Name of the labels; empty if they have none.
     """
 
     sections: tuple[ModelSection, ...]
@@ -184,6 +187,7 @@ class ReportContent:
     remarks: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     left_out_parts: tuple[str, ...] = ()
+    target: str = ""
 
 
 # -------------------------------------------------------------------------- results without rows
@@ -492,7 +496,7 @@ def _build_section(
         checks=_checks(main, effects["pdp"], shared),
         importance_points=importance_points(main, seed=runner.options.seed),
         quality=good,
-        regions={} if regions is None else regions.regions,
+        regions={} if regions is None else _on_others(regions.regions),
         ledger=shared.ledgers.get(label),
         interactions=interactions,
         uncertainty=shared.uncertainty,
@@ -502,7 +506,9 @@ def _build_section(
             main,
             pairs,
             shared.uncertainty,
-            [] if regions is None else [n for n, r in regions.items() if len(r) > 1],
+            []
+            if regions is None
+            else [n for n, r in _on_others(regions.regions).items() if len(r) > 1],
             shared.options.by,
             rows=shared.options.rows,
         ),
@@ -526,6 +532,19 @@ def _build_section(
             shared.region,
         ),
     )
+
+
+def _on_others(found: Mapping[str, Regions]) -> dict[str, Regions]:
+    """Return the regions of features without those that are defined by the feature itself.
+
+    Within cohorts of a column, that column hardly varies: there is nothing to show of its effect there.
+    """
+
+    def itself(name: str, regions: Regions) -> bool:
+        conditions = [c for leaf in regions.leaves for c in leaf.conditions]
+        return bool(conditions) and all(c.feature.name == name for c in conditions)
+
+    return {name: r for name, r in found.items() if not itself(name, r)}
 
 
 def _checks(effects: Effects, beside: Effects, shared: Shared) -> dict[str, Checks]:
@@ -686,7 +705,13 @@ def gather(
     remarks += budget.left_out
     parts = budget.left_out
     return ReportContent(
-        tuple(sections), *size, order, tuple(left_out), tuple(remarks), left_out_parts=parts
+        tuple(sections),
+        *size,
+        order,
+        tuple(left_out),
+        tuple(remarks),
+        left_out_parts=parts,
+        target=_name_of(y),
     )
 
 
@@ -740,6 +765,12 @@ def _check(pairs: object, uncertainty: object, regions: object) -> None:
     check_int("report(pairs)", pairs, 0, "Use pairs=4")
     check_flag("report(uncertainty)", uncertainty, "Use uncertainty=False")
     check_flag("report(regions)", regions, "Use regions=False")
+
+
+def _name_of(y: ArrayLike | None) -> str:
+    """Return the name of labels that are a series; empty for others."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    return str(series.name) if isinstance(series, nw.Series) and series.name else ""
 
 
 def _user_call(

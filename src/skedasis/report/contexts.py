@@ -43,6 +43,7 @@ class LedgerBar(TypedDict):
 
     segments: list[LedgerSegment]
     rows: int
+    note: str
 
 
 class FindingContext(TypedDict):
@@ -68,11 +69,14 @@ class FirstScreen(TypedDict):
     shown: Shown
     name: str
     headline: str
+    remark: str
+    cohorts: list[tuple[str, str]]
     models: list[ModelLine]
     ledger: LedgerBar | None
     no_ledger: str
     findings: list[FindingContext]
     curves: list[PageFigure]
+    note: str
 
 
 # --- features -------------------------------------------------------------------------------------
@@ -95,11 +99,11 @@ class CheckTexts(TypedDict):
 
 
 class RegionsOfFeature(TypedDict):
-    """The regions of a feature: what they explain, their rules, and the effects in them."""
+    """The regions of a feature: what they explain, and the effects in them, drawn or as rules with words."""
 
     lead: str
     lines: list[tuple[str, str]]
-    figure: PageFigure | None
+    panels: list[PageFigure]
 
 
 class FeatureOfModel(TypedDict):
@@ -298,6 +302,7 @@ class PageContext(TypedDict):
     printed: int
     models_switch: Sequence[Position]
     outputs_switch: Sequence[Position]
+    outputs_name: str
     contents: list[Entry]
     has_rows: bool
     has_cohorts: bool
@@ -306,6 +311,7 @@ class PageContext(TypedDict):
     models: list[ModelContext]
     count: int
     features: Sequence[Markup]
+    left_out: Sequence[str]
     kinds: dict[str, bool]
     scored: bool
     cautions: list[Caution]

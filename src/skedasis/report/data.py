@@ -612,6 +612,7 @@ class _Writer:
                     "value": self.number(v.value),
                     "rule": plain_text(v.rule) if v.region >= 0 else None,
                     "regional": self.number(v.regional),
+                    "deviation": self.number(v.deviation),
                     "ice": self.numbers(v.ice) if self.detail.pdp else None,
                 }
                 for n, v in found.values.items()

@@ -237,7 +237,7 @@ def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
         effect = section.rhale[feature]
         score = effect.heterogeneity_score
-        said = f"importance {number_or_zero(effect.importance, size(effect))}"
+        said = f"Importance {number_or_zero(effect.importance, size(effect))}"
         if math.isfinite(score):
             said += f", heterogeneity score {number_or_zero(score, size(effect))}"
         regions = section.regions.get(feature)
@@ -309,8 +309,9 @@ def _regions(
     if found is None or len(found) < 2 or len(section.rhale[feature].points) < 2:
         return None
     texts = report_text.region_texts(found)
-    figure = report_figures.regions_figure(found, f"{ident}-regions") if drawn else None
-    return {"lead": texts.lead, "lines": texts.lines, "figure": figure}
+    said = [f"{rule}, {text}" for rule, text in texts.lines]
+    panels = report_figures.region_panels(found, said, f"{ident}-regions") if drawn else []
+    return {"lead": texts.lead, "lines": [] if drawn else texts.lines, "panels": panels}
 
 
 def _per(effect: Effect, unit: str, feature: str) -> str:

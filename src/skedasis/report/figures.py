@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -188,14 +188,26 @@ def ledger_figure(section: ModelSection, ident: str) -> PageFigure | None:
 CURVE_WIDTH = 390.0
 """Width in pixels of a small figure: three fit side by side on the first screen."""
 
-WIDE = 900.0
-"""Width in pixels of a figure of several panels."""
+PANEL = 285.0
+"""Width in pixels of the panel of a region: four side by side in a window, one on a phone."""
 
 
-def regions_figure(found: Regions, ident: str) -> PageFigure:
-    """Draw the effects in regions beside the one in all rows."""
-    spec = regions.regions_figure(found, RegionsPlotOptions(confidence_level=report_text.LEVEL))
-    return page_figure(draw(spec, ident=ident, width=WIDE), "")
+def region_panels(found: Regions, said: Sequence[str], ident: str) -> list[PageFigure]:
+    """Draw the effect in each region beside the one in all rows, with a caption, the scores, and last the legend.
+
+    Parameters
+    ----------
+    found : Regions
+    said : sequence of str
+        What each region's curve does, in words.
+    ident : str
+        Unique on the page.
+    """
+    options = RegionsPlotOptions(confidence_level=report_text.LEVEL)
+    drawn, legend = draw_tiles(regions.regions_figure(found, options), ident=ident, width=PANEL)
+    captions = [*said, ""][: len(drawn)]
+    captions += [""] * (len(drawn) - len(captions))
+    return [page_figure(d, c) for d, c in zip((*drawn, legend), (*captions, ""), strict=True)]
 
 
 def calibration_figure(section: ModelSection, ident: str) -> PageFigure | None:

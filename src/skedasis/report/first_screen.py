@@ -21,7 +21,7 @@ from skedasis.plots.figures.summary import (
     regions_summary_figure,
 )
 from skedasis.plots.marks import FigureSpec
-from skedasis.plots.scales import ROUNDING_NOISE, number_or_zero
+from skedasis.plots.scales import ROUNDING_NOISE, counted, number, number_or_zero
 from skedasis.report.content import ModelSection, ReportContent
 from skedasis.report.contexts import (
     FindingContext,
@@ -31,20 +31,26 @@ from skedasis.report.contexts import (
     ModelLine,
 )
 from skedasis.report.figures import CURVE_WIDTH, PageFigure, page_figure
-from skedasis.report.findings import Finding, findings, headline, quality_text
+from skedasis.report.findings import (
+    Finding,
+    findings,
+    headline,
+    quality_text,
+    regions_that_matter,
+)
 from skedasis.report.format import listed, named, percent
 from skedasis.report.given_rows import with_rows
+from skedasis.report.quality import TRAINED
 from skedasis.report.text import percent_of
 from skedasis.report.views import Shown, Together
-from skedasis.results.effect import Effect
+from skedasis.results.effect import TRUSTED_ROWS, Effect
 from skedasis.results.ledger import Ledger, LedgerPart
-from skedasis.results.regions import Regions
 
 CURVES, SENTENCES = 3, 5
 """Largest numbers of curves and of sentences on the first screen."""
 
-MATTER = 0.4
-"""Regions are drawn if the heterogeneity score is at least this fraction of the importance."""
+ONE_LINE = 62
+"""Letters that fit on a line above a curve."""
 
 
 def size(effect: Effect) -> float:
@@ -67,21 +73,14 @@ def _drawn_features(section: ModelSection, said: Sequence[Finding]) -> list[str]
     return list(dict.fromkeys([*(f for f in told if f in every), *every]))[:CURVES]
 
 
-def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
-    """Return the regions of a feature if its effect differs visibly between them, or if the user has named them."""
-    found, effect = section.regions.get(feature), section.rhale[feature]
-    if found is None or len(found) < 2:
-        return None
-    score = effect.heterogeneity_score
-    return found if not score < MATTER * effect.importance else None
-
-
 def summary_spec(section: ModelSection, feature: str, title: str) -> FigureSpec:
     """Return a small figure of a feature: the curves of its regions where they matter, else its average curve."""
     effect, regions = section.rhale[feature], regions_that_matter(section, feature)
     notes = [f"importance {number_or_zero(effect.importance, size(effect))}"]
     if math.isfinite(effect.heterogeneity_score):
-        notes.append(f"heterogeneity {number_or_zero(effect.heterogeneity_score, size(effect))}")
+        notes.append(
+            f"heterogeneity score {number_or_zero(effect.heterogeneity_score, size(effect))}"
+        )
     if regions is None:
         spec, places = effect_summary_figure(effect, title=title, notes=tuple(notes)), [None]
     else:
@@ -116,20 +115,61 @@ def first_screen(
     """
     # The bar beside the sentences tells how much of the variance is explained.
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
+    shown_features = _drawn_features(section, said)
     curves = [
-        _drawn(summary_spec(section, f, f"{k}  {named(f)}"), f"{ident}-curve-{k}")
-        for k, f in enumerate(_drawn_features(section, said), 1)
+        _drawn(summary_spec(section, f, named(f)), f"{ident}-curve-{k}")
+        for k, f in enumerate(shown_features, 1)
     ]
     return {
         "shown": shown,
         "name": section.name,
         "headline": headline(section, rows=content.rows, features=len(content.features)),
+        "remark": "" if section.quality is None else TRAINED,
+        "cohorts": _cohort_lines(section),
         "models": [],
         "ledger": None if section.ledger is None else ledger_bar(section.ledger),
         "no_ledger": section.reasons.get("ledger", ""),
         "findings": [_linked(f, anchors) for f in said],
         "curves": curves,
+        "note": _note(section, shown_features),
     }
+
+
+IMPORTANCE = "Importance: how much the average curve varies over the rows (standard deviation)."
+"""What the number above a curve means."""
+
+
+def _note(section: ModelSection, features: Sequence[str]) -> str:
+    """Return what the numbers above the curves and their zero mean."""
+    said = [IMPORTANCE]
+    if any(math.isfinite(section.rhale[f].heterogeneity_score) for f in features):
+        said.append("Heterogeneity score: how much the effect depends on the other features.")
+    if any(regions_that_matter(section, f) is not None for f in features):
+        said.append(
+            "The curve of a region is centred on the rows of this region: compare shapes, not heights."
+        )
+    said.append(
+        "Blue bands, and those of the colour of a curve: 95 % intervals; ticks below: the data."
+    )
+    return " ".join(said)
+
+
+COHORTS = 4
+"""Largest number of cohorts on the first screen."""
+
+
+def _cohort_lines(section: ModelSection) -> list[tuple[str, str]]:
+    """Return the first cohorts with their rows, their mean prediction and the quality there."""
+    lines: list[tuple[str, str]] = []
+    for cohort in section.cohorts[:COHORTS]:
+        said = [counted(cohort.rows, "row")]
+        if math.isfinite(cohort.mean):
+            said.append(f"mean prediction {number(cohort.mean)}")
+        if cohort.quality is not None and cohort.rows >= TRUSTED_ROWS:
+            said.append(quality_text(cohort.quality))
+        lines.append((named(cohort.rule), ", ".join(said)))
+    more = len(section.cohorts) - COHORTS
+    return [*lines, ("…", f"{counted(more, 'more cohort')}")] if more > 0 else lines
 
 
 def _drawn(spec: FigureSpec, ident: str) -> PageFigure:
@@ -146,8 +186,8 @@ def _linked(found: Finding, anchors: Mapping[str, str]) -> FindingContext:
 
 
 # ------------------------------------------------------------------------------------ the ledger
-LEAST = 0.005
-"""Fraction of the variance; smaller parts have no line of their own."""
+LEAST, NAMED = 0.005, 0.002
+"""Fractions of the variance: smaller parts have no line of their own, and are not named."""
 
 
 def ledger_bar(ledger: Ledger) -> LedgerBar:
@@ -157,28 +197,58 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
     """
     main, *others, rest = ledger.parts
     lines: list[tuple[str, str, float, str]] = [
-        ("main", "one curve per feature", main.share, ""),
-        *_group(others, "regions", "a curve for each region"),
-        *_group(others, "pairs", "pairs of features"),
-        ("rest", "not explained by these", rest.share, ""),
+        ("main", "with one curve per feature", main.share, ""),
+        *_group(others, "regions", "more with curves by region"),
+        *_group(others, "pairs", "more with pairs of features"),
+        ("rest", "with none of these", rest.share, ""),
     ]
     sizes = [max(share, 0.0) for _, _, share, _ in lines]
     total = sum(sizes) or 1.0
     ends = np.cumsum([0.0, *sizes]) / total
+    texts = whole_percents([share for _, _, share, _ in lines])
     segments: list[LedgerSegment] = [
         {
             "kind": kind,
             "name": name,
             "of": of,
-            "text": percent_of(share),
+            "text": text,
             "left": f"{100 * left:.2f}%",
             "width": f"{100 * (right - left):.2f}%",
             "middle": f"{50 * (left + right):.2f}%",
             "labelled": right - left > 0.09,
         }
-        for (kind, name, share, of), (left, right) in zip(lines, pairwise(ends), strict=True)
+        for (kind, name, _, of), text, (left, right) in zip(
+            lines, texts, pairwise(ends), strict=True
+        )
     ]
-    return {"segments": segments, "rows": ledger.rows_held_out}
+    note = (
+        f"Of the variance of the predictions, with the best curves of all features, at {ledger.rows_held_out:,} rows "
+        "that were not used to fit them."
+    )
+    if math.isfinite(ledger.as_drawn):
+        note += f" The average curves as drawn reach {percent_of(ledger.as_drawn)}."
+    return {"segments": segments, "rows": ledger.rows_held_out, "note": note}
+
+
+def whole_percents(shares: Sequence[float]) -> list[str]:
+    r"""Return shares that sum to 1 as percentages that sum to 100; as they are if one is negative.
+
+    Examples
+    --------
+    >>> whole_percents([0.726, 0.213, 0.014, 0.047]), whole_percents([1.2, -0.2])
+    (['73\u202f%', '21\u202f%', '1\u202f%', '5\u202f%'], ['120\u202f%', '−20\u202f%'])
+    """
+    if min(shares) < 0:
+        return [percent_of(s) for s in shares]
+    exact = 100 * np.array(shares)
+    whole = np.floor(exact)
+    # The largest remainders are rounded up until the sum is right.
+    up = np.argsort(whole - exact, kind="stable")[: round(100 * sum(shares) - whole.sum())]
+    whole[up] += 1
+    return [
+        percent(s) if w in (0, 100) else f"{w:.0f}\u202f%"
+        for w, s in zip(whole.tolist(), shares, strict=True)
+    ]
 
 
 def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str, str, float, str]]:
@@ -187,7 +257,7 @@ def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str,
     share = sum(p.share for p in some)
     if not some or abs(share) < LEAST:
         return []
-    largest = sorted(some, key=lambda p: -p.share)
+    largest = sorted((p for p in some if p.share >= NAMED), key=lambda p: -p.share)
     return [(kind, name, share, listed([" × ".join(p.features) for p in largest], 3))]
 
 
@@ -206,7 +276,7 @@ def models_first_screen(
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
-        _drawn(models_spec(together, f, f"{k}  {named(f)}"), f"{ident}-curve-{k}")
+        _drawn(models_spec(together, f, named(f)), f"{ident}-curve-{k}")
         for k, f in enumerate(order[:CURVES], 1)
     ]
     lines: list[ModelLine] = [
@@ -222,11 +292,14 @@ def models_first_screen(
         "shown": together.shown,
         "name": "",
         "headline": f"{len(sections)} models of {_quantity(sections[0])}, on the same {content.rows:,} rows.",
+        "remark": TRAINED if any(s.quality is not None for s in sections) else "",
+        "cohorts": [],
         "models": lines,
         "ledger": None,
         "no_ledger": "",
         "findings": [_linked(f, anchors) for f in models_findings(together, content.features)],
         "curves": curves,
+        "note": f"{IMPORTANCE} Bands: 95 % intervals.",
     }
 
 
@@ -252,8 +325,12 @@ def _order(sections: Sequence[ModelSection], features: Sequence[str]) -> list[st
 def models_spec(together: Together, feature: str, title: str) -> FigureSpec:
     """Return a figure of a feature's average curves in several models."""
     effects = [s.rhale[feature] for s in together.sections]
-    importances = [number_or_zero(e.importance, size(e)) for e in effects]
-    notes = (f"importance {', '.join(importances)}",)
+    parts = [
+        f"{named(name)} {number_or_zero(e.importance, size(e))}"
+        for name, e in zip(together.names, effects, strict=True)
+    ]
+    told = f"importance: {', '.join(parts)}"
+    notes = (told,) if len(told) <= ONE_LINE else ()
     return models_summary_figure(effects, list(together.names), title=title, notes=notes)
 
 
@@ -341,8 +418,9 @@ def _most_heterogeneous(
                 "In each of them, the effect of every feature is nearly the same for all rows.",
             )
         ]
+    more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
     text = (
-        f"Effects differ most between rows in {named(high)} ({percent(shares[high])} of the squared sizes), and least "
-        f"in {named(low)} ({percent(shares[low])})."
+        f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: heterogeneity makes "
+        f"{percent(shares[high])} and {percent(shares[low])} of what features change."
     )
     return [Finding("models", (), text)]

@@ -20,6 +20,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import is_absent, to_python
 from skedasis.errors import DataError
 from skedasis.plots.figures.categorical import Places
+from skedasis.plots.figures.compare import mean_over_data
 from skedasis.plots.html import LEVELS
 from skedasis.plots.marks import Line, Mark, Panel, Points
 from skedasis.plots.scales import Axis, clean
@@ -71,6 +72,15 @@ class RowOnCurve:
     regional: float = math.nan
     ice_x: float = math.nan
     ice: Floats = field(default_factory=lambda: np.zeros(0))
+    mean: float = 0.0
+    regional_mean: float = 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Return the effect minus its mean over the rows: those of the row's region if there is one."""
+        if math.isfinite(self.regional):
+            return self.regional - self.regional_mean
+        return self.value - self.mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,12 +218,13 @@ def given_rows(
         if name in pdp:
             ice_x = coordinates_at_rows(pdp[name], dataset)[places]
         texts = _value_texts(effect, x, dataset, places)
-        on_curve = _values_at(effect, x)
+        on_curve, mean = _values_at(effect, x), mean_over_data(effect)
         for i, own in enumerate(standing):
             number, of = where[i], regions.get(name)
-            regional, rule = math.nan, ""
+            regional, rule, regional_mean = math.nan, "", 0.0
             if of is not None and number >= 0:
                 part = of.effects[number]
+                regional_mean = mean_over_data(part)
                 rule, regional = of.rules[number], float(_regional_at(part, effect, x[i]))
             own[name] = RowOnCurve(
                 texts[i],
@@ -224,6 +235,8 @@ def given_rows(
                 regional,
                 float(ice_x[i]),
                 curves[name][i] if name in curves else np.zeros(0),
+                mean,
+                regional_mean,
             )
     labels = [None] * len(places) if dataset.y is None else np.asarray(dataset.y)[places].tolist()
     return tuple(

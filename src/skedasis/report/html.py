@@ -9,6 +9,7 @@ are in the content. Called by `skedasis.report.report.write`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,7 @@ from importlib import resources
 
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from skedasis import __version__
 from skedasis.plots.figures.overview import regions_point
@@ -328,9 +329,10 @@ BAR_WIDTH = 96
 def title(content: ReportContent) -> str:
     """Return the title of the page."""
     # "prediction" is the default name, not one that the user has chosen.
-    names = (
-        "the prediction" if t.quantity == "prediction" else t.quantity for t in content.sections
+    prediction = (
+        f"the prediction of {named(content.target)}" if content.target else "the prediction"
     )
+    names = (prediction if t.quantity == "prediction" else t.quantity for t in content.sections)
     quantities = list(dict.fromkeys(names))
     return f"Feature effects on {listed(quantities)}"
 
@@ -352,6 +354,11 @@ def cautions(content: ReportContent, views: Views) -> list[Caution]:
     """Return cautions about the whole page, each with the model that it concerns."""
     several = len(content.sections) > 1
     found: list[Caution] = [{"name": "", "text": text} for text in content.remarks]
+    for section in content.sections:
+        why = section.reasons.get("quality", "")
+        if why and not why.startswith("No labels") and not section.note:
+            text = f"How well it predicts is not known. {why}"
+            found.append({"name": section.name if several else "", "text": text})
     if content.left_out:
         names = listed(content.left_out, 20)
         text = f"Left out because of more than 2,000 levels: {names}. The model still uses these features."
@@ -600,6 +607,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         "printed": min(PRINTED, len(content.features)),
         "models_switch": views.models,
         "outputs_switch": views.outputs,
+        "outputs_name": "Class" if _are_classes(content) else "Output",
         "contents": _contents(
             {
                 "rows": any(s.given_rows for s in content.sections),
@@ -615,6 +623,7 @@ def page_context(content: ReportContent, name: str | None, progress: bool | None
         "models": [model_context(content, views, k, anchors) for k in range(len(content.sections))],
         "count": len(content.features),
         "features": [],
+        "left_out": [],
         "kinds": feature_kinds(content),
         "scored": any(e.swap_score is not None for t in content.sections for e in t.rhale.values()),
         "cautions": cautions(content, views),
@@ -646,8 +655,7 @@ def _with_features(
     budget = page_budget(count * len(content.sections))
     room = budget - len(render(context).encode("utf-8", errors="replace")) - REMARKS
     sections, details = fitted_features(count, room, drawn, progress)
-    remarks = [Caution(name="", text=text) for text in size_remarks(details, budget)]
-    return {**context, "features": sections, "cautions": [*context["cautions"], *remarks]}
+    return {**context, "features": sections, "left_out": size_remarks(details, budget)}
 
 
 def comparison(
@@ -672,6 +680,11 @@ def comparison(
         "models": list(together.names),
         "lines": lines,
     }
+
+
+def _are_classes(content: ReportContent) -> bool:
+    """Return whether the outputs are the classes of a classifier."""
+    return all(t.quality is None or t.quality.kind == "classification" for t in content.sections)
 
 
 _SECTIONS = {
@@ -701,13 +714,24 @@ def _text(name: str) -> str:
     return resources.files("skedasis.report").joinpath("templates", name).read_text("utf-8")
 
 
+def breakable(name: str) -> Markup:
+    """Return a name that a browser may break after underscores, dots and hyphens.
+
+    Examples
+    --------
+    >>> print(breakable("fine_aggregate<b>"))
+    fine_<wbr>aggregate&lt;b&gt;
+    """
+    return Markup(re.sub(r"([_.-])", r"\1<wbr>", str(escape(name))))  # noqa: S704 - escaped before
+
+
 @cache
 def _environment() -> Environment:
     # Text from users is escaped: a column may be called <script>.
     environment = Environment(
         loader=PackageLoader("skedasis.report"), autoescape=True, undefined=StrictUndefined
     )
-    environment.filters["named"] = named
+    environment.filters |= {"named": named, "breakable": breakable}
     return environment
 
 

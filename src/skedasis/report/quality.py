@@ -164,6 +164,8 @@ class Quality:
         Bins of the predicted probability, and the observed proportion of the class in each.
     calibration_error : float
         Mean absolute difference of the two, weighted by the bins' rows; NaN without calibration.
+    most_frequent : float
+        For a classifier, the fraction of the rows with the most frequent class; otherwise NaN.
 
     Notes
     -----
@@ -178,6 +180,7 @@ class Quality:
     class_: str | None = None
     calibration: ReliabilityBins | None = None
     calibration_error: float = math.nan
+    most_frequent: float = math.nan
 
     def __getitem__(self, name: str) -> float:
         """Return the value of a measure by its name."""
@@ -313,8 +316,12 @@ def _regression_sentence(r2: Sequence[float], mean: float, unit: str, rows: int)
     return f"{where} the model explains {percent(r2[0])} of the variance of the labels (R² {number(r2[0])}); {error}."
 
 
+TRAINED = "If the model was trained on these rows, expect lower quality on new rows."
+"""The caution on all quality measures: a report does not know which rows a model was trained on."""
+
+
 def _cautions(left: int) -> list[str]:
-    sentences = ["If the model was trained on these rows, expect lower quality on new rows."]
+    sentences = [TRAINED]
     if left:
         sentences.append(f"{counted(left, 'row')} without a label: left out.")
     return sentences
@@ -352,8 +359,9 @@ def _classification_quality(
     points = f"{number(100 * error, 2)} percentage points"
     off = f"The predicted probabilities of “{named(name)}” differ from the observed proportions by {points} on average."
     sentences = [usually, off, *_cautions(left)]
+    said = tuple(sentences)
     found = Quality(
-        "classification", measures, len(place), left, tuple(sentences), name, calibration, error
+        "classification", measures, len(place), left, said, name, calibration, error, usual
     )
     return found, ""
 

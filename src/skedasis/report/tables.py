@@ -9,18 +9,14 @@ from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
 from skedasis.report.format import NumberTable, named, percent
-from skedasis.report.given_rows import GivenRow, RowOnCurve
+from skedasis.report.given_rows import GivenRow
+from skedasis.results.effect import TRUSTED_ROWS
 
 TOLD = 3
 """Largest number of features in a sentence on a row."""
 
 LEAST = 0.05
 """Effects below this fraction of the row's largest one are not in its sentence."""
-
-
-def effect_at(found: RowOnCurve) -> float:
-    """Return the effect of a feature at a row: that in the row's region if there is one, else that in all rows."""
-    return found.regional if math.isfinite(found.regional) else found.value
 
 
 def signed(value: float, largest: float) -> str:
@@ -40,7 +36,7 @@ def row_sentence(row: GivenRow) -> str:
     """Return a row's prediction and label, and the features whose curves are highest and lowest at its values."""
     label = "" if row.label is None else f" (label {_label(row.label)})"
     said = f"{number(row.prediction)}{label}."
-    effects = {f: effect_at(v) for f, v in row.values.items()}
+    effects = {f: v.deviation for f, v in row.values.items()}
     known = {f: v for f, v in effects.items() if math.isfinite(v)}
     top = max(map(abs, known.values()), default=0.0)
     for way, sign in (("above", 1), ("below", -1)):
@@ -63,19 +59,19 @@ def rows_table(section: ModelSection, features: Sequence[str]) -> NumberTable:
     """Return the values of the rows that the caller named, and where each stands on the curves."""
     heads = [("Feature", True)]
     for row in section.given_rows:
-        heads += [(f"{row.id}: value", True), ("effect", False), ("in the region", True)]
+        heads += [(f"{row.id}: value", True), ("effect", False)]
     lines: list[tuple[str, ...]] = []
     for feature in features:
         cells = [feature]
         for row in section.given_rows:
             found = row.values[feature]
-            effect = effect_at(found)
+            effect = found.deviation
             known = number(effect) if math.isfinite(effect) else ""
-            cells += [found.text, known, found.rule]
+            cells += [found.text, known]
         lines.append(tuple(cells))
     caption = (
-        f"Effects at the values of the rows, in units of {section.axis}: those of the row’s region where a feature has "
-        "regions. They add up to the prediction only as far as features do not interact."
+        f"Effects at the values of the rows, compared with their mean over the rows, in units of {section.axis}. Where "
+        "a feature has regions, the effect and the mean are those of the row’s region."
     )
     return NumberTable(caption, tuple(heads), lines)
 
@@ -100,9 +96,11 @@ def cohort_tables(section: ModelSection, features: Sequence[str]) -> list[Number
 def _cohort_line(cohort: Cohort, measures: Sequence[str], *, labelled: bool) -> tuple[str, ...]:
     cells = [cohort.rule, f"{cohort.rows:,}", percent(cohort.share), _known(cohort.mean)]
     cells += [_known(cohort.label_mean)] if labelled else []
+    few = cohort.rows < TRUSTED_ROWS
     for name in measures:
         some = () if cohort.quality is None else cohort.quality.measures
-        cells.append(next((m.text for m in some if m.name == name), ""))
+        known = next((m.text for m in some if m.name == name), "")
+        cells.append("few rows" if few and known else known)
     return tuple(cells)
 
 

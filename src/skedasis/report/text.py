@@ -577,15 +577,19 @@ def ledger_sentences(section: ModelSection) -> list[str]:
 
 
 def _added(parts: Sequence[LedgerPart], kind: str) -> str:
-    """Return what the regions or the pairs add; empty if it is little."""
-    some = [p for p in parts if p.kind == kind and p.share >= MIN_PART_SHARE]
-    if not some:
+    """Return what the regions or the pairs add, with the names of those that matter; empty if it is little."""
+    every = [p for p in parts if p.kind == kind]
+    total = sum(p.share for p in every)
+    some = [p for p in every if p.share >= MIN_PART_SHARE] or every[:1]
+    if total < MIN_PART_SHARE:
         return ""
-    share = percent(sum(p.share for p in some))
+    share = percent(total)
     if kind == "regions":
-        return f"regions of {listed([p.features[0] for p in some], 3)} add {share}"
+        return f"regions, mostly of {listed([p.features[0] for p in some], 3)}, add {share}"
     names = listed([" × ".join(named(f) for f in p.features) for p in some], 3)
-    return f"the interactions {names} add {share}" if len(some) > 1 else f"{names} adds {share}"
+    return (
+        f"interactions, mostly {names}, add {share}" if len(every) > 1 else f"{names} adds {share}"
+    )
 
 
 def ledger_caption(section: ModelSection) -> str:
@@ -681,14 +685,14 @@ def region_texts(regions: Regions) -> RegionTexts:
 
 
 def one_region_sentence(section: ModelSection, feature: str) -> str:
-    """Say that no rule explains the differences between rows; empty if there are regions, or nothing to explain."""
+    """Say that no regions were found; empty if there are some, or if the differences between rows are small."""
     regions, effect = section.regions.get(feature), section.rhale[feature]
     if regions is None or len(regions) > 1 or not math.isfinite(effect.heterogeneity_score):
         return ""
     largest = max(e.importance for e in section.rhale.values())
     if not effect.heterogeneity_score > NOTICEABLE * largest:
         return ""
-    return "No rule on the other features explains these differences."
+    return "No split on another feature was found that clearly reduces these differences on rows that did not choose it."
 
 
 NOTICEABLE = 0.05

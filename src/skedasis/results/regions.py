@@ -982,7 +982,7 @@ def score_text(score: float, error: float) -> str:
     text = number_text(score)
     if not (math.isfinite(error) and error > 0):
         return text
-    return f"{text} ± {f'{error:.2g}' if error < 1000 else number_text(error)}"
+    return f"{text} ± {f'{error:.2g}' if error < 100 else number_text(error)}"
 
 
 def p_value_text(p_value: float) -> str:

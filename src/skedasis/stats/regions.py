@@ -396,7 +396,8 @@ class Node(ABC):
             return self.scale * (mean - centre)
         centre = size @ mean / max(float(size.sum()), 1e-300)
         pull = size[:, None] * ((mean - centre) @ self.form)
-        return np.where(n > 0.5, pull / np.maximum(n, 1e-300), 0.0)
+        # Where a group has no rows, the quotient would overflow for large quantities.
+        return np.divide(pull, n, out=np.zeros(pull.shape), where=n > 0.5)
 
     def check(self, group: Ints, groups: int, chosen: Floats) -> tuple[Floats, Floats]:
         """Return each row's contribution to the gain, with the means `chosen` of other rows, (groups, K).

@@ -23,6 +23,7 @@ from skedasis.plots.figures.compare import (
     distinct_labels,
     overlaid_marks,
     overlaid_tooltips,
+    overlaid_vertical,
     overlay_alt_text,
     overlay_panel,
 )
@@ -258,11 +259,15 @@ def models_summary_figure(
     check_count(effects, labels)
     names = distinct_labels(labels)
     made, curves = overlay_panel(
-        effects, names, "mean", confidence_level, small=True, most_levels=MOST_LEVELS
+        effects, names, None, confidence_level, small=True, most_levels=MOST_LEVELS
     )
     unshown = _unshown(_places(effects[0]))
-    marks = tuple(replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
-    panel = replace(made, marks=marks, height=HEIGHT, title=title, notes=(*notes, *unshown))
+    # Their own zero: that of the figure of each model alone.
+    zero = () if effects[0].spec.center is None else (horizontal_line(0.0),)
+    shown = (replace(m, label="") if isinstance(m, Rug) else m for m in made.marks)
+    marks = (*zero, *shown)
+    y = overlaid_vertical(effects, curves, "mean" if zero else None)
+    panel = replace(made, marks=marks, y=y, height=HEIGHT, title=title, notes=(*notes, *unshown))
     feature = effects[0].feature
     name = f"{shorten(feature, LONG)}, {counted(len(effects), 'model')}"
     return FigureSpec(((panel,),), name, overlay_alt_text(feature, curves), order=names)

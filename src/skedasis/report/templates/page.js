@@ -212,7 +212,7 @@
   /* ---------------------------------------------------------------------------------------------- keys */
 
   const typing = (element) =>
-    element.matches?.("input:not([type=checkbox]), textarea, select, [contenteditable]");
+    element.matches?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
 
   const onKey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;

@@ -13,6 +13,7 @@ from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.checks.advice import OBSERVED_ONLY, narrower_bins
 from skedasis.results.checks.check import number
 from skedasis.results.checks.extrapolation import NOTE_EXTRAPOLATION
+from skedasis.results.curve_words import number_text
 from skedasis.results.effect import TRUSTED_ROWS, AnyMPlot, BinnedEffect, Effect, PartialDependence
 from skedasis.results.time_axis import align_time_axis
 
@@ -233,7 +234,7 @@ def _text(
     times = numbers["errors"]
     sure = "their errors are zero" if np.isinf(times) else f"{times:.1f} times their joint error"
     said = (
-        f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {numbers['difference']:.3g} "
+        f"{names[0]} and {names[1]} of {effect.feature!r} differ {place} by {number_text(numbers['difference'])} "
         f"({sure}, {numbers['of_range']:.0%} of the range)."
     )
     m_plots = [isinstance(e, AnyMPlot) for e in (effect, other)]

@@ -62,6 +62,7 @@ from skedasis.results.checks.extrapolation import (
 from skedasis.results.checks.heterogeneity_test import NEGLIGIBLE
 from skedasis.results.checks.method_disagreement import check_comparable, disagreement
 from skedasis.results.checks.variance_decomposition import ROUNDING, variance_decomposition
+from skedasis.results.curve_words import number_text
 from skedasis.results.display import count
 from skedasis.results.effect import (
     TRUSTED_ROWS,
@@ -419,8 +420,8 @@ def _check_slope_mismatch(effect: Effect) -> Iterator[Check]:
     fix = f"Use sd.ALE(){', and check the slope function if you passed one' if is_own else ''}."
     text = (
         f"The slopes of {effect.feature!r} do not match the differences of {effect.about.quantity}: accumulated over "
-        f"the axis, they differ by {found['distance']:.3g} (root mean square), more than the limit "
-        f"{found['limit']:.3g}. {fix}"
+        f"the axis, they differ by {number_text(found['distance'])} (root mean square), more than the limit "
+        f"{number_text(found['limit'])}. {fix}"
     )
     yield Check("slope_mismatch", "warning", text, None, effect.feature, None, dict(found))
 
@@ -481,10 +482,10 @@ def _slope_change_text(
     fix = f"Use {call} to resolve it" if call is not None else "Use more rows, and then more bins"
     if call is None and between_values(effect):
         fix = BETWEEN_VALUES
-    left = f"only {numbers['within']:.3g}" if share < 0.999 else "almost nothing"
+    left = f"only {number_text(numbers['within'])}" if share < 0.999 else "almost nothing"
     return (
-        f"{start}: of the reported standard deviation of {numbers['std']:.3g}, {left} is due to differences between "
-        f"rows with the same value. {fix}."
+        f"{start}: of the reported standard deviation of {number_text(numbers['std'])}, {left} is due to differences "
+        f"between rows with the same value. {fix}."
     )
 
 
@@ -501,7 +502,7 @@ def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Ch
     if not (lower > importance and score.value > least):
         return
     numbers = {"score": score.value, "std_error": score.std_error, "importance": importance}
-    shown = f"{importance:.3g}" if importance > ROUNDING * score.value else "0"
+    shown = f"{number_text(importance)}" if importance > ROUNDING * score.value else "0"
     fix = (
         f"sd.regions(model, X, {name!r}) searches for regions with similar rows, and sd.ICE() shows the curves of "
         "single rows."
@@ -510,7 +511,7 @@ def _check_heterogeneity(effect: Effect, confidence_level: float) -> Iterator[Ch
         fix = "sd.ICE() shows the curves of single rows of this region."
     text = (
         f"The effect of {name!r} differs more between rows than its average curve varies: the heterogeneity score, "
-        f"{score.value:.3g}, exceeds the importance, {shown}, so that the average describes few rows. {fix}"
+        f"{number_text(score.value)}, exceeds the importance, {shown}, so that the average describes few rows. {fix}"
     )
     is_small = score.value < VISIBLE_SCORE * score.quantity_std
     yield Check("heterogeneous", "note" if is_small else "warning", text, None, name, None, numbers)
@@ -598,7 +599,7 @@ def _check_heterogeneity_score(effect: Effect, space: FeatureSpace | None) -> It
             else "Use more rows if available"
         )
         text = (
-            f"The heterogeneity score of {name!r}, {score.value:.3g}, rests on few pairs of rows "
+            f"The heterogeneity score of {name!r}, {number_text(score.value)}, rests on few pairs of rows "
             f"({score.effective_pairs:.0f} effective pairs of {score.pairs:,}; {FEW_PAIRS:.0f} are needed), so that "
             f"its standard error is not reliable. {fix}; until then read the score as an order of magnitude."
         )
