@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostin
 
 import skedasis as sd
 from skedasis.report.content import gather
-from skedasis.report.findings import findings, headline
+from skedasis.report.findings import findings, headline, regions_that_matter
 from skedasis.report.format import named
 
 
@@ -58,7 +58,7 @@ def test_peaks_are_stated_for_each_group_with_the_values_of_the_function(hours, 
     first = of_demand[0]
     assert (first.kind, first.features) == ("feature", ("hr", "working"))
     pattern = (
-        r"hr: the prediction is highest at 17 \(\+\d+ above average\) and 8 \(\+\d+\) where working = 1 "
+        r"hr: the prediction is highest at 17 \(\+\d+ above the curve's mean\) and 8 \(\+\d+\) where working = 1 "
         r"\((\d+)\u202f% of rows\), at 13 \(\+\d+\) where working = 0 \((\d+)\u202f%\)\."
     )
     found = re.fullmatch(pattern, first.text)
@@ -205,7 +205,7 @@ def test_one_feature_has_one_finding():
     said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)
     assert len(said) == 1
     assert said[0].startswith(
-        "x0: the prediction is highest at 10 (+3.4 above average) and 0 (+1.4), lowest at 4 ("
+        "x0: the prediction is highest at 10 (+3.4 above the curve's mean) and 0 (+1.4), lowest at 4 ("
     )
     # The mean of |x - 4| over [0, 10] is 2.6.
     assert numbers(said[0]) == pytest.approx([3.4, 1.4, -2.6], abs=0.11)
@@ -222,7 +222,8 @@ def test_few_rows_at_the_end_are_no_lowest_point():
     at = section.rhale["x0"]
     assert float(at.x[at.value.argmin()]) == 23
     assert re.search(
-        r"highest at 12 to 13 \(\+\d\.\d above average\), lowest at 0 ", findings(section)[0].text
+        r"highest at 12 to 13 \(\+\d\.\d above the curve's mean\), lowest at 0 ",
+        findings(section)[0].text,
     )
 
 
@@ -350,11 +351,11 @@ def test_headline_states_the_quality():
     r2 = 1 - np.mean((y - model.predict(X)) ** 2) / np.var(y)
     error = np.mean(np.abs(y - model.predict(X)))
     assert headline(section, rows=2000, features=2) == (
-        f"Explains price of a HistGradientBoostingRegressor: R² {r2:.2f}, typical error {error:.2g} EUR, "
+        f"Explains price of a HistGradientBoostingRegressor: R² {r2:.2f}, mean absolute error {error:.2g} EUR, "
         "on 2,000 rows with 2 features."
     )
     constant = DummyRegressor().fit(X, y)
-    assert ": R² 0.00, typical error 0." in headline(
+    assert ": R² 0.00, mean absolute error 0." in headline(
         section_of(constant, X, y), rows=2000, features=2
     )
     nothing = headline(section_of(model, X), rows=1, features=1)
@@ -398,3 +399,112 @@ def test_each_output_has_its_own_findings():
         "x0: prediction 0 rises by 2.0 from −1 to 1.",
         "x1: prediction 1 falls by 6.0 from −1 to 1.",
     ]
+
+
+# ------------------------------------------------------------------------- regions that matter, ranges
+def test_regions_matter_if_they_explain_a_quarter_of_the_size():
+    X = uniform(2, 3000)
+    for slope, told in ((3.0, True), (0.2, False)):
+        # Slopes 3 ± 3 and 3 ± 0.2: the regions explain all of the heterogeneity, of visible and of invisible size.
+        section = section_of(lambda X, s=slope: X[:, 0] * (3 + s * np.sign(X[:, 1])), X)
+        assert len(section.regions["x0"]) == 2
+        assert (regions_that_matter(section, "x0") is not None) is told
+        assert ("elsewhere" in findings(section)[0].text) is told
+        # What the regions do not explain does not make them matter.
+        regions = section.regions["x0"]
+        nothing = replace(regions, scores=replace(regions.scores, explained=-0.1))
+        assert regions_that_matter(replace(section, regions={"x0": nothing}), "x0") is None
+
+
+def test_the_threshold_is_a_quarter_of_importance_and_score_together():
+    section = section_of(lambda X: X[:, 0] * (3 + 3 * np.sign(X[:, 1])), uniform(2, 3000))
+    regions, effect = section.regions["x0"], section.rhale["x0"]
+    score, importance = effect.heterogeneity_score, effect.importance
+    limit = 0.0625 * (importance**2 + score**2) / score**2
+    for share, told in ((1.01 * limit, True), (0.99 * limit, False)):
+        one = replace(regions, scores=replace(regions.scores, explained=share))
+        found = regions_that_matter(replace(section, regions={"x0": one}), "x0")
+        assert (found is one) is told
+    for loss, told in ((0.11, True), (0.09, False)):
+        scores = replace(regions.scores, explained=float("nan"))
+        one = replace(regions, scores=scores, loss_explained=loss)
+        found = regions_that_matter(replace(section, regions={"x0": one}), "x0")
+        assert (found is one) is told
+
+
+def test_regions_that_the_user_names_are_told_but_not_for_the_column_that_names_them():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.uniform(-1, 1, 900), "g": rng.integers(0, 2, 900)})
+    section = section_of(lambda X: (3 * X["a"] + 2 * X["g"]).to_numpy(), X, by="g")
+    assert regions_that_matter(section, "a") is section.regions["a"]
+    assert regions_that_matter(section, "g") is None
+    texts = {f.features[0]: f.text for f in findings(section) if f.kind == "feature"}
+    assert texts["g"] == "g: 1 instead of 0 raises the prediction by 2.0."
+    assert re.search(r"rises by 6\.0 .* where g = ", texts["a"]), texts["a"]
+
+
+def test_few_distant_rows_do_not_stretch_a_change():
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.uniform(0, 10, 960), rng.uniform(10, 100, 40)][:, None]
+    said = texts_of(lambda X: 2 * X[:, 0], X)[0]
+    pattern = r"x0: the prediction rises by ([\d.]+) from ([\d.]+) to ([\d.]+) \((\d+)\u202f% of the rows\)\."
+    found = re.fullmatch(pattern, said)
+    assert found, said
+    change, low, high, share = (float(v) for v in found.groups())
+    assert change == pytest.approx(2 * (high - low), rel=0.05)
+    inside = np.mean(np.clip(X, low, high) == X)
+    assert inside == pytest.approx(share / 100, abs=0.012)
+    assert 0.9 <= inside < 0.99
+    # Turns beyond are not told either; rows on most of the axis need no range.
+    said = texts_of(lambda X: np.abs(X[:, 0] - 4), X)[0]
+    assert re.match(
+        r"x0: between 0(\.\d+)? and (9|10)(\.\d+)? \(9\d\u202f% of the rows\), the", said
+    )
+    assert "% of" not in texts_of(lambda X: 2 * X[:, 0], X[:960])[0]
+
+
+def test_what_varies_elsewhere_is_a_range_if_the_regions_there_differ():
+    X = uniform(3, 6000)
+
+    def f(X):
+        left = np.where(X[:, 2] > 0, 20.0, 60.0)
+        return np.cos(3 * X[:, 0]) * np.where(X[:, 1] > 0, 200.0, left)
+
+    said = next(t for t in texts_of(f, X) if t.startswith("x0"))
+    found = re.search(r"\); elsewhere it varies by only ([\d.]+) to ([\d.]+)\.$", said)
+    assert found, said
+    # The range of a cosine from -3 to 3 is 2.
+    assert [float(v) for v in found.groups()] == pytest.approx([40, 120], rel=0.1)
+    assert "instead" not in said
+
+
+def test_values_with_single_rows_do_not_hide_a_change():
+    rng = np.random.default_rng(0)
+    section = section_of(lambda X: np.minimum(X[:, 0], 10.0), rng.integers(0, 25, (900, 1)) + 0.0)
+    effect = section.rhale["x0"]
+    error = np.where(effect.x > 12, 300.0, 0.1)
+    effects = type(section.rhale)({"x0": replace(effect, std_error=error)})
+    said = findings(replace(section, rhale=effects))[0].text
+    assert said == "x0: the prediction rises by 10 from 0 to 12."
+
+
+def test_headline_names_the_labels():
+    X = uniform(2, 300)
+    section = section_of(lambda X: X[:, 0], X)
+    for name in ("cnt", "a" * 500, "<b>\n", "גיל"):
+        line = headline(section, rows=300, features=2, target=name)
+        assert line.startswith(f"Explains the prediction of {named(name, 30)} by a function on 300")
+        assert "\n" not in line
+        assert len(line) < 200
+    assert headline(section, rows=1, features=2, target=" ") == headline(
+        section, rows=1, features=2
+    )
+    labels = np.where(X[:, 0] > 0.2, "bad", "good")
+    model = HistGradientBoostingClassifier(random_state=0, max_iter=5).fit(X, labels)
+    section = section_of(sd.probability(model, "bad"), X, labels)
+    line = headline(section, rows=300, features=2, target="Status")
+    assert line.startswith("Explains the probability that Status is “bad” by a HistGradient")
+    usual = round(100 * np.mean(labels == "good"))
+    assert f"(most frequent class: {usual}\u202f%), on 300 rows" in line
+    chosen = section_of(sd.prediction(lambda X: X[:, 0], name="price"), X)
+    assert headline(chosen, rows=1, features=2, target="y").startswith("Explains price of a")

@@ -4,7 +4,8 @@
 quantity most, where it is highest, by how much, and in which rows; then what the sentences leave out. Both use numbers
 that the page shows, and no model row.
 
-**From curves to sentences.** A feature with regions has one curve per region. `_groups` chooses two groups of rows to
+**From curves to sentences.** `regions_that_matter` decides for sentences and figures alike whether the regions of a
+feature are told and drawn. Then the feature has one curve per region. `_groups` chooses two groups of rows to
 compare: both sides of the first split, if this split accounts for most of the differences between the curves; otherwise
 the two regions whose curves differ most. `_Group.kind` tells the shapes of curves apart, and each shape has its own
 sentence. A difference is stated only if it is larger than two of its standard errors.
@@ -52,7 +53,14 @@ NEAR = 0.05
 """Peaks that differ by less than this fraction of the axis are at the same position."""
 
 SIZE_OF_REGIONS = 0.25
-"""Two groups of rows are compared if their curves differ by this fraction of the feature's size."""
+"""Regions matter if what they explain is at least this fraction of the size of their feature.
+
+The size is that of importance and heterogeneity score together. A difference of less than a quarter of it is hardly
+visible in a figure of the feature, and not worth a longer sentence.
+"""
+
+LOSS_OF_REGIONS = 0.1
+"""The same without heterogeneity scores: the share of the loss that the splits explain."""
 
 FIRST_SPLIT = 0.6
 """Fraction of the differences between the curves that the first split accounts for, if its sides are compared."""
@@ -62,6 +70,12 @@ FEWEST_ROWS = 0.05
 
 TAIL = 0.01
 """What a curve does beyond the positions with this fraction of the rows is not mentioned, if it is much."""
+
+MIDDLE, NARROW = (0.05, 0.95), 0.6
+"""The middle 90 % of the rows, and the fraction of the axis below which a curve is described for these alone."""
+
+SIMILAR = 1.5
+"""Changes in several regions are stated by one number if they differ by less than this factor."""
 
 COMMON_RANGE = 0.8
 """Curves are averaged, or compared from end to end, if they share this fraction of the axis."""
@@ -107,7 +121,7 @@ class Finding:
 
 
 # ------------------------------------------------------------------------------------ the headline
-def headline(section: ModelSection, *, rows: int, features: int) -> str:
+def headline(section: ModelSection, *, rows: int, features: int, target: str = "") -> str:
     """Return what is explained and how well the model predicts, in one line.
 
     Parameters
@@ -115,6 +129,8 @@ def headline(section: ModelSection, *, rows: int, features: int) -> str:
     section : ModelSection
     rows, features : int
         Number of rows and of features that are explained.
+    target : str
+        Name of the labels. Empty: not known.
 
     Examples
     --------
@@ -124,10 +140,13 @@ def headline(section: ModelSection, *, rows: int, features: int) -> str:
     >>> one = gather(lambda X: X[:, 0], X, progress=False).sections[0]
     >>> headline(one, rows=200, features=2)
     'Explains the prediction of a function on 200 rows with 2 features. No labels: how well it predicts is not known.'
+    >>> headline(one, rows=200, features=2, target="cnt").partition(" on ")[0]
+    'Explains the prediction of cnt by a function'
     """
-    of = with_article(named(section.model))
+    model = with_article(named(section.model))
     over = f"on {counted(rows, 'row')} with {counted(features, 'feature')}"
-    said = f"Explains {_quantity(section)} of {of}"
+    what = _of_target(section, target)
+    said = f"Explains {what} by {model}" if what else f"Explains {_quantity(section)} of {model}"
     if section.quality is None:
         why = section.reasons.get("quality", "")
         what = "No labels: how" if why.startswith("No labels") else "How"
@@ -135,8 +154,21 @@ def headline(section: ModelSection, *, rows: int, features: int) -> str:
     return f"{said}: {quality_text(section.quality)}, {over}."
 
 
+def _of_target(section: ModelSection, target: str) -> str:
+    """Return the quantity with the name of the labels; empty without one, or for a name that the user has chosen."""
+    if not target.strip():
+        return ""
+    name = named(target, NAME_LENGTH)
+    if section.quantity == "prediction":
+        return f"the prediction of {name}"
+    of_class = re.fullmatch(r"P\(y = (.*)\)", section.quantity, re.DOTALL)
+    if of_class is None:
+        return ""
+    return f"the probability that {name} is {_class_name(of_class[1]).removeprefix('class ')}"
+
+
 def quality_text(quality: Quality) -> str:
-    """Return how well a model predicts in a few words: "R² 0.95, typical error 25"."""
+    """Return how well a model predicts in a few words: "R² 0.95, mean absolute error 25"."""
     texts: list[str] = []
     if quality.kind == "regression":
         if "R²" in quality:
@@ -144,11 +176,13 @@ def quality_text(quality: Quality) -> str:
             worse = " (worse than always predicting the mean)" if r2 < 0 else ""
             texts.append(f"R² {_decimals(r2)}{worse}")
         unit = next(m.text for m in quality.measures if m.name == "MAE").partition(" ")[2]
-        texts.append(f"typical error {_size(quality['MAE'])}{f' {unit}' if unit else ''}")
+        texts.append(f"mean absolute error {_size(quality['MAE'])}{f' {unit}' if unit else ''}")
         return ", ".join(texts)
     if "AUC" in quality:
         texts.append(f"AUC {_decimals(quality['AUC'])}")
-    return ", ".join([*texts, f"accuracy {percent(quality['accuracy'])}"])
+    usual = quality.most_frequent
+    known = f" (most frequent class: {percent(usual)})" if math.isfinite(usual) else ""
+    return ", ".join([*texts, f"accuracy {percent(quality['accuracy'])}{known}"])
 
 
 def _decimals(value: float) -> str:
@@ -197,8 +231,9 @@ def findings(section: ModelSection, *, most: int = 5) -> tuple[Finding, ...]:
 
     Notes
     -----
-    A number in parentheses, as in "(+430)", is the value of the curve: the difference to its average over the rows that
-    the sentence is about.
+    A number in parentheses, as in "(+430)", is the value of the curve: the difference to its mean over the rows that
+    the sentence is about. Where the middle 90 % of the rows are on less than 60 % of the axis, a sentence is about
+    these, and says so.
 
     Examples
     --------
@@ -209,7 +244,7 @@ def findings(section: ModelSection, *, most: int = 5) -> tuple[Finding, ...]:
     >>> for finding in findings(gather(q, X, progress=False).sections[0]):
     ...     print(finding.text)
     x0: the prediction rises by 6.0 from −1 to 1.
-    x1: the prediction is highest at −1 (+0.67 above average) and 1 (+0.67), lowest at −0.04 to 0.04 (−0.33).
+    x1: the prediction is highest at −1 (+0.67 above the curve's mean) and 1 (+0.67), lowest at −0.04 to 0.04 (−0.33).
     One curve per feature explains all of the variance of the prediction: the features do not interact.
     """
     sizes = _sizes(section)
@@ -268,13 +303,43 @@ def _stories(section: ModelSection, sizes: Mapping[str, float]) -> Iterator[_Sto
         story = _feature_story(section, effect, stated=stated, first=not explained)
         if story is None:
             continue
-        explained = explained or "average" in story.finding.text
+        explained = explained or MEAN in story.finding.text
         by[name] = story.by
         for other in story.by:
             # Its interaction with this feature is stated; its average effect is not.
             if other in left:
                 left[other] = section.rhale[other].importance
         yield story
+
+
+# ----------------------------------------------------------------------------- regions that matter
+def regions_that_matter(section: ModelSection, feature: str) -> Regions | None:
+    """Return the regions of a feature if they are told in sentences and drawn; otherwise None.
+
+    Parameters
+    ----------
+    section : ModelSection
+    feature : str
+
+    Returns
+    -------
+    Regions or None
+        Regions that the user has named; those that were found if what they explain of the heterogeneity score is at
+        least a quarter of the size of the feature. None for regions in which the feature itself is given.
+    """
+    found, effect = section.regions.get(feature), section.rhale[feature]
+    if found is None or len(found) < 2:
+        return None
+    # Where the rows of a region have one value of the feature, its curve there is about other rows.
+    if any(feature in _conditioned(node) for node in found.nodes) or found.by == feature:
+        return None
+    if found.criterion == "given":
+        return found
+    score, explained = effect.heterogeneity_score, found.scores.explained
+    if not (math.isfinite(score) and math.isfinite(explained)):
+        return found if found.loss_explained >= LOSS_OF_REGIONS else None
+    size = SIZE_OF_REGIONS * _size_of(effect)
+    return found if 0 < size <= math.sqrt(max(explained, 0.0)) * score else None
 
 
 # ----------------------------------------------------------------------------- groups of rows
@@ -290,6 +355,14 @@ class _Group:
         For levels: at positions 0, 1, ….
     labels : tuple of str
         Names of the levels; empty for a numeric feature.
+    features : tuple of str
+        Features in the rule.
+    parts : tuple of _Group
+        The groups of which the curve is the average.
+    part : float
+        Fraction of all rows on the part of the axis that the curve has been restricted to; 1 for the whole axis.
+    own : bool
+        Whether it is a fraction of the rows of the group instead.
     """
 
     rule: str
@@ -297,6 +370,9 @@ class _Group:
     curve: Curve
     labels: tuple[str, ...] = ()
     features: tuple[str, ...] = ()
+    parts: tuple[_Group, ...] = ()
+    part: float = 1.0
+    own: bool = False
 
     @cached_property
     def turns(self) -> list[int]:
@@ -327,6 +403,11 @@ class _Group:
     def where(self) -> str:
         """Return the rule with its rows."""
         return f"where {self.rule} ({percent(self.share)} of rows)"
+
+    @property
+    def spans(self) -> list[float]:
+        """Return the range of the curve, or of each curve of which it is the average."""
+        return [g.span for g in self.parts or (self,)]
 
     def change(self, low: float, high: float) -> float:
         """Return the change of a numeric curve between two positions."""
@@ -368,13 +449,21 @@ class _Group:
         return f"{self.curve.place(k) if self.turns else self.curve.texts([k])[0]}{unit}"
 
 
-def _group(effect: Effect, rule: str = "", share: float = 1.0) -> _Group:
-    """Return an effect as a group."""
+def _group(
+    effect: Effect, rule: str = "", share: float = 1.0, whole: Effect | None = None
+) -> _Group:
+    """Return an effect as a group; `whole` is the effect in all rows, whose middle 90 % the curve is about."""
     if not isinstance(effect.axis, LevelAxis):
-        curve = Curve.of(effect)
-        if len(curve.x) > 2:
-            curve = _without_tails(curve, effect)
-        return _Group(rule, share, curve, steps=_takes_two_values(effect))
+        curve = Curve.of(effect).told
+        steps = _takes_two_values(effect)
+        if len(curve.x) < 2 or (len(curve.x) == 2 and steps):
+            return _Group(rule, share, curve, steps=steps)
+        middle = _restricted(curve, effect if whole is None else whole)
+        own = middle is None and whole is not None
+        middle = _restricted(curve, effect) if own else middle
+        if middle is not None and (not middle[0].flat or curve.flat):
+            return _Group(rule, share, middle[0], steps=steps, part=middle[1], own=own)
+        return _Group(rule, share, _without_tails(curve, effect), steps=steps)
     known = np.flatnonzero(np.isfinite(effect.value))
     error = standard_errors(effect)[known]
     curve = Curve(known.astype(float), effect.value[known], error)
@@ -394,6 +483,39 @@ def _without_tails(curve: Curve, effect: Effect) -> Curve:
     # Ends where the curve changes little are kept: they are observed values, and known from the figure.
     low = low if abs(ends[0] - curve.value[0]) > least else float(curve.x[0])
     high = high if abs(ends[1] - curve.value[-1]) > least else float(curve.x[-1])
+    return _between_ends(curve, low, high)
+
+
+def _restricted(curve: Curve, effect: Effect) -> tuple[Curve, float] | None:
+    """Return a curve where the middle 90 % of the rows of an effect are, and their fraction.
+
+    None if this is most of the axis, or if the curve does not reach as far.
+    """
+    low, high, part = _middle(effect)
+    if part == 1 or low < curve.x[0] or high > curve.x[-1]:
+        return None
+    return _between_ends(curve, low, high), part
+
+
+def _middle(effect: Effect) -> tuple[float, float, float]:
+    """Return where the middle 90 % of the rows are, and their fraction; the fraction is 1 if this is most of the axis.
+
+    The positions are edges of bins or cells, such that at least 90 % of the rows are between them.
+    """
+    edges, below = _distribution(effect)
+    if len(edges) < 3:
+        return -math.inf, math.inf, 1.0
+    first = int(np.flatnonzero(below <= MIDDLE[0])[-1])
+    last = int(np.flatnonzero(below >= MIDDLE[1])[0])
+    low, high = float(edges[first]), float(edges[last])
+    if high - low >= NARROW * float(edges[-1] - edges[0]):
+        return -math.inf, math.inf, 1.0
+    return low, high, float(below[last] - below[first])
+
+
+def _between_ends(curve: Curve, low: float, high: float) -> Curve:
+    """Return the part of a curve between two positions; all of it if it has no other points there."""
+    low, high = max(low, float(curve.x[0])), min(high, float(curve.x[-1]))
     if not low < high:
         return curve
     # Between distant points of a curve, as of a line, the remaining ends are new points.
@@ -430,37 +552,29 @@ def _label(text: str) -> str:
     return named(" ".join(text.split()), NAME_LENGTH)
 
 
-def _groups(regions: Regions, size: float) -> tuple[_Group, _Group, bool] | None:
-    """Return two groups of rows to compare, and whether all rows are in one of them; None if they hardly differ.
-
-    Parameters
-    ----------
-    regions : Regions
-    size : float
-        The size of the feature; see `_size_of`.
-    """
+def _groups(regions: Regions) -> tuple[_Group, _Group, bool] | None:
+    """Return two groups of rows to compare, and whether all rows are in one of them; None if there are none."""
     leaves = _leaves(regions)
     known = [k for k, g in enumerate(leaves) if g.kind != "none"]
-    grid = _Grid.of(regions.whole, [leaves[k] for k in known]) if len(known) > 1 else None
+    if len(known) < 2:
+        return None
+    grid = _Grid.of(regions.whole, [leaves[k] for k in known])
     if grid is None:
-        return None
-    values = {k: grid.values(leaves[k]) for k in known}
-    sides = _sides(regions) if len(known) == len(leaves) else None
-    found = None if sides is None else _first_split(regions, leaves, values, sides, grid)
-    every = found is not None or len(leaves) == 2
-    if found is None:
-        found = _most_different(leaves, values, grid)
-    if found is None:
-        return None
-    distance = grid.distance(*(grid.values(g) for g in found))
-    return (*found, every) if distance >= SIZE_OF_REGIONS * size else None
+        found, every = _most_unequal([leaves[k] for k in known]), False
+    else:
+        values = {k: grid.values(leaves[k]) for k in known}
+        sides = _sides(regions) if len(known) == len(leaves) else None
+        found = None if sides is None else _first_split(regions, leaves, values, sides, grid)
+        every = found is not None
+        found = found or _most_different(leaves, values, grid)
+    return None if found is None else (*found, every or len(leaves) == 2)
 
 
 def _leaves(regions: Regions) -> list[_Group]:
     """Return the regions as groups."""
     total = max(regions.nodes[0].weight, np.finfo(float).tiny)
     return [
-        replace(_group(e, _rule(n), n.weight / total), features=_conditioned(n))
+        replace(_group(e, _rule(n), n.weight / total, regions.whole), features=_conditioned(n))
         for e, n in zip(regions.effects, regions.leaves, strict=True)
     ]
 
@@ -478,6 +592,15 @@ def _most_different(
 
     i, j = max(pairs, key=contrast, default=(0, 0))
     return (leaves[i], leaves[j]) if pairs else None
+
+
+def _most_unequal(leaves: Sequence[_Group]) -> tuple[_Group, _Group] | None:
+    """Return regions with a large and with the smallest range, where curves share too little of the axis."""
+    large = [g for g in leaves if g.share >= FEWEST_ROWS]
+    if len(large) < 2:
+        return None
+    first = max(large, key=lambda g: g.span * g.share**0.25)
+    return first, min((g for g in large if g is not first), key=lambda g: g.span)
 
 
 def _sides(regions: Regions) -> tuple[list[int], ...] | None:
@@ -521,7 +644,13 @@ def _first_split(
             return None
         node = nodes[child]
         merged.append(
-            replace(curve, rule=_rule(node), share=float(weight), features=_conditioned(node))
+            replace(
+                curve,
+                rule=_rule(node),
+                share=float(weight),
+                features=_conditioned(node),
+                parts=tuple(leaves[k] for k in side) if len(side) > 1 else (),
+            )
         )
     return merged[0], merged[1]
 
@@ -559,7 +688,17 @@ def _average(groups: Sequence[_Group]) -> _Group | None:
         value += w * np.interp(x, g.curve.x, g.curve.value)
         error2 += (w * np.interp(x, g.curve.x, g.curve.error)) ** 2
     curve = Curve(x, value, np.sqrt(error2), first.curve.time, first.curve.unit)
-    return replace(first, curve=curve, steps=all(g.steps for g in groups))
+    # Rows can be counted only if all curves are about the same ones.
+    alike = all(
+        (g.part, g.own, g.curve.x[0], g.curve.x[-1]) == (first.part, False, *span) for g in groups
+    )
+    return replace(
+        first,
+        curve=curve,
+        steps=all(g.steps for g in groups),
+        part=first.part if alike else 1.0,
+        own=False,
+    )
 
 
 def _common_range(groups: Sequence[_Group]) -> tuple[float, float] | None:
@@ -672,12 +811,24 @@ class _Words:
     def size(self, value: float) -> str:
         return f"{_size(abs(value))}{self.unit}"
 
+    def sizes(self, values: Sequence[float], mean: float) -> str:
+        """Return "67,000 to 217,000", or the size of their mean if they are similar."""
+        low, high = sorted(abs(v) for v in (min(values, key=abs), max(values, key=abs)))
+        texts = _size(low), _size(high)
+        if high <= SIMILAR * low or texts[0] == texts[1]:
+            return self.size(mean)
+        return f"{texts[0]} to {texts[1]}{self.unit}"
+
     def signed(self, value: float, *, explained: bool = True) -> str:
         """Return a value of a curve, "+430"; the first one says what it is compared with."""
         text = f"{_signed(value)}{self.unit}"
         if explained or not self.first:
             return text
-        return f"{text} {'above' if value > 0 else 'below'} average"
+        return f"{text} {'above' if value > 0 else 'below'} {MEAN}"
+
+
+MEAN = "the curve's mean"
+"""What numbers in parentheses are compared with: the mean of the curve over the rows that it is about."""
 
 
 def _feature_story(
@@ -694,14 +845,17 @@ def _feature_story(
     first : bool
         Whether numbers in parentheses have not been explained before.
     """
-    regions = None if stated else section.regions.get(effect.feature)
+    regions = None if stated else regions_that_matter(section, effect.feature)
     unit = effect.about.unit
     words = _Words(_quantity(section), f" {named(unit, NAME_LENGTH)}" if unit else "", first)
     name = named(effect.feature)
-    found = None if regions is None else _groups(regions, _size_of(effect))
+    found = None if regions is None else _groups(regions)
     if found is not None:
         a, b, whole = found
         text = _comparison(a, b, words, elsewhere=whole)
+        if len(text) > LONGEST:
+            a, b = (replace(g, part=1.0) for g in (a, b))  # positions, without the rows there
+            text = _comparison(a, b, words, elsewhere=whole)
         between = f"{text}{_between(a, b, regions, whole)}"
         text = between if len(between) <= LONGEST else text
         if text and len(text) <= LONGEST:
@@ -741,8 +895,22 @@ def _alone(group: _Group, words: _Words) -> str:
     if kind == "line":
         return f"{q} {_line_clause(group, words)}"
     if kind in ("turns", "levels"):
-        return f"{q} is {_extrema_clause(group, words)}"
+        return f"{_range(group)}{q} is {_extrema_clause(group, words)}"
     return ""
+
+
+def _range(group: _Group) -> str:
+    """Return "between 3 and 100 (90 % of the rows), " if a curve with turns is restricted to these."""
+    if group.part == 1:
+        return ""
+    a, b = group.curve.texts([0, len(group.curve.x) - 1])
+    unit = f" {group.curve.unit}" if group.curve.unit else ""
+    return f"between {a} and {b}{unit}{_rows_there(group)}, "
+
+
+def _rows_there(group: _Group) -> str:
+    rows = "these" if group.own else "the"
+    return f" ({percent(group.part)} of {rows} rows)" if group.part < 1 else ""
 
 
 def _pair_clause(group: _Group, words: _Words) -> str:
@@ -766,6 +934,8 @@ def _line_clause(group: _Group, words: _Words, span: tuple[float, float] | None 
     unit = f" {curve.unit}" if curve.unit else ""
     at = replace(curve, x=np.array([low, high])).texts([0, 1])
     said = f"{'rises' if change > 0 else 'falls'} by {words.size(change)} from {at[0]} to {at[1]}{unit}"
+    whole = (low, high) == (curve.x[0], curve.x[-1])
+    said += _rows_there(group) if whole else ""
     return said + (_steep(group) if span is None else "")
 
 
@@ -778,13 +948,13 @@ def _steep(group: _Group) -> str:
 
 
 def _extrema_clause(group: _Group, words: _Words) -> str:
-    """Return "highest at 17 (+380 above average) and 8 (+270), lowest at 4 (−170)"."""
+    """Return "highest at 17 (+380 above the curve's mean) and 8 (+270), lowest at 4 (−170)"."""
     highest = f"highest {_places(group, group.tops(), words)}"
     return f"{highest}, lowest {_places(group, group.bottoms(), replace(words, first=False))}"
 
 
 def _places(group: _Group, points: Sequence[int], words: _Words) -> str:
-    """Return "at 17 (+380 above average) and 8 (+270)"; of more than two levels, the first and their number."""
+    """Return "at 17 (+380 …) and 8 (+270)"; of more than two levels, the first and how many."""
     value = group.curve.value
     shown = points if len(points) < 3 else points[:1]
     texts = [
@@ -812,27 +982,31 @@ def _comparison(a: _Group, b: _Group, words: _Words, *, elsewhere: bool) -> str:
     text = _of_one_kind(a, b, words, other) if a.kind == b.kind else ""
     if text:
         return text
-    if b.span < LITTLE * a.span or a.kind == b.kind == "turns":
-        rest = f"it varies by {words.size(b.span)} instead of {words.size(a.span)}"
-    else:
+    if b.span >= LITTLE * a.span and not a.kind == b.kind == "turns":
         rest = _alone(b, replace(words, quantity="it", first=False))
-    return f"{a.where}, {_alone(a, words)}; {other}, {rest}"
+        return f"{a.where}, {_alone(a, words)}; {other}, {rest}"
+    only = "only " if max(b.spans) < LITTLE * a.span else ""
+    rest = f"it varies by {only}{words.sizes(b.spans, b.span)}"
+    comma = "" if other == "elsewhere" else ","
+    return f"{a.where}, {_alone(a, words)}; {other}{comma} {rest}"
 
 
 def _of_one_kind(a: _Group, b: _Group, words: _Words, other: str) -> str:
     """Return the sentence that compares two curves of one shape; empty if they need a sentence each."""
     if a.kind == "pair" and (a.at(0), a.at(1)) == (b.at(0), b.at(1)):
-        return _two_changes(_pair_clause(a, words), a, _instead(a)[2], _instead(b)[2], words, other)
+        changes = [_instead(g)[2] for g in (b, *b.parts)]
+        return _two_changes(_pair_clause(a, words), a, _instead(a)[2], changes, words, other)
     if a.kind == "levels":
         return _two_level_curves(a, b, words, other)
     span = _common_range([a, b])
     if a.kind == "line" and span is not None:
         steep = _common_steep(a, b)
         start = f"{words.quantity} {_line_clause(a, words, span)}{steep}{',' if steep else ''}"
-        return _two_changes(start, a, a.change(*span), b.change(*span), words, other)
+        changes = [g.change(*span) for g in (b, *b.parts)]
+        return _two_changes(start, a, a.change(*span), changes, words, other)
     if a.kind == "turns" and not _same_top(a, b):
         highest = f"{words.quantity} is highest {_places(a, a.tops(), words)} {a.where}"
-        return f"{highest}, {_places(b, b.tops(), replace(words, first=False))} {other}"
+        return f"{_range(a)}{highest}, {_places(b, b.tops(), replace(words, first=False))} {other}"
     return ""
 
 
@@ -860,18 +1034,24 @@ def _other(a: _Group, b: _Group, *, elsewhere: bool) -> str:
 
 
 def _two_changes(
-    start: str, a: _Group, change: float, change_b: float, words: _Words, other: str
+    start: str, a: _Group, change: float, changes: Sequence[float], words: _Words, other: str
 ) -> str:
-    """Return "… by 28 where cement > 350 (40 % of rows), by 15 elsewhere"."""
-    if change * change_b > 0:
-        return f"{start} {a.where}, by {words.size(change_b)} {other}"
+    """Return "… by 28 where cement > 350 (40 % of rows), by 15 elsewhere".
+
+    `changes` are that of the second curve, then those of the curves of which it is the average.
+    """
+    mean, *each = changes
+    # One range has no words for changes in both directions.
+    size = words.sizes(each, mean) if each and min(each) * max(each) > 0 else words.size(mean)
+    if change * mean > 0:
+        return f"{start} {a.where}, by {size} {other}"
     way = (
         ("raises" if " raises " in start or " lowers " in start else "rises")
-        if change_b > 0
+        if mean > 0
         else ("lowers" if " raises " in start or " lowers " in start else "falls")
     )
     it = " it" if way in ("raises", "lowers") else ""
-    return f"{start} {a.where}, and {way}{it} by {words.size(change_b)} {other}"
+    return f"{start} {a.where}, and {way}{it} by {size} {other}"
 
 
 def _two_level_curves(a: _Group, b: _Group, words: _Words, other: str) -> str:
@@ -879,25 +1059,25 @@ def _two_level_curves(a: _Group, b: _Group, words: _Words, other: str) -> str:
     high, low = a.labels[a.curve.high], a.labels[a.curve.low]
     if high not in b.labels or low not in b.labels:
         return ""
-    own = b.curve.value[b.labels.index(high)] - b.curve.value[b.labels.index(low)]
+    changes = [
+        float(g.curve.value[g.labels.index(high)] - g.curve.value[g.labels.index(low)])
+        for g in (b, *b.parts)
+    ]
     change = float(np.ptp(a.curve.value))
     start = f"{high} instead of {low} raises {words.quantity} by {words.size(change)}"
-    return _two_changes(start, a, change, float(own), words, other)
+    return _two_changes(start, a, change, changes, words, other)
 
 
 def _between(a: _Group, b: _Group, regions: Regions | None, whole: bool) -> str:
-    """Return ", in between elsewhere" if the spans of all other curves are clearly between those of the two."""
+    """Return ", by values between these elsewhere" if the changes of all other curves are clearly between the two."""
     if whole or regions is None or a.kind not in ("pair", "line") or b.kind not in ("pair", "line"):
         return ""
     low, high = sorted(_net(g) for g in (a, b))
     margin = 0.1 * (high - low)
-    others = [
-        _net(_group(e))
-        for e, n in zip(regions.effects, regions.leaves, strict=True)
-        if _rule(n) not in (a.rule, b.rule)
-    ]
-    between = all(low + margin < v < high - margin for v in others)
-    return ", in between elsewhere" if others and between else ""
+    others = [_net(g) for g in _leaves(regions) if g.rule not in (a.rule, b.rule)]
+    if not others or not all(low + margin < v < high - margin for v in others):
+        return ""
+    return f", {'by' if low * high > 0 else 'with'} values between these elsewhere"
 
 
 def _net(group: _Group) -> float:
