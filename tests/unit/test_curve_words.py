@@ -201,7 +201,7 @@ def test_a_curve_is_flat_if_no_two_points_differ(seed):
         # No stated difference is lost, and the rest is told from what is reliable.
         assert differ_by_brute_force(value[kept], error[kept])
         assert kept[[curve.low, curve.high]].all()
-        assert len(curve.told.x) == kept.sum()
+        assert len(curve.reliable.x) == kept.sum()
 
 
 def test_values_with_one_row_each_do_not_make_a_curve_flat():
@@ -225,3 +225,15 @@ def test_a_level_with_one_row_is_not_the_highest():
     labels = e.axis.levels.labels
     error = np.array([50.0 if label == "c" else 0.1 for label in labels])
     assert curve_words(replace(e, std_error=error)) == "highest at a (1), lowest at b (−2)"
+
+
+def test_the_highest_and_the_lowest_point_differ_by_more_than_their_errors():
+    value, error = np.array([0.0, 3.0, 4.0, 1.0]), np.array([0.1, 0.1, 1.99, 0.1])
+    curve = Curve(np.arange(4.0), value, error)
+    # The point at 2 is reliable, but not higher than the lowest one by two errors of the difference.
+    assert reliable(value, error).all()
+    assert (curve.low, curve.high) == (0, 2)
+    wide = np.array([0.5, 0.1, 1.99, 0.1])
+    curve = Curve(np.arange(4.0), value, wide)
+    assert (curve.low, curve.high) == (0, 1)
+    assert curve.flat == ""

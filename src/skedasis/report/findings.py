@@ -428,8 +428,13 @@ class _Group:
             if all(value[k] > value[j] for j in candidates[max(i - 1, 0) : i + 2] if j != k)
         ]
         least = value[low] + TALL * np.ptp(value)
-        tops = [k for k in tops if value[k] >= least and value[k] > 0]
+        tops = [k for k in tops if value[k] >= least and value[k] > 0 and self._differs(k, low)]
         return sorted(tops, key=lambda k: -value[k])[:2] or [self.curve.high]
+
+    def _differs(self, high: int, low: int) -> bool:
+        """Return whether a point is higher than another one by more than its errors."""
+        value, error = self.curve.value, self.curve.error
+        return bool(value[high] - value[low] > ERRORS * math.hypot(error[high], error[low]))
 
     def bottoms(self) -> list[int]:
         """Return the index of the lowest point; of levels, those that are not significantly higher."""
@@ -454,7 +459,7 @@ def _group(
 ) -> _Group:
     """Return an effect as a group; `whole` is the effect in all rows, whose middle 90 % the curve is about."""
     if not isinstance(effect.axis, LevelAxis):
-        curve = Curve.of(effect).told
+        curve = Curve.of(effect).reliable
         steps = _takes_two_values(effect)
         if len(curve.x) < 2 or (len(curve.x) == 2 and steps):
             return _Group(rule, share, curve, steps=steps)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skedasis._types import Bools, Floats
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.times import TimeAxis
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
@@ -145,7 +145,7 @@ class Curve:
         return _flat(self.value, self.error)
 
     @property
-    def told(self) -> Curve:
+    def reliable(self) -> Curve:
         """Return the curve without unreliable points; a flat curve as it is."""
         kept = reliable(self.value, self.error)
         if kept.all() or self.flat:
@@ -178,7 +178,7 @@ def _course(effect: Effect) -> str:
         return "a single value"
     if curve.flat:
         return curve.flat
-    curve = curve.told
+    curve = curve.reliable
     x, value, turns = curve.x, curve.value, curve.turns
     if not turns:
         return _rise(x, value, curve.time, curve.unit)
@@ -287,10 +287,25 @@ def reliable(value: Floats, error: Floats) -> Bools:
 
 
 def extremes(value: Floats, error: Floats) -> tuple[int, int]:
-    """Return the indices of the lowest and of the highest point, of those that are reliable if there are any."""
+    """Return the indices of the lowest and of the highest point that differ by more than two standard errors.
+
+    Of an extreme pair that does not differ, the point with the larger error is left out. If no pair is left, these are
+    the lowest and the highest reliable point.
+    """
     kept = np.flatnonzero(reliable(value, error))
-    kept = kept if len(kept) else np.arange(len(value))
-    return int(kept[value[kept].argmin()]), int(kept[value[kept].argmax()])
+    first = kept if len(kept) else np.arange(len(value))
+    kept = first
+    while len(kept) > 1:
+        low, high = _ends(value, kept)
+        if value[high] - value[low] > ERRORS * math.hypot(error[low], error[high]):
+            return low, high
+        kept = kept[kept != (low if error[low] > error[high] else high)]
+    return _ends(value, first)
+
+
+def _ends(value: Floats, some: Ints) -> tuple[int, int]:
+    """Return the indices of the lowest and of the highest of some points."""
+    return int(some[value[some].argmin()]), int(some[value[some].argmax()])
 
 
 def _flat(value: Floats, error: Floats) -> str:
