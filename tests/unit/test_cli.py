@@ -119,6 +119,7 @@ def test_models_get_the_columns_that_they_know(folder):
         ({"extra": ["--out", "a.gif"]}, "a name that ends in .png"),
         ({"extra": ["--data", "dada.csv"]}, "Did you mean 'data.csv'"),
         ({"extra": ["--target", "z"], "model": "kitchen:Room.model"}, "--target: got 'z'"),
+        ({"extra": ["--ignore", "few_rows"]}, "use --ignore-check few_rows"),
     ],
 )
 def test_errors_are_one_line(folder, args, message):

@@ -31,6 +31,7 @@ from skedasis.engine.options import as_bytes
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import is_classifier
+from skedasis.results.checks.check import CODES
 
 if TYPE_CHECKING:
     from skedasis.methods.base import Parameters
@@ -68,8 +69,15 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
         table = read_table(Path(path)) if found is None else found
     excluded = [(opts.target, "--target"), (opts.sample_weight, "--sample-weight")]
     for name, option in (*excluded, *((n, "--ignore") for n in opts.ignore or ())):
-        if name is not None:
+        if name is None:
+            continue
+        try:
             table.place(name, option)
+        except DataError:
+            if option != "--ignore" or name not in CODES:
+                raise
+            fix = f"To leave out findings of a check, use --ignore-check {name}"
+            raise DataError(option, f"{name!r}, a check", "the name of a column", fix) from None
     if opts.target is not None and opts.target == opts.sample_weight:
         got, fix = f"{opts.sample_weight!r}, which is also the --target", "Choose another column"
         raise DataError("--sample-weight", got, "another column than --target", fix)
