@@ -68,6 +68,9 @@ FIRST_SPLIT = 0.6
 FEWEST_ROWS = 0.05
 """Regions with a smaller fraction of the rows are not compared with others."""
 
+FEW = 2
+"""With fewer features, one that only changes the effects of others is not told for itself."""
+
 TAIL = 0.01
 """What a curve does beyond the positions with this fraction of the rows is not mentioned, if it is much."""
 
@@ -297,7 +300,7 @@ def _stories(section: ModelSection, sizes: Mapping[str, float]) -> Iterator[_Sto
         name = max(left, key=lambda n: left[n])
         size = left.pop(name)
         if size**2 < LEAST_PART * total:
-            return
+            break
         effect = section.rhale[name]
         stated = any(name in some for some in by.values())
         story = _feature_story(section, effect, stated=stated, first=not explained)
@@ -310,6 +313,13 @@ def _stories(section: ModelSection, sizes: Mapping[str, float]) -> Iterator[_Sto
             if other in left:
                 left[other] = section.rhale[other].importance
         yield story
+    if len(by) < FEW:
+        return
+    # A feature that only changes the effects of others is told by theirs; where there is room, it is told itself.
+    for name in [n for n, v in sizes.items() if n not in by and v**2 >= LEAST_PART * total]:
+        story = _feature_story(section, section.rhale[name], stated=False, first=False)
+        if story is not None:
+            yield story
 
 
 # ----------------------------------------------------------------------------- regions that matter
@@ -360,7 +370,8 @@ class _Group:
     parts : tuple of _Group
         The groups of which the curve is the average.
     part : float
-        Fraction of all rows on the part of the axis that the curve has been restricted to; 1 for the whole axis.
+        Fraction of all rows on the part of the axis that the curve has been restricted to; 1 for the whole axis. NaN
+        for the average of curves that have been restricted to different parts.
     own : bool
         Whether it is a fraction of the rows of the group instead.
     """
@@ -468,7 +479,8 @@ def _group(
         middle = _restricted(curve, effect) if own else middle
         if middle is not None and (not middle[0].flat or curve.flat):
             return _Group(rule, share, middle[0], steps=steps, part=middle[1], own=own)
-        return _Group(rule, share, _without_tails(curve, effect), steps=steps)
+        inner, part = _without_tails(curve, effect)
+        return _Group(rule, share, inner, steps=steps, part=part, own=whole is not None)
     known = np.flatnonzero(np.isfinite(effect.value))
     error = standard_errors(effect)[known]
     curve = Curve(known.astype(float), effect.value[known], error)
@@ -476,11 +488,14 @@ def _group(
     return _Group(rule, share, curve, labels)
 
 
-def _without_tails(curve: Curve, effect: Effect) -> Curve:
-    """Return a curve without an end of the axis that has few rows and much of the change: no sentence is about it."""
+def _without_tails(curve: Curve, effect: Effect) -> tuple[Curve, float]:
+    """Return a curve without an end of the axis that has few rows and much of the change, and the fraction of its rows.
+
+    No sentence is about such an end; the figures show it.
+    """
     edges, cumulated = _distribution(effect)
     if len(edges) < 2:
-        return curve
+        return curve, 1.0
     low = edges[:-1][cumulated[1:] > TAIL].min()
     high = edges[1:][cumulated[:-1] < 1 - TAIL].max()
     ends = np.interp([low, high], curve.x, curve.value)
@@ -488,7 +503,10 @@ def _without_tails(curve: Curve, effect: Effect) -> Curve:
     # Ends where the curve changes little are kept: they are observed values, and known from the figure.
     low = low if abs(ends[0] - curve.value[0]) > least else float(curve.x[0])
     high = high if abs(ends[1] - curve.value[-1]) > least else float(curve.x[-1])
-    return _between_ends(curve, low, high)
+    inner = _between_ends(curve, low, high)
+    below = np.interp([inner.x[0], inner.x[-1]], edges, cumulated)
+    trimmed = inner.x[0] > curve.x[0] or inner.x[-1] < curve.x[-1]
+    return inner, float(below[1] - below[0]) if trimmed else 1.0
 
 
 def _restricted(curve: Curve, effect: Effect) -> tuple[Curve, float] | None:
@@ -701,7 +719,7 @@ def _average(groups: Sequence[_Group]) -> _Group | None:
         first,
         curve=curve,
         steps=all(g.steps for g in groups),
-        part=first.part if alike else 1.0,
+        part=first.part if alike else 1.0 if all(g.part == 1 for g in groups) else math.nan,
         own=False,
     )
 

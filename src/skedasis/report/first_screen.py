@@ -123,7 +123,9 @@ def first_screen(
     return {
         "shown": shown,
         "name": section.name,
-        "headline": headline(section, rows=content.rows, features=len(content.features)),
+        "headline": headline(
+            section, rows=content.rows, features=len(content.features), target=content.target
+        ),
         "remark": "" if section.quality is None else TRAINED,
         "cohorts": _cohort_lines(section),
         "models": [],

@@ -692,7 +692,10 @@ def one_region_sentence(section: ModelSection, feature: str) -> str:
     largest = max(e.importance for e in section.rhale.values())
     if not effect.heterogeneity_score > NOTICEABLE * largest:
         return ""
-    return "No split on another feature was found that clearly reduces these differences on rows that did not choose it."
+    return (
+        "No split on another feature was found that clearly reduces these differences on rows that did "
+        "not choose it."
+    )
 
 
 NOTICEABLE = 0.05
