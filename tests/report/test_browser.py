@@ -601,7 +601,7 @@ def test_two_hundred_features_are_usable(visit, tmp_path):
         "() => performance.getEntriesByName('first-contentful-paint')[0].startTime"
     )
     assert first < 1000
-    assert seen.page.locator(".feature svg.skd").count() == 10 * 3  # the model is additive: no regions
+    assert seen.page.locator(".feature svg.skd").count() == 10 * 3
     assert seen.page.locator(".later").count() == 190
     assert seen.page.evaluate("() => document.querySelectorAll('*').length") < 40_000
     started = seen.page.evaluate("() => performance.now()")
