@@ -157,7 +157,7 @@ def test_the_average_has_its_interval_and_heterogeneity(X, method):
     effect = sd.explain(rentals, X, "hr", method=method)
     spec = effect_summary_figure(effect, title="1  hr", notes=("importance 98",))
     (panel,) = spec.panels
-    assert legend(spec)[:3] == ["average", "95 % interval", "± heterogeneity"]
+    assert legend(spec)[:3] == ["average", "95 % interval", "spread between rows"]
     assert (panel.title, panel.notes, panel.height) == ("1  hr", ("importance 98",), HEIGHT)
     line = only(panel, Line, "average")
     middle = only(panel, Area, "heterogeneity")
@@ -176,9 +176,9 @@ def test_a_band_without_width_is_left_out(X):
     effect = sd.explain(lambda X: 2.0 * X["hr"].to_numpy(float), X, "hr", method=sd.ALE(bins=6))
     same = replace(effect, heterogeneity=np.zeros(len(effect.value)))
     spec = effect_summary_figure(same)
-    assert "± heterogeneity" not in legend(spec)
+    assert "spread between rows" not in legend(spec)
     unknown = replace(effect, heterogeneity=np.full(len(effect.value), np.nan))
-    assert "± heterogeneity" not in legend(effect_summary_figure(unknown))
+    assert "spread between rows" not in legend(effect_summary_figure(unknown))
     lines = tips(effect_summary_figure(unknown).main)[0]
     assert not [line for line in lines if line.startswith("±")]
 

@@ -199,9 +199,9 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
     """
     main, *others, rest = ledger.parts
     lines: list[tuple[str, str, float, str]] = [
-        ("main", "with one curve per feature", main.share, ""),
-        *_group(others, "regions", "more with curves by region"),
-        *_group(others, "pairs", "more with pairs of features"),
+        ("main", "with one curve per feature, the same for all rows", main.share, ""),
+        *_group(others, "regions", "more with separate curves by region"),
+        *_group(others, "pairs", "more with pairs of features together"),
         ("rest", "with none of these", rest.share, ""),
     ]
     sizes = [max(share, 0.0) for _, _, share, _ in lines]
@@ -228,7 +228,7 @@ def ledger_bar(ledger: Ledger) -> LedgerBar:
         "that were not used to fit them."
     )
     if math.isfinite(ledger.as_drawn):
-        note += f" The average curves as drawn reach {percent_of(ledger.as_drawn)}."
+        note += f" The average curves as this page draws them reach {percent_of(ledger.as_drawn)}."
     return {"segments": segments, "rows": ledger.rows_held_out, "note": note}
 
 

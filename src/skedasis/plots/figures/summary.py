@@ -65,7 +65,7 @@ HEIGHT = 132.0
 MOST_REGIONS, MOST_LEVELS = 4, 8
 """Most regions, and most levels of a nominal feature."""
 
-AVERAGE, SPREAD = "average", "± heterogeneity"
+AVERAGE, SPREAD = "average", "spread between rows"
 """Legend entries, which fit beside that of the interval in one line of a narrow figure."""
 
 
@@ -184,7 +184,7 @@ def effect_summary_figure(
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=3))
     >>> effect_summary_figure(e, title="1  x0").order
-    ('average', '95 % interval', '± heterogeneity')
+    ('average', '95 % interval', 'spread between rows')
     """
     options = EffectPlotOptions(
         ice=None, confidence_level=confidence_level, most_levels=MOST_LEVELS
