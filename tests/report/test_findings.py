@@ -162,21 +162,38 @@ def test_opposite_directions_are_a_finding_although_the_average_is_flat():
     assert [f.features[0] for f in said if f.kind == "feature"] == [said[0].features[0]]
 
 
+def test_changes_between_two_values_are_told_of_each_of_three_groups():
+    rng = np.random.default_rng(1)
+    X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
+
+    def three(X):
+        return (X[:, 0] - 0.5) * np.where(X[:, 1] > 0, 100 + 50 * np.sign(X[:, 2]), -10.0)
+
+    said = texts_of(three, X)[0]
+    assert re.fullmatch(
+        r"x0: 1 instead of 0 raises the prediction by 150 where x1 > 0 and x2 > [−0.\d]+ \(\d+\u202f% of rows\), "
+        r"by 50 where x1 > 0 and x2 ≤ [−0.\d]+ \(\d+\u202f%\), and lowers it by 10 where x1 ≤ 0 \(\d+\u202f%\)\.",
+        said,
+    ), said
+
+
 def test_three_groups_are_merged_by_the_first_split_or_the_extreme_ones_are_named():
     rng = np.random.default_rng(1)
     X = np.c_[rng.integers(0, 2, 4000), rng.uniform(-1, 1, (4000, 2))].astype(float)
 
     def nearly_two(X):
-        return X[:, 0] * np.where(X[:, 1] > 0, 100 + 15 * np.sign(X[:, 2]), 10.0)
+        return (X[:, 0] - 0.5) * np.where(X[:, 1] > 0, 100 + 15 * np.sign(X[:, 2]), 10.0)
 
+    # A feature of many values: between two, each of the three groups would be told.
+    X = np.c_[rng.uniform(0, 1, 4000), X[:, 1:]]
     said = texts_of(nearly_two, X)[0]
     assert re.fullmatch(
-        r"x0: 1 instead of 0 raises the prediction by (99|100) where x1 > [−0.\d]+ \(\d+\u202f% of rows\), "
+        r"x0: the prediction rises by (99|100) from 0 to 1 where x1 > [−0.\d]+ \(\d+\u202f% of rows\), "
         r"by 1\d elsewhere\.",
         said,
     ), said
 
-    X = np.c_[X, rng.integers(0, 3, 4000)]
+    X = np.c_[rng.integers(0, 2, 4000), X[:, 1:], rng.integers(0, 3, 4000)]
 
     def three(X):
         return X[:, 0] * np.array([-40.0, 0.0, 40.0])[X[:, 3].astype(int)]

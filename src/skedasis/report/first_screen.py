@@ -150,9 +150,7 @@ def _note(section: ModelSection, features: Sequence[str]) -> str:
         said.append(
             "The curve of a region is centred on the rows of this region: compare shapes, not heights."
         )
-    said.append(
-        "Blue bands, and those of the colour of a curve: 95 % intervals; ticks below: the data."
-    )
+    said.append("Shaded along a curve: its 95 % interval. Ticks below: the data.")
     return " ".join(said)
 
 
