@@ -458,10 +458,12 @@ def _factored(gram: Floats, penalty: Floats) -> tuple[Floats, Floats]:
 
 
 def _solved(factor: Floats, scale: Floats, right: Floats) -> Floats:
+    """Return the solution for one right side, shape (p,), or several, shape (p, m)."""
     from scipy.linalg import get_lapack_funcs
 
     (solve,) = get_lapack_funcs(("potrs",), (factor,))
-    return np.asarray(scale * solve(factor, scale * right, lower=1)[0])
+    by = scale if right.ndim == 1 else scale[:, None]
+    return np.asarray(by * solve(factor, by * right, lower=1)[0])
 
 
 def _inverse_diagonal(factor: Floats, scale: Floats) -> Floats:
@@ -509,8 +511,11 @@ def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str,
     names = sorted(set(equations.groups) - {""})
     index = np.array([names.index(g) if g else -1 for g in equations.groups])
     mine = [np.flatnonzero(index == k) for k in range(len(names))]
-    penalty = np.array([start.get(name, 0.01 * n) for name in names])
     low, high = _LEAST_PENALTY * n, _LARGEST_PENALTY * n
+    begin = dict(start)
+    if begin and set(names) - set(begin):
+        begin |= _penalties_of_new(equations, begin, (low, high))
+    penalty = np.array([begin.get(name, 0.01 * n) for name in names])
     parameters_before = np.full(len(names), np.inf)
     for _ in range(_STEPS):
         each = np.where(index >= 0, np.append(penalty, 0.0)[index], 0.0)
@@ -529,6 +534,49 @@ def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str,
             break
         parameters_before = parameters
     return dict(zip(names, penalty.tolist(), strict=True))
+
+
+def _penalties_of_new(
+    equations: Equations, known: Mapping[str, float], ends: tuple[float, float]
+) -> dict[str, float]:
+    """Return the penalties of the groups that have none yet, given those of the others: where a search begins.
+
+    With the others fixed, an iteration needs a matrix as large as the new groups alone (the Schur complement of their
+    equations). From there the iterations with all groups are few.
+    """
+    gram, moment = equations.gram.sum(axis=0), equations.moment.sum(axis=0)
+    square, n = float(equations.square.sum()), float(equations.weight.sum())
+    added = sorted({g for g in equations.groups if g and g not in known})
+    index = np.array([added.index(g) if g in added else -1 for g in equations.groups])
+    old, new = np.flatnonzero(index < 0), np.flatnonzero(index >= 0)
+    mine = [np.flatnonzero(index[new] == k) for k in range(len(added))]
+    fixed = np.array([known.get(equations.groups[k], 0.0) for k in old])
+    factor, scale = _factored(gram[np.ix_(old, old)], fixed)
+    cross = gram[np.ix_(old, new)]
+    alone, change = _solved(factor, scale, moment[old]), _solved(factor, scale, cross)
+    reduced = gram[np.ix_(new, new)] - cross.T @ change
+    right = moment[new] - cross.T @ alone
+    used_before = float(np.clip(1 - fixed * _inverse_diagonal(factor, scale), 0.0, 1.0).sum())
+    penalty, (low, high) = np.full(len(added), 0.01 * n), ends
+    before = np.full(len(added), np.inf)
+    beta = np.zeros(len(gram))
+    for _ in range(_STEPS):
+        each = penalty[index[new]]
+        inner, inner_scale = _factored(reduced, each)
+        beta[new] = _solved(inner, inner_scale, right)
+        beta[old] = alone - change @ beta[new]
+        used = np.clip(1 - each * _inverse_diagonal(inner, inner_scale), 0.0, 1.0)
+        residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
+        noise = max(residual, 1e-14 * square) / max(n - used_before - used.sum(), 0.05 * n, 1.0)
+        parameters = np.array([used[k].sum() for k in mine])
+        sizes = np.array([beta[new][k] @ beta[new][k] for k in mine])
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            found = noise * parameters / sizes
+        penalty = np.clip(np.where(np.isfinite(found), found, high), low, high)
+        if np.abs(parameters - before).max(initial=0.0) < _SAME_PARAMETERS:
+            break
+        before = parameters
+    return dict(zip(added, penalty.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)

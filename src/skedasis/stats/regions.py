@@ -1148,9 +1148,9 @@ def _by_component(
 def _four(table: Floats, first: Bools, second: Bools) -> Floats:
     """Return sums over the four quadrants of each pair of cuts: (4, K, cuts, cuts) of a table (K, groups, groups)."""
     one, two = first.astype(float), second.astype(float)
-    both = np.einsum("ag,kgh,bh->kab", one, table, two, optimize=True)
-    left = np.einsum("ag,kgh->ka", one, table, optimize=True)[:, :, None]
-    low = np.einsum("kgh,bh->kb", table, two, optimize=True)[:, None, :]
+    both = one @ table @ two.T
+    left = (table.sum(axis=2) @ one.T)[:, :, None]
+    low = (table.sum(axis=1) @ two.T)[:, None, :]
     total = table.sum(axis=(1, 2))[:, None, None]
     return np.stack([both, left - both, low - both, total - left - low + both])
 
