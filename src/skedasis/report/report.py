@@ -167,8 +167,8 @@ def report(
     regions : bool
         Whether to search, for each feature, for regions of the data in which its effect differs (`skedasis.regions`).
     by : str, tuple, array or mapping, optional
-        Regions that you name, for all features, as in `skedasis.explain`. None are then searched for.
-
+        Regions that you name, for all features, as in `skedasis.explain`. None are then searched for. The page
+        compares the regions as cohorts.
     max_seconds : float, optional
         About how many seconds the report may take. If the models need longer, the page leaves out what is least
         needed, in this order: the predictive uncertainty; surfaces of pairs; PDP and ICE of the least important
@@ -193,6 +193,10 @@ def report(
 
     Notes
     -----
+    Several models of one quantity are drawn on the same axes, until a switch on the page chooses one; outputs of a
+    model have a switch, too. A page has at most 2 MB for 20 features and 5 MB for 300: details of the least important
+    features are left out, which the page reports.
+
     Each model is explained by RHALE for numeric and ordinal features, and by ALE, M-plots and PDP with c-ICE for all.
     Features without any value are left out, which the page reports; if they are named in `features`, an error is
     raised. What main effects, regions and pairs explain of the variance (`skedasis.ledger`) is measured at held-out
