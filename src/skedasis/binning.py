@@ -106,6 +106,9 @@ class Segments:
 EXACT = 1e-9
 """Relative rounding error of slopes that are given or known in closed form."""
 
+ROUNDING = 1e-14
+"""Relative rounding error of a cost, which sums squares of all local effects."""
+
 
 @dataclass(frozen=True)
 class VarianceOptions:
@@ -313,7 +316,8 @@ class AutomaticBinning(Binning):
         total = float(moments.weight.sum())
         least = self.min_points or max(2, math.ceil(total / 20))
         extent = float(cells.edges[-1] - cells.edges[0])
-        tie = extent * (options.noise * options.largest) ** 2
+        # Exact slopes have smaller errors than the sums of their squares.
+        tie = extent * options.largest**2 * max(options.noise**2, ROUNDING)
         return Criterion(self.alpha, least, total, options.ddof, options.kind, tie)
 
     def partition(
