@@ -126,7 +126,7 @@ def first_screen(
         "headline": headline(
             section, rows=content.rows, features=len(content.features), target=content.target
         ),
-        "remark": "" if section.quality is None else TRAINED,
+        "remark": section.note if section.quality is None else TRAINED,
         "cohorts": _cohort_lines(section),
         "models": [],
         "ledger": None if section.ledger is None else ledger_bar(section.ledger),
@@ -136,6 +136,9 @@ def first_screen(
         "note": _note(section, shown_features),
     }
 
+
+ALIKE = 0.05
+"""Difference of fractions below which models are said to be alike."""
 
 IMPORTANCE = "Importance: how much the average curve varies over the rows (standard deviation)."
 """What the number above a curve means."""
@@ -283,7 +286,7 @@ def models_first_screen(
         {
             "name": name,
             "line": f"hue{k}",
-            "headline": s.model if s.quality is None else f"{s.model}, {quality_text(s.quality)}",
+            "headline": _model_line(s),
             "ledger": None if s.ledger is None else ledger_bar(s.ledger),
         }
         for k, (s, name) in enumerate(zip(sections, together.names, strict=True))
@@ -301,6 +304,13 @@ def models_first_screen(
         "curves": curves,
         "note": f"{IMPORTANCE} Bands: 95 % intervals.",
     }
+
+
+def _model_line(section: ModelSection) -> str:
+    """Return the kind of a model, and how well it predicts: on these rows, or as the caller says."""
+    if section.quality is not None:
+        return f"{section.model}, {quality_text(section.quality)}"
+    return f"{section.model}: {section.note}" if section.note else section.model
 
 
 def _quantity(section: ModelSection) -> str:
@@ -418,6 +428,8 @@ def _most_heterogeneous(
                 "In each of them, the effect of every feature is nearly the same for all rows.",
             )
         ]
+    if shares[high] - shares[low] < ALIKE:
+        return [Finding("models", (), "Effects differ between rows about as much in each of them.")]
     more, most = ("more", "than") if len(shares) == 2 else ("most", "and least")
     text = (
         f"Effects differ {more} between rows in {named(high)} {most} in {named(low)}: heterogeneity makes "
