@@ -525,3 +525,11 @@ def test_headline_names_the_labels():
     assert f"(most frequent class: {usual}\u202f%), on 300 rows" in line
     chosen = section_of(sd.prediction(lambda X: X[:, 0], name="price"), X)
     assert headline(chosen, rows=1, features=2, target="y").startswith("Explains price of a")
+
+
+def test_the_caller_can_say_how_well_a_model_predicts():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+    content = gather({"m": lambda X: X[:, 0]}, X, notes={"m": "R² 0.9."}, progress=False)
+    said = headline(content.sections[0], rows=100, features=2)
+    assert said.endswith("on 100 rows with 2 features.")
+    assert "not known" not in said

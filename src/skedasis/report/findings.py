@@ -150,6 +150,8 @@ def headline(section: ModelSection, *, rows: int, features: int, target: str = "
     over = f"on {counted(rows, 'row')} with {counted(features, 'feature')}"
     what = _of_target(section, target)
     said = f"Explains {what} by {model}" if what else f"Explains {_quantity(section)} of {model}"
+    if section.quality is None and section.note:
+        return f"{said} {over}."  # the caller says how well it predicts
     if section.quality is None:
         why = section.reasons.get("quality", "")
         what = "No labels: how" if why.startswith("No labels") else "How"
