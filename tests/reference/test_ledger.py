@@ -231,6 +231,38 @@ def test_penalties_maximize_the_likelihood():
     assert found == pytest.approx(ridge.lambda_ / ridge.alpha_, rel=0.02)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_penalties_of_what_is_added_solve_the_full_equations(seed, monkeypatch):
+    """The search in the equations of the added groups alone ends where the dense equations of all groups end."""
+    monkeypatch.setattr(module, "_SAME_PARAMETERS", 1e-9)
+    monkeypatch.setattr(module, "_STEPS", 2000)
+    rng = np.random.default_rng(seed)
+    Z, w = rng.normal(size=(400, 12)), rng.integers(1, 4, 400).astype(float)
+    Z[:, 6:] += 0.5 * Z[:, :6]  # what is added is not orthogonal to what was there
+    y = Z @ rng.normal(size=12) + rng.normal(size=400)
+    fold = np.arange(400) % FOLDS
+    design = np.hstack([np.ones((400, 1)), Z])
+    weighted = design * w[:, None]
+    equations = module.Equations(
+        np.stack([design[fold == k].T @ weighted[fold == k] for k in range(FOLDS)]),
+        np.stack([weighted[fold == k].T @ y[fold == k] for k in range(FOLDS)]),
+        np.array([w[fold == k] @ y[fold == k] ** 2 for k in range(FOLDS)]),
+        np.array([w[fold == k].sum() for k in range(FOLDS)]),
+        ("", *["old"] * 6, *["new"] * 6),
+    )
+    n, known = w.sum(), 3.0
+    found = module._penalties_of_new(equations, {"old": known}, (1e-8 * n, 1e8 * n))["new"]
+    each = np.array([0.0] + [known] * 6 + [found] * 6)
+    inverse = np.linalg.inv(design.T @ weighted + np.diag(each))
+    beta = inverse @ (weighted.T @ y)
+    used_new = (1 - each * np.diag(inverse))[7:].sum()
+    # The groups that were there count their parameters without what is added.
+    before = np.linalg.inv(design[:, :7].T @ weighted[:, :7] + np.diag(each[:7]))
+    used_old = (1 - each[:7] * np.diag(before)).sum()
+    noise = w @ (y - design @ beta) ** 2 / (n - used_old - used_new)
+    assert found == pytest.approx(noise * used_new / (beta[7:] @ beta[7:]), rel=1e-5)
+
+
 def test_standard_errors_equal_the_spread_of_repeated_held_out_samples():
     rng = np.random.default_rng(0)
     errors, values = [], []

@@ -411,7 +411,10 @@ def _most_different(
 def _most_heterogeneous(
     sections: Sequence[ModelSection], names: Mapping[str, str]
 ) -> list[Finding]:
-    """Say in which model effects differ most between rows."""
+    """Say in which model effects differ most between rows.
+
+    The fraction is the sum of the squared scores in that of the squared sizes: importance² + score².
+    """
     shares: dict[str, float] = {}
     for section in sections:
         scores = [e.heterogeneity_score for e in section.rhale.values()]

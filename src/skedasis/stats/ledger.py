@@ -492,6 +492,17 @@ def _inverse(factor: Floats) -> Floats:
     return found
 
 
+def _fixed_point(
+    noise: float, parameters: Floats, coefficients: Sequence[Floats], ends: tuple[float, float]
+) -> Floats:
+    """Return the next penalty of each group, between the ends: the residual variance per squared coefficient."""
+    low, high = ends
+    sizes = np.array([beta @ beta for beta in coefficients])
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        found = noise * parameters / sizes
+    return np.clip(np.where(np.isfinite(found), found, high), low, high)
+
+
 def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str, float]:
     """Return the penalty of each group that maximizes the restricted likelihood.
 
@@ -525,10 +536,7 @@ def fit_penalties(equations: Equations, start: Mapping[str, float]) -> dict[str,
         residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
         noise = max(residual, 1e-14 * square) / max(n - used.sum(), 0.05 * n, 1.0)
         parameters = np.array([used[k].sum() for k in mine])
-        sizes = np.array([beta[k] @ beta[k] for k in mine])
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            new = noise * parameters / sizes
-        penalty = np.clip(np.where(np.isfinite(new), new, high), low, high)
+        penalty = _fixed_point(noise, parameters, [beta[k] for k in mine], (low, high))
         # Penalties may creep towards their bounds without changing the fit any more.
         if np.abs(parameters - parameters_before).max(initial=0.0) < _SAME_PARAMETERS:
             break
@@ -557,7 +565,7 @@ def _penalties_of_new(
     reduced = gram[np.ix_(new, new)] - cross.T @ change
     right = moment[new] - cross.T @ alone
     used_before = float(np.clip(1 - fixed * _inverse_diagonal(factor, scale), 0.0, 1.0).sum())
-    penalty, (low, high) = np.full(len(added), 0.01 * n), ends
+    penalty = np.full(len(added), 0.01 * n)
     before = np.full(len(added), np.inf)
     beta = np.zeros(len(gram))
     for _ in range(_STEPS):
@@ -569,10 +577,7 @@ def _penalties_of_new(
         residual = square - 2 * beta @ moment + beta @ _product(gram, beta)
         noise = max(residual, 1e-14 * square) / max(n - used_before - used.sum(), 0.05 * n, 1.0)
         parameters = np.array([used[k].sum() for k in mine])
-        sizes = np.array([beta[new][k] @ beta[new][k] for k in mine])
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            found = noise * parameters / sizes
-        penalty = np.clip(np.where(np.isfinite(found), found, high), low, high)
+        penalty = _fixed_point(noise, parameters, [beta[new][k] for k in mine], ends)
         if np.abs(parameters - before).max(initial=0.0) < _SAME_PARAMETERS:
             break
         before = parameters
