@@ -166,10 +166,10 @@ def rentals(X: Any) -> np.ndarray:
     return day * (0.4 + X["temp"].to_numpy()) + season.to_numpy()
 
 
-HR = Feature("hr", unit="h", position=0, label="hr", dtype="int64")
-WORKINGDAY = Feature("workingday", position=1, label="workingday", dtype="int64")
-TEMP = Feature("temp", position=2, label="temp")
-SEASON = Feature("season", "nominal", position=3, label="season", dtype="String")
+HR = Feature("hr", unit="h", position=0, key="hr", dtype="int64")
+WORKINGDAY = Feature("workingday", position=1, key="workingday", dtype="int64")
+TEMP = Feature("temp", position=2, key="temp")
+SEASON = Feature("season", "nominal", position=3, key="season", dtype="String")
 
 BY_DAY = (
     Condition(WORKINGDAY, high=0.5, text="workingday = 0"),

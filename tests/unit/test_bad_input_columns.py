@@ -183,7 +183,7 @@ def test_labels_of_columns_that_are_tuples():
         return Z.iloc[:, 0] * Z.iloc[:, 1]
 
     e = sd.explain(f, X, ("g", "a"), method="ale")
-    assert e.about.feature.label == ("g", "a")
+    assert e.about.feature.key == ("g", "a")
     s = sd.explain(f, X, (("g", "a"), ("g", "b")), method=sd.ALE(bins=5))
     assert s.features == ("('g', 'a')", "('g', 'b')")
     assert s.interaction_strength() > 0.5

@@ -42,7 +42,7 @@ def found(X, name, rows=30, weights=None, schema=None, groups=None, keys=None):
         feature = next(f for f in source.features if f.name == name)
     else:
         places = tuple(f.position for f in source.features if f.name in groups)
-        feature = Feature(name, "nominal", position=places[0], label=name, members=places)
+        feature = Feature(name, "nominal", position=places[0], key=name, members=places)
     return subgroups(source, feature, rows, 0)
 
 

@@ -78,7 +78,7 @@ def test_columns_are_permuted_in_any_container(container: str) -> None:
     assert labels == [features[2].name, features[0].name]
     new, labels, _ = added(X, chosen, orders, None)
     assert columns(new) == [*before, expected[2], expected[0]]
-    assert len(labels) == len({*labels, *(f.label for f in features)} - {f.label for f in features})
+    assert len(labels) == len({*labels, *(f.key for f in features)} - {f.key for f in features})
     if not isinstance(X, np.ndarray):
         assert nw.from_native(new).columns[4:] == labels
         kinds = nw.from_native(new).schema.dtypes()

@@ -13,8 +13,8 @@ from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.results.regions import Condition, condition_text, merged, rule_text
 
-TEMP = Feature("temp", label="temp")
-SEASON = Feature("season", "nominal", label="season", dtype="String")
+TEMP = Feature("temp", key="temp")
+SEASON = Feature("season", "nominal", key="season", dtype="String")
 DAYS = pd.date_range("2012-01-01", periods=200, freq="D")
 
 
@@ -125,7 +125,7 @@ def test_merged_keeps_the_words_of_the_only_value():
 
 def test_merged_mentions_missing_values_only_where_the_new_condition_does():
     # In the node no value is missing, so that the text says nothing; the rule covers missing values.
-    odd = Feature("a=b", label="a=b")
+    odd = Feature("a=b", key="a=b")
     parent = Condition(odd, low=0.5, missing=True, text="a=b > 0.5")
     (both,) = merged([parent, Condition(odd, high=0.7, missing=True, text="a=b ≤ 0.7")])
     assert (both.text, both.missing) == ("0.5 < a=b ≤ 0.7", True)
@@ -142,7 +142,7 @@ def test_conditions_hold_by_name_whatever_the_order_of_columns(library):
 
 
 def test_columns_of_arrays_are_found_by_position():
-    second = Feature("age", position=1, label=1)
+    second = Feature("age", position=1, key=1)
     X = np.array([[9.0, 1.0], [9.0, 3.0]])
     assert with_text(second, high=2).holds(as_dataset(X)).tolist() == [True, False]
 
@@ -150,19 +150,19 @@ def test_columns_of_arrays_are_found_by_position():
 def test_integers_and_booleans_are_compared_as_numbers():
     X = pd.DataFrame({"temp": [0, 1, 2], "flag": [True, False, True]})
     assert with_text(TEMP, low=0.5).holds(as_dataset(X)).tolist() == [False, True, True]
-    flag = Feature("flag", label="flag")
+    flag = Feature("flag", key="flag")
     assert with_text(flag, high=0.5).holds(as_dataset(X)).tolist() == [False, True, False]
 
 
 def test_levels_are_equal_as_python_says_but_booleans_are_no_numbers():
-    code = Feature("code", "nominal", label="code", dtype="Int64")
+    code = Feature("code", "nominal", key="code", dtype="Int64")
     X = pd.DataFrame({"code": pd.Series([1, 1.0, True, "1", None, 2], dtype=object)})
     one = with_text(code, levels=(1,))
     assert one.holds(as_dataset(X)).tolist() == [True, True, False, False, False, False]
     rest = with_text(code, levels=(1,), excluded=True)
     assert rest.holds(as_dataset(X)).tolist() == [False, False, True, True, False, True]
     # A column of booleans that became floats in an array.
-    flag = Feature("x0", "nominal", label=0, dtype="bool")
+    flag = Feature("x0", "nominal", key=0, dtype="bool")
     there = with_text(flag, levels=(True,)).holds(as_dataset(np.array([[1.0], [0.0]])))
     assert there.tolist() == [True, False]
 
@@ -181,7 +181,7 @@ def test_missing_values_follow_the_flag():
 @pytest.mark.parametrize("start", ["2012-01-01", "2012-02-17", "1999-12-31"])
 def test_times_are_compared_on_the_axis_of_the_rule(start):
     axis = TimeAxis.of(DAYS.to_numpy())
-    date = Feature("date", label="date", time=axis)
+    date = Feature("date", key="date", time=axis)
     march = float(axis.days(np.array(["2012-03-01"], dtype="M8[D]"))[0])
     new = pd.DataFrame({"date": pd.to_datetime([start, "2012-03-01", "2012-03-02", None])})
     expected = [True, True, False, False]
@@ -191,7 +191,7 @@ def test_times_are_compared_on_the_axis_of_the_rule(start):
 
 
 def test_groups_are_one_hot_blocks_or_combinations():
-    heat = Feature("heat", "nominal", label="heat", dtype="group", members=(1, 2))
+    heat = Feature("heat", "nominal", key="heat", dtype="group", members=(1, 2))
     X = pd.DataFrame({"a": [0, 0, 0, 0], "gas": [1, 0, 0, np.nan], "oil": [0, 1, 0, 0]})
     gas = with_text(heat, levels=("gas",), missing=True)
     assert gas.holds(as_dataset(X)).tolist() == [True, False, False, True]
@@ -216,12 +216,12 @@ def test_groups_are_one_hot_blocks_or_combinations():
         (with_text(TEMP, high=1), pd.DataFrame({"temp": ["a"]}), "column 'temp'.*numbers"),
         (with_text(TEMP, high=1), pd.DataFrame({"temp": DAYS[:2]}), "column 'temp'.*expected numb"),
         (
-            with_text(Feature("d", label="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
+            with_text(Feature("d", key="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
             pd.DataFrame({"d": [1.0, 2.0]}),
             "column 'd': got numbers",
         ),
         (
-            with_text(Feature("d", label="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
+            with_text(Feature("d", key="d", time=TimeAxis.of(DAYS.to_numpy())), high=1),
             pd.DataFrame({"d": pd.to_timedelta([1, 2], unit="D")}),
             "column 'd': got values of kind duration",
         ),

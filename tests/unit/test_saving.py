@@ -184,7 +184,7 @@ def test_labels_of_columns_come_back(tmp_path):
     )
     got = again(want, tmp_path / "labels.npz")
     same(got, want)
-    assert got["('a', 1)"].about.feature.label == ("a", 1)
+    assert got["('a', 1)"].about.feature.key == ("a", 1)
 
 
 def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):

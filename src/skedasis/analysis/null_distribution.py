@@ -64,7 +64,7 @@ def replaced(
             new[:, feature.position] = X[order, feature.position]
         return Changed(new, labels, schema)
     frame = nw.from_native(X)
-    columns = [_column(frame, f, order).alias(_name(f.label)) for f, order in pairs]
+    columns = [_column(frame, f, order).alias(_name(f.key)) for f, order in pairs]
     return Changed(frame.with_columns(*columns).to_native(), labels, schema)
 
 
@@ -95,7 +95,7 @@ def _name(label: Hashable) -> str:
 
 
 def _column(frame: nw.DataFrame[Any], feature: Feature, order: Ints) -> nw.Series[Any]:
-    return frame.get_column(_name(feature.label))[order]
+    return frame.get_column(_name(feature.key))[order]
 
 
 def _labels(existing: Sequence[Hashable], features: Sequence[Feature]) -> list[Hashable]:

@@ -511,7 +511,7 @@ def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int
         name,
         "nominal",
         position=positions[0],
-        label=name,
+        key=name,
         dtype="group",
         members=tuple(positions),
     )

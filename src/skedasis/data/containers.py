@@ -198,7 +198,7 @@ class ArrayTable:
         """Return the columns as features named x0, x1, …."""
         kinds: list[Kind] = [self._kind(j) for j in range(self.X.shape[1])]
         return tuple(
-            Feature(f"x{j}", kind, position=j, label=j, dtype=str(self.X.dtype), time=self._axis(j))
+            Feature(f"x{j}", kind, position=j, key=j, dtype=str(self.X.dtype), time=self._axis(j))
             for j, kind in enumerate(kinds)
         )
 

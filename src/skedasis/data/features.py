@@ -33,7 +33,7 @@ class Feature:
         The values of an ordinal or nominal feature, in order: any hashable objects.
     position : int
         The column's position in X, from 0.
-    label : hashable
+    key : hashable
         The label in X (pandas allows any hashable object).
     dtype : str
         The column's type as its library names it; ``"group"`` for a group.
@@ -53,7 +53,7 @@ class Feature:
     unit: str | None = None
     levels: tuple[Level, ...] | None = None
     position: int = 0
-    label: Hashable = None
+    key: Hashable = None
     dtype: str = "float64"
     members: tuple[int, ...] = ()
     time: TimeAxis | None = field(default=None, repr=False)
@@ -166,9 +166,9 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
     if isinstance(wanted, np.generic):
         wanted = wanted.item()
     if not isinstance(wanted, bool):
-        labels: list[Hashable] = [f.label for f in features]
+        keys: list[Hashable] = [f.key for f in features]
         names: list[Hashable] = [f.name for f in features]
-        for known in (labels, names):
+        for known in (keys, names):
             if wanted in known:
                 return known.index(wanted)
     if is_int(wanted):

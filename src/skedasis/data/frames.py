@@ -102,7 +102,7 @@ class FrameTable:
                 self._kind(j),
                 levels=self._levels(j),
                 position=j,
-                label=label,
+                key=label,
                 dtype=str(self.dtypes[j]),
                 time=None if (times := self._time(j)) is None else times.axis,
             )

@@ -247,7 +247,7 @@ class FeatureSelection:
         return len(self.asked[0]) == 2
 
     def _item(self, item: object) -> tuple[Feature, ...]:
-        labels = [f.label for f in self.features]
+        labels = [f.key for f in self.features]
         if not isinstance(item, tuple) or item in labels:  # pandas has labels that are tuples
             return (self._find(item),)
         if len(item) != 2:

@@ -367,7 +367,7 @@ def _reader(
     reader = ChunkReader(source, (), library, {}, {}, types, dtype, None, weighted)
     reader, passes = _with_times_and_categories(reader, reader.dataset(rows, 0), options)
     inferred = tuple(
-        replace(f, name=name, label=name)
+        replace(f, name=name, key=name)
         for f, name in zip(reader.dataset(rows, 0).table.features(), source.columns, strict=True)
     )
     reader = replace(reader, features=apply_schema(inferred, options.schema))
@@ -409,7 +409,7 @@ def _declared_levels(
 ) -> dict[str, tuple[Level, ...]]:
     """Return the levels that the caller's schema declares, by the name of the column."""
     bare = tuple(
-        replace(f, name=name, label=name, levels=None)
+        replace(f, name=name, key=name, levels=None)
         for f, name in zip(head.table.features(), names, strict=True)
     )
     features = apply_schema(bare, options.schema)

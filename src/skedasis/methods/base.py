@@ -884,8 +884,8 @@ def entry_for_feature(
     values: ByFeature[ValueT], feature: Feature, default: DefaultT
 ) -> ValueT | DefaultT:
     """Return a feature's entry in a mapping by features, else the default."""
-    names: list[Hashable] = [feature.label, feature.name]
+    names: list[Hashable] = [feature.key, feature.name]
     # Column indices are accepted unless labels are numbers, with which they would be confused.
-    if isinstance(feature.label, str) or feature.label == feature.position:
+    if isinstance(feature.key, str) or feature.key == feature.position:
         names.append(feature.position)
     return next((value for n in names for key, value in values.items() if key == n), default)

@@ -83,7 +83,7 @@ def check_fitted_on(model: object, dataset: Dataset, what: str) -> None:
         If the number of columns, their names or their order differ.
     """
     expected = getattr(model, "n_features_in_", None)
-    have = [f.label for f in dataset.features]
+    have = [f.key for f in dataset.features]
     fix = _how_to_order(dataset)
     names = fitted_names(model)
     if dataset.library is None or names is None:

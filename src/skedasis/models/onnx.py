@@ -170,7 +170,7 @@ class OnnxModel(ModelAdapter):
         if len(inputs) == 1:
             return super().prepare(dataset, what)
         names = [i.name for i in inputs]
-        have = [str(f.label) for f in dataset.features]
+        have = [str(f.key) for f in dataset.features]
         if dataset.library is not None and have != names:
             raise DataError(
                 what,

@@ -96,7 +96,7 @@ class Effects(SavedResult, Mapping[str, Effect]):
             return self.effects[feature]
         features = [e.about.feature for e in self.effects.values()]
         for f in features:
-            if feature in (f.label, f.position) and not isinstance(feature, bool):
+            if feature in (f.key, f.position) and not isinstance(feature, bool):
                 return self.effects[f.name]
         if isinstance(feature, str):
             return self.effects[features[find_feature(features, feature)].name]

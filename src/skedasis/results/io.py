@@ -260,7 +260,7 @@ def _objects(values: Sequence[object], shape: Sequence[int]) -> Values:
 # --- files ----------------------------------------------------------------------------------------
 
 
-FORMAT = 5
+FORMAT = 6
 """The format of files that `save` writes and `load` reads. It changes when the fields of results do."""
 
 

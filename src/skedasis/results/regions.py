@@ -247,7 +247,7 @@ def _position(dataset: Dataset, feature: Feature) -> int:
         If there is no such column.
     """
     for j, f in enumerate(dataset.features):
-        if feature.label is not None and f.label == feature.label:
+        if feature.key is not None and f.key == feature.key:
             return j
     names = [f.name for f in dataset.features]
     if feature.name in names:
@@ -637,7 +637,7 @@ class Regions(SavedResult, Sequence[Effect]):
     ...     sd.explain(q, X[rows], 0, method=sd.ALE(bins=4))
     ...     for rows in (slice(None), X[:, 1] <= 0, X[:, 1] > 0)
     ... )
-    >>> b = Feature("x1", position=1, label=1)
+    >>> b = Feature("x1", position=1, key=1)
     >>> sides = Condition(b, high=0.0, text="x1 ≤ 0"), Condition(b, low=0.0, text="x1 > 0")
     >>> split = Split("x1", sides, 1e-9, 0.98, 0.01, 0.99, 1.0, False, 200)
     >>> nodes = (

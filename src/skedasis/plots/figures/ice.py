@@ -604,7 +604,7 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
         return ()
     anchor, feature = effect.spec.parameters.get("anchor"), effect.about.feature
     if isinstance(anchor, Mapping):
-        keys = (feature.name, str(feature.label), str(feature.position))
+        keys = (feature.name, str(feature.key), str(feature.position))
         anchor = next((anchor[k] for k in keys if k in anchor), None)
     if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
         anchor = f"{anchor:.6g}".replace("-", MINUS)
