@@ -5,14 +5,17 @@ It also runs, for what is only said to be a type may be another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
 from typing import Any, assert_type
 
+import narwhals.selectors as nws
 import numpy as np
 import pandas as pd  # pyright: ignore[reportMissingTypeStubs]
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestRegressor  # pyright: ignore[reportMissingTypeStubs]
 from sklearn.linear_model import LinearRegression  # pyright: ignore[reportMissingTypeStubs]
@@ -75,6 +78,12 @@ def methods_and_bins(X: Numbers) -> None:
     best = sd.RHALE(bins=sd.Optimal(max_bins=20, alpha=0.3, min_points=5))
     assert_type(sd.explain(curved, X, method=best), sd.Effects)
     assert_type(sd.explain(curved, X, ["x0", "x2"], method=sd.RHALE(sd.Greedy(10))), sd.Effects)
+    assert_type(sd.explain(curved, X, re.compile("x[02]"), method="ale"), sd.Effects)
+    assert_type(sd.explain(curved, X, ["x0", re.compile("x[12]")], method="ale"), sd.Effects)
+    assert_type(sd.explain(curved, X, lambda name: name > "x0", method="ale"), sd.Effects)
+    frame = pl.DataFrame(X, schema=["x0", "x1", "x2"])
+    assert_type(sd.explain(curved, frame, nws.numeric(), method="ale"), sd.Effects)
+    assert_type(sd.explain(curved, frame, [cs.float(), "x0"], method="ale"), sd.Effects)
     assert_type(sd.explain(curved, X, ("x0", "x1"), method=sd.ALE(bins=4)), sd.Surface)
     pairs = sd.explain(curved, X, [("x0", "x1"), ("x0", "x2")], method="ale")
     assert_type(pairs, dict[tuple[str, str], sd.Surface])

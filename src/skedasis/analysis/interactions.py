@@ -40,7 +40,7 @@ from skedasis.engine.options import (
 )
 from skedasis.engine.rounds import Computed, compute, prepare
 from skedasis.engine.run import Gathered
-from skedasis.engine.select import FeatureSelection, as_method
+from skedasis.engine.select import FeatureSelection, as_method, check_no_pattern
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
@@ -300,6 +300,7 @@ def _pairs(
     expected = "'all' or a list of pairs of features"
     if everything and pairs != "all":
         raise DataError("interactions(pairs)", shown(pairs), expected, fix)
+    check_no_pattern(pairs, "interactions(pairs)")
     selection = FeatureSelection(dataset, None if everything else pairs, options.groups)
     features = selection.features
     if len(features) < 2:

@@ -20,12 +20,12 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int, check_option
 from skedasis._types import Container, Floats, Ints, Json, TableLike
-from skedasis.data.dataset import as_dataset
+from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.features import Feature, Schema, SchemaEntry, find_feature
-from skedasis.engine.explain import EffectMethod, explain
+from skedasis.engine.explain import EffectMethod, FeatureList, explain
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.progress import Progress
-from skedasis.engine.select import as_method
+from skedasis.engine.select import FeatureMatcher, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE, Accumulated
 from skedasis.results.ale_statistics import NullDistribution, null_key, point_statistics
@@ -139,7 +139,7 @@ def _extended_schema(
 How = Literal["replaced", "added"]
 
 
-ColumnsLike: TypeAlias = str | int | list[str] | list[int] | Ints
+ColumnsLike: TypeAlias = str | int | FeatureList | Ints
 
 
 FALLBACK = ALE()
@@ -185,9 +185,9 @@ def null_distribution(
         The method of the effects under test, as in `explain`.
     n_repeats : int
         Number of random features per column.
-    columns : str, int or list, optional
-        Columns to permute, by default all. A feature without random copies of itself is compared with those of all
-        columns.
+    columns : str, int, list, pattern or selector, optional
+        Columns to permute, by default all; patterns and selectors as in `skedasis.explain`. A feature without random
+        copies of itself is compared with those of all columns.
     how : {"replaced", "added"}
         "replaced": one column at a time is replaced by a permutation of itself. If a feature is independent of the
         label and of the other features, it is exchangeable with its permutations, and its p-value is exact for any
@@ -253,7 +253,7 @@ def null_distribution(
     seed, schema = options.seed, options.schema
     dataset = as_dataset(X, None, options.sample_weight, schema)
     _check_labels(y, len(dataset.table))
-    selected = _columns(dataset.features, columns)
+    selected = _columns(dataset, as_features(X, columns, "null_distribution(columns)"))
     learn = _learner(fit, options.sample_weight)
     requested = as_method(method)
     methods = {f.name: _method_for(requested, f) for f in selected}
@@ -427,11 +427,17 @@ def _check_labels(y: object, rows: int) -> None:
         raise DataError("null_distribution(y)", got, f"length {rows} (one per row)", fix)
 
 
-def _columns(features: tuple[Feature, ...], columns: ColumnsLike | None) -> list[Feature]:
+def _columns(dataset: Dataset, columns: object) -> list[Feature]:
+    features = dataset.features
     if columns is None:
         return list(features)
-    several = isinstance(columns, (list, np.ndarray))
-    positions = [find_feature(features, c) for c in (columns if several else [columns])]
+    several = isinstance(columns, list)
+    positions: list[int] = []
+    for item in columns if several else [columns]:
+        if isinstance(item, FeatureMatcher):
+            positions += [f.position for f in item.among(features, dataset)]
+        else:
+            positions.append(find_feature(features, item))
     if not positions:
         fix = "Pass None for all columns"
         raise DataError("null_distribution(columns)", "an empty list", "at least one column", fix)

@@ -17,8 +17,9 @@ Several models go through the same steps on shared cells: `multi_model`, with th
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Hashable, Sized
+from collections.abc import Callable, Hashable, Sized
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
 from skedasis._types import OutputLabel, TableLike
@@ -34,6 +35,7 @@ from skedasis.engine.options import (
     MultiModelKeywords,
     takes_options,
 )
+from skedasis.engine.select import FeaturePattern, SelectorLike, as_features
 from skedasis.errors import UnsupportedError
 from skedasis.methods.base import Parameters
 from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
@@ -61,8 +63,20 @@ FeatureLike: TypeAlias = str | SupportsIndex
 PairLike: TypeAlias = tuple[FeatureLike, FeatureLike]
 PairList: TypeAlias = list[tuple[str, str]] | list[tuple[int, int]] | list[PairLike]
 FeatureList: TypeAlias = (
-    list[str] | list[int] | list[str | int] | list[FeatureLike] | list[Hashable] | None
+    list[str]
+    | list[int]
+    | list[str | int]
+    | list[FeatureLike]
+    | list[re.Pattern[str]]
+    | list[FeatureLike | re.Pattern[str]]
+    | list[FeatureLike | FeaturePattern]
+    | list[Hashable]
+    | re.Pattern[str]
+    | SelectorLike
+    | Callable[[str], bool]
+    | None
 )
+"""Several features: names and positions, patterns and selectors of them, or None for all."""
 Features: TypeAlias = FeatureLike | PairLike | PairList | FeatureList
 
 ImportanceMethod: TypeAlias = "PFI | Literal['pfi']"
@@ -372,10 +386,14 @@ def explain(
         combine them with `ensemble`.
     X : array, data frame or ParquetData, n rows
         Rows to explain on. Never modified. Those of `sd.parquet` need not fit in memory.
-    features : str, int, tuple of two, list or None
+    features : str, int, tuple of two, list, pattern, selector or None
         One feature gives an `Effect`, a tuple of two a `Surface`. A list, or None for every feature, gives `Effects`
         from one pass over the rows; a list of pairs gives a dictionary of surfaces by pairs of names. With None, the
         features that the method has no variant for are explained by the categorical `ALE`; the provenance records this.
+        A pattern, ``re.compile("temp")``, stands for the features in whose names it is found, a selector of narwhals
+        or Polars for the columns of a data frame that it chooses, and a function of the name for those for which it
+        is true. They give `Effects`, in X's order and each feature once, also in a list with names. A group is meant
+        by its name, or by a selector that chooses all of its columns.
     method : method or str, optional
         By default ``RHALE()``, for a pair or a nominal feature ``ALE()``. A lower-case name stands for the method with
         its default parameters.
@@ -477,6 +495,7 @@ def explain(
     'x0'
     """
     options = ExplainOptions.of("explain", **keywords)
+    wanted = as_features(X, features)
     if isinstance(model, (list, tuple)):
         if by is not None:
             raise UnsupportedError(
@@ -485,7 +504,7 @@ def explain(
         # Imported here: explaining one model does not need it.
         from skedasis.engine.multi_model import explain_several
 
-        return explain_several(model, X, features, method, options)
+        return explain_several(model, X, wanted, method, options)
     # Imported here to keep `import skedasis` fast.
     from skedasis.engine.rounds import compute, prepare
 
@@ -494,8 +513,8 @@ def explain(
         # Imported here: most calls have no regions.
         from skedasis.engine.regions import given_regions
 
-        return given_regions(as_quantity(model), X, features, method, options, by)
-    done = compute(prepare(as_quantity(model), X, features, method, options))
+        return given_regions(as_quantity(model), X, wanted, method, options, by)
+    done = compute(prepare(as_quantity(model), X, wanted, method, options))
     job = done.job
     results = finalize_all(job, done.gathered, done.scores, done.finalized)
     record = provenance(job, done.scores, time.perf_counter() - done.started)

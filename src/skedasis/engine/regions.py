@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Unpack, overload
 
@@ -58,7 +58,7 @@ from skedasis.engine.options import (
 )
 from skedasis.engine.plan import Job, Key, once_known, sample_rows
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
-from skedasis.engine.select import FeatureTask, as_method
+from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.base import BatchStats
 from skedasis.methods.pdp import PDP, LevelPDP
@@ -123,7 +123,7 @@ _WeightT = TypeVar("_WeightT", float, Floats)
 class RegionOptions:
     """The checked options of the search; the parameters are those of `regions`."""
 
-    split_on: FeatureList = None
+    split_on: Sequence[Hashable] | None = None
     max_depth: int = MAX_DEPTH
     alpha: float = ALPHA
     worth: float = WORTH
@@ -145,6 +145,26 @@ class RegionOptions:
         check_option("regions(criterion)", self.criterion, ("auto", "within", "curves"))
         check_flag("regions(look_ahead)", self.look_ahead)
         check_flag("regions(joint)", self.joint)
+
+    def at(self, job: Job) -> RegionOptions:
+        """Return the options with the names of the features that patterns in `split_on` match.
+
+        Raises
+        ------
+        DataError
+            For a pattern that matches no feature but the only one that is explained.
+        """
+        if not any(isinstance(item, FeatureMatcher) for item in self.split_on or ()):
+            return self
+        own = {task.features[0].name for task in job.tasks} if len(job.tasks) == 1 else set()
+        others = [f for f in job.selection.features if f.name not in own]
+        names: dict[Hashable, None] = {}
+        for item in self.split_on or ():
+            if isinstance(item, FeatureMatcher):
+                names |= dict.fromkeys(f.name for f in item.among(others, job.dataset))
+            else:
+                names[item] = None
+        return replace(self, split_on=list(names))
 
     def record(self) -> Json:
         """Return the options for the provenance."""
@@ -297,12 +317,13 @@ def regions(
         As in `skedasis.explain`. For a list of models regions are found for each of them.
     X : array or data frame, n rows
         Rows to explain on. Never modified.
-    features : str, int, list or None
-        One feature gives `Regions`; a list, or None for every feature, `RegionsByFeature` from one pass.
+    features : str, int, list, pattern, selector or None
+        One feature gives `Regions`; a list, or None for every feature, `RegionsByFeature` from one pass. Patterns and
+        selectors as in `skedasis.explain`.
     method : method or str, optional
         As in `skedasis.explain`: a method with local effects (ALE, DALE, UALE, RHALE) or curves (PDP, ICE).
-    split_on : list of str or int, optional
-        The features that rules may use; by default all others.
+    split_on : list of str or int, pattern or selector, optional
+        The features that rules may use; by default all others. A feature is never split by itself.
     max_depth : int
         Largest number of conditions of a rule.
     alpha : float
@@ -367,15 +388,18 @@ def regions(
     ('all rows',)
     """
     options = ExplainOptions.of("regions", **keywords)
-    search = RegionOptions(split_on, max_depth, alpha, worth, criterion, look_ahead, joint)
     if isinstance(split_on, str):
         raise DataError(
             "regions(split_on)", repr(split_on), "a list of features", f"Use [{split_on!r}]"
         )
+    found = as_features(X, split_on, "regions(split_on)")
+    conditions = list(found) if isinstance(found, Iterable) else None
+    search = RegionOptions(conditions, max_depth, alpha, worth, criterion, look_ahead, joint)
+    wanted = as_features(X, features)
     if isinstance(model, (list, tuple)):
-        return _of_models([as_quantity(m) for m in model], X, features, method, options, search)
+        return _of_models([as_quantity(m) for m in model], X, wanted, method, options, search)
     warn_unused_arguments(method, model, options.y)
-    return _regions(as_quantity(model), X, features, method, options, search, None)
+    return _regions(as_quantity(model), X, wanted, method, options, search, None)
 
 
 def given_regions(
@@ -557,6 +581,7 @@ def _regions_of(
     _Source.check(prepared.job)
     job = prepared.job
     given = _by_of_chunks(job, by) if job.dataset.streamed and by is not None else by
+    search = search.at(job)
     source = None if job.dataset.streamed else _Source.of(job, search, given)
     done = compute(prepared)
     here = at_kept_rows(done)

@@ -1,19 +1,27 @@
 """Find the features and pairs to explain, and the variant of the method for each.
 
 `as_method` resolves the method, `FeatureSelection` the features in the data. `FeatureSelection.tasks` combines both
-into one `Task` for each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through.
+into one `Task` for each feature or pair, which the later steps (`plan`, `run`, `assemble`) work through. `as_features`
+replaces patterns and selectors of features by matchers, which `FeatureSelection` understands.
 """
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+
+import numpy as np
 
 from skedasis._arguments import shown
 from skedasis.data.categories import TooManyLevels, apply_groups
-from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.containers import ArrayTable
+from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange, find_feature
 from skedasis.errors import DataError, LeftOutWarning, UnsupportedError, warn_caller
 from skedasis.methods.ale import ALE, RHALE
@@ -34,6 +42,10 @@ from skedasis.models.adapters import DerivativeInfo
 from skedasis.stats.moments import WeightKind
 
 if TYPE_CHECKING:
+    import polars as pl
+    from narwhals.typing import IntoDataFrame
+
+    from skedasis._types import Container
     from skedasis.methods.ale_categorical import LevelPlan
     from skedasis.methods.ale_pairs import PairPlan
     from skedasis.methods.pdp import PairGrid
@@ -190,6 +202,246 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
 
 
+# ------------------------------------------------------------------------------------------
+# Features by pattern or selector.
+
+
+class SelectorLike(Protocol):
+    """What narwhals' and Polars' selectors have in common, for type checkers."""
+
+    def is_null(self) -> object:
+        """Return an expression."""
+        ...
+
+    def alias(self, name: str, /) -> object:
+        """Return an expression."""
+        ...
+
+
+FeaturePattern: TypeAlias = re.Pattern[str] | SelectorLike | Callable[[str], bool]
+"""Features by what they have in common: a compiled pattern, a selector, or a function of the name."""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMatcher:
+    """A pattern or selector, as `FeatureSelection` uses it.
+
+    Parameters
+    ----------
+    what : str
+        The argument, for messages.
+    text : str
+        The pattern as messages show it.
+    test : callable, optional
+        Whether the name of a feature or group is meant; None for a selector.
+    columns : frozenset of int
+        Positions of the columns that a selector chose.
+    """
+
+    what: str
+    text: str
+    test: Callable[[str], bool] | None = None
+    columns: frozenset[int] = field(default_factory=frozenset)
+
+    def matches(self, feature: Feature) -> bool:
+        """Return whether a feature is meant: by its name, or by a selector that chose all of its columns."""
+        if self.test is None:
+            return self.columns.issuperset(feature.columns)
+        found = self.test(feature.name)
+        if not isinstance(found, (bool, np.bool_)):
+            raise DataError(
+                self.what,
+                f"a function that returned {shown(found)} for {feature.name!r}",
+                "True or False for each name",
+                "Write for example lambda name: name.endswith('temp')",
+            )
+        return bool(found)
+
+    def among(self, features: Sequence[Feature], dataset: Dataset) -> list[Feature]:
+        """Return the features that are meant, in their order.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        found = [f for f in features if self.matches(f)]
+        if not found:
+            raise self._no_match(features, dataset)
+        return found
+
+    def _no_match(self, features: Sequence[Feature], dataset: Dataset) -> DataError:
+        many = f"{len(features)} feature{'s' * (len(features) != 1)}"
+        got = f"{self.text}, which matches none of {many}"
+        for feature in features:
+            if any(self.matches(dataset.features[j]) for j in feature.members):
+                fix = f"Its columns are explained together: match the name of the group {feature.name!r}"
+                return DataError(self.what, got, "a pattern of names of features", fix)
+        names = [f.name for f in features]
+        near: list[str] = []
+        if self.test is not None:
+            plain = re.sub(r"\W+", "", self.text.removeprefix("re.compile"))
+            near = difflib.get_close_matches(
+                plain.casefold(), [n.casefold() for n in names], 3, 0.4
+            )
+            near = [n for n in names if n.casefold() in near]
+        listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
+        fix = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"X has {listed}"
+        return DataError(self.what, got, "at least one feature that matches", fix)
+
+
+def as_features(X: object, wanted: object, what: str = "features") -> object:
+    """Return an argument that chooses features, with each pattern and selector replaced by a `FeatureMatcher`.
+
+    Parameters
+    ----------
+    X : array, data frame or ParquetData
+        Selectors choose among its columns, by their types and names.
+    wanted : object
+        A pattern or selector gives a list; all else that is no list stays as it is.
+    what : str
+        The argument, for messages.
+
+    Raises
+    ------
+    DataError
+        For a selector that cannot be evaluated, and patterns of bytes.
+    UnsupportedError
+        For a selector and an array, a Polars selector and another data frame, and a pattern within a pair.
+    """
+    if _is_pattern(wanted):
+        return [_matcher(X, wanted, what)]
+    if isinstance(wanted, tuple):
+        _check_pair_of_names(wanted, what)
+        return wanted
+    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+        return wanted
+    items = list(cast("Iterable[object]", wanted))
+    for item in items:
+        if isinstance(item, tuple):
+            _check_pair_of_names(item, what)
+    return [_matcher(X, item, what) if _is_pattern(item) else item for item in items]
+
+
+def check_no_pattern(wanted: object, what: str) -> None:
+    """Raise if an argument that takes pairs is a pattern or has one.
+
+    Raises
+    ------
+    UnsupportedError
+    """
+    if isinstance(wanted, (str, tuple)) or not isinstance(wanted, Iterable) or _is_pattern(wanted):
+        items: list[object] = [wanted]
+    else:
+        items = list(cast("Iterable[object]", wanted))
+    for item in items:
+        if isinstance(item, tuple):
+            _check_pair_of_names(item, what)
+        elif _is_pattern(item):
+            raise _no_pairs(item, what)
+
+
+def _check_pair_of_names(pair: tuple[object, ...], what: str) -> None:
+    for item in pair:
+        if _is_pattern(item):
+            raise _no_pairs(item, what)
+
+
+def _no_pairs(item: object, what: str) -> UnsupportedError:
+    return UnsupportedError(
+        what,
+        f"{_text_of(item)} for pairs",
+        "pairs of two names",
+        "List the pairs: list(itertools.combinations(['a', 'b', 'c'], 2))",
+    )
+
+
+def _is_pattern(item: object) -> bool:
+    if isinstance(item, re.Pattern) or _is_selector(item):
+        return True
+    return callable(item) and not isinstance(item, type)
+
+
+def _is_selector(item: object) -> bool:
+    """Return whether an object is a selector or expression of a library, which is loaded if it is."""
+    narwhals, polars = sys.modules.get("narwhals"), sys.modules.get("polars")
+    return (narwhals is not None and isinstance(item, narwhals.Expr)) or (
+        polars is not None and isinstance(item, polars.Expr)
+    )
+
+
+def _text_of(item: object) -> str:
+    if isinstance(item, re.Pattern):
+        return f"re.compile({item.pattern!r})"
+    if _is_selector(item):
+        return "a selector"
+    name = item.__name__ if isinstance(item, FunctionType) else type(item).__name__
+    return f"the function {name}"
+
+
+def _matcher(X: object, item: object, what: str) -> FeatureMatcher:
+    text = _text_of(item)
+    if isinstance(item, re.Pattern):
+        if not isinstance(item.pattern, str):
+            fix = f"Write re.compile({item.pattern.decode('latin-1')!r})"
+            raise DataError(what, text, "a pattern of text", fix)
+        pattern = cast("re.Pattern[str]", item)
+        return FeatureMatcher(what, text, lambda name: pattern.search(name) is not None)
+    if _is_selector(item):
+        return FeatureMatcher(what, text, columns=frozenset(_selected(X, item, what)))
+    return FeatureMatcher(what, text, cast("Callable[[str], bool]", item))
+
+
+_TYPED_ROWS = 100
+"""Rows from which a selector tells text from other objects in a column of objects."""
+
+
+def _selected(X: object, selector: object, what: str) -> list[int]:
+    """Return the positions of the columns that a selector chooses."""
+    # Imported here: users who have a selector have imported its library.
+    import narwhals as nw
+    from narwhals.selectors import Selector
+
+    of_polars = sys.modules.get("polars.selectors")
+    by_polars = of_polars is not None and isinstance(selector, of_polars.Selector)
+    if not by_polars and not isinstance(selector, Selector):
+        raise UnsupportedError(
+            what,
+            "an expression",
+            "a selector of columns",
+            "Use one such as narwhals.selectors.numeric(), or names",
+        )
+    if is_stream(X):
+        native = cast("IntoDataFrame", X.schema.empty_table().select(list(X.columns)))
+    elif isinstance(as_table(cast("Container", X)), ArrayTable):
+        raise UnsupportedError(
+            what,
+            "a selector, and an array",
+            "a data frame, whose columns have names and types",
+            "Use positions, or re.compile() for names such as x0",
+        )
+    else:
+        native = cast("IntoDataFrame", X)
+    frame = nw.from_native(native, eager_only=True).head(_TYPED_ROWS)
+    labels = list(frame.columns)
+    if by_polars and not (frame.implementation.is_polars() or is_stream(X)):
+        raise UnsupportedError(
+            what,
+            "a selector of Polars, and a data frame of another library",
+            "a Polars data frame",
+            "Use narwhals.selectors, which select from all data frames",
+        )
+    try:
+        if by_polars:
+            chosen = frame.to_polars().select(cast("pl.Expr", selector)).columns
+        else:
+            chosen = frame.select(cast("Selector", selector)).columns
+    except Exception as error:
+        got = f"a selector that cannot be evaluated ({str(error).splitlines()[0]})"
+        raise DataError(what, got, "a selector of X's columns", "Check its names") from error
+    return [labels.index(label) for label in chosen]
+
+
 class FeatureSelection:
     """The features or pairs to explain, found in the data.
 
@@ -197,7 +449,7 @@ class FeatureSelection:
     ----------
     dataset : Dataset
     wanted : str, int, tuple, list or None
-        The argument `features` of `explain`.
+        The argument `features` of `explain`, as `as_features` returns it.
     groups : mapping, optional
         Groups of columns that are explained as one feature.
     free : bool
@@ -232,6 +484,9 @@ class FeatureSelection:
             raise DataError(
                 "features", "an empty list", "at least one feature", "Use None for all features"
             )
+        if any(isinstance(item, FeatureMatcher) for item in items):
+            self.asked = [(feature,) for feature in self._matched(items)]
+            return
         self.asked = [self._item(item) for item in items]
         if len({len(a) for a in self.asked}) > 1:
             raise DataError(
@@ -245,6 +500,24 @@ class FeatureSelection:
     def pairs(self) -> bool:
         """Whether the selection consists of pairs."""
         return len(self.asked[0]) == 2
+
+    def _matched(self, items: Sequence[object]) -> list[Feature]:
+        """Return the features of a list that has patterns, each once and in X's order."""
+        chosen: set[tuple[int, ...]] = set()
+        for item in items:
+            if isinstance(item, FeatureMatcher):
+                chosen |= {f.columns for f in item.among(self.features, self.dataset)}
+                continue
+            one = self._item(item)
+            if len(one) != 1:
+                raise UnsupportedError(
+                    "features",
+                    "patterns and pairs in one list",
+                    "only features, or only pairs of names",
+                    "Call explain for the features, and again for the pairs",
+                )
+            chosen.add(one[0].columns)
+        return [f for f in self.features if f.columns in chosen]
 
     def _item(self, item: object) -> tuple[Feature, ...]:
         labels = [f.key for f in self.features]

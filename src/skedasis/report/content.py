@@ -12,7 +12,7 @@ passes.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Unpack, overload
 
@@ -27,11 +27,11 @@ from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
 from skedasis.data.features import Feature, Groups, OutOfRange
 from skedasis.data.streamed import needs_memory
-from skedasis.engine.explain import By
+from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ExplainOptions, ReportKeywords
 from skedasis.engine.progress import announced
 from skedasis.engine.regions import RegionPass
-from skedasis.engine.select import FeatureSelection
+from skedasis.engine.select import FeatureSelection, as_features
 from skedasis.engine.streams import draw_rows
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
@@ -593,7 +593,7 @@ def gather(
     X: TableLike,
     y: ArrayLike | None = None,
     *,
-    features: Sequence[str | int] | str | int | None = None,
+    features: Sequence[str | int] | str | int | FeatureList = None,
     notes: Mapping[str, str] | None = None,
     pairs: int = 4,
     rows: bool | Sequence[int] = True,
@@ -658,6 +658,8 @@ def gather(
     single, given = named_rows(rows)
     quantities = _named(models)
     options = ExplainOptions.of("report", y=y, **keywords)
+    several = list(features) if isinstance(features, tuple) else features
+    wanted = as_features(X, several, "report(features)")
     rows_of_user, sample = X, ""
     if is_stream(X):
         if given:
@@ -667,7 +669,7 @@ def gather(
         rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
     dataset = as_dataset(rows_of_user, options.y, options.sample_weight, options.schema)
     places_of(dataset, given)  # a wrong position is reported before the model is called
-    chosen, left_out, remarks = _select_features(dataset, features, options.groups)
+    chosen, left_out, remarks = _select_features(dataset, wanted, options.groups)
     if sample:
         remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
     names = [f.name for f in chosen]
@@ -802,13 +804,14 @@ def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
 
 def _select_features(
     dataset: Dataset,
-    requested: Sequence[str | int] | str | int | None,
+    requested: object,
     groups: Groups | None,
 ) -> tuple[list[Feature], list[str], list[str]]:
     """Return the features to explain, the names of those with too many levels, and remarks on others left out."""
-    if isinstance(requested, (str, int, np.integer)):
-        requested = [requested]
-    choice = FeatureSelection(dataset, None if requested is None else list(requested), groups)
+    if isinstance(requested, Iterable) and not isinstance(requested, str):
+        choice = FeatureSelection(dataset, list(requested), groups)
+    else:
+        choice = FeatureSelection(dataset, None if requested is None else [requested], groups)
     if choice.pairs:
         raise UnsupportedError(
             "report(features)",

@@ -15,7 +15,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._types import JsonValue, TableLike
-from skedasis.engine.explain import By
+from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
 from skedasis.errors import DataError
@@ -117,7 +117,7 @@ def report(
     y: ArrayLike | None = None,
     path: str | Path = "report.html",
     *,
-    features: Sequence[str | int] | str | int | None = None,
+    features: Sequence[str | int] | str | int | FeatureList = None,
     title: str | None = None,
     pairs: int = 4,
     rows: bool | Sequence[int] = True,
@@ -144,8 +144,9 @@ def report(
         Needed by some quantities. With labels, the page shows how well the models predict.
     path : str or Path
         Path of the page; an existing file is replaced.
-    features : list, optional
-        By default all features. Features with more than 2,000 levels are left out, which the page reports.
+    features : list, pattern or selector, optional
+        By default all features; patterns and selectors as in `skedasis.explain`. Features with more than 2,000 levels
+        are left out, which the page reports.
     schema, groups, sample_weight, random_state, memory, keep, n_jobs, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None

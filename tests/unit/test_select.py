@@ -1,0 +1,197 @@
+"""Features by pattern, selector or function of the name: what each stands for, and the messages of those that fail."""
+
+from __future__ import annotations
+
+import re
+
+import narwhals as nw
+import narwhals.selectors as nws
+import narwhals.stable.v2.selectors as stable
+import numpy as np
+import pandas as pd
+import polars as pl
+import polars.selectors as cs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import skedasis as sd
+from skedasis.errors import DataError, UnsupportedError
+
+N = 120
+RNG = np.random.default_rng(0)
+GAS = RNG.integers(0, 2, N)
+COLUMNS = {
+    "temp": RNG.normal(size=N),
+    "hum": RNG.uniform(size=N),
+    "atemp": RNG.normal(size=N),
+    "gas": GAS,
+    "oil": 1 - GAS,
+    "town": RNG.choice(["a", "b"], N),
+    "Tempo": RNG.normal(size=N),
+}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+def model(X) -> np.ndarray:
+    columns = X.to_pandas() if isinstance(X, pa.Table) else X
+    return np.asarray(columns["temp"], float) * np.asarray(columns["hum"], float)
+
+
+def explained(X, features, **keywords) -> list[str]:
+    found = sd.explain(model, X, features, heterogeneity_rows=0, **keywords)
+    assert isinstance(found, (sd.Effects, sd.Importance))
+    return list(found.features) if isinstance(found, sd.Importance) else list(found)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        (re.compile("temp"), ["temp", "atemp"]),
+        (re.compile("^temp$"), ["temp"]),
+        (re.compile("temp", re.IGNORECASE), ["temp", "atemp", "Tempo"]),
+        ([re.compile("^h"), re.compile("um$"), "Tempo", 0], ["temp", "hum", "Tempo"]),
+        (lambda name: len(name) == 3, ["hum", "gas", "oil"]),
+        (str.istitle, ["Tempo"]),
+        (nws.numeric(), ["temp", "hum", "atemp", "gas", "oil", "Tempo"]),
+        (stable.string(), ["town"]),
+        (nws.numeric() - nws.by_dtype(nw.Int64), ["temp", "hum", "atemp", "Tempo"]),
+        ([nws.string(), "oil"], ["oil", "town"]),
+    ],
+    ids=str,
+)
+def test_patterns_give_effects_in_the_order_of_x_and_each_once(library, features, expected):
+    assert explained(FRAMES[library](COLUMNS), features) == expected
+
+
+def test_selectors_of_polars_choose_from_a_polars_frame():
+    X = pl.DataFrame(COLUMNS)
+    assert explained(X, cs.float() & cs.matches("temp")) == ["temp", "atemp"]
+    assert explained(X, [cs.string(), "hum"]) == ["hum", "town"]
+
+
+def test_a_pattern_finds_the_same_as_a_comparison_of_all_names():
+    X = pd.DataFrame(COLUMNS)
+    for text in ("e", "^[a-h]", "o.*", "m$", "[A-Z]"):
+        names = [n for n in X.columns if re.search(text, n)]
+        assert explained(X, re.compile(text)) == names
+
+
+@pytest.mark.parametrize("method", ["pfi", "ale", "pdp"])
+def test_every_method_takes_patterns(method):
+    assert explained(pd.DataFrame(COLUMNS), re.compile("temp"), method=method) == ["temp", "atemp"]
+
+
+def test_effects_by_pattern_are_those_by_name():
+    X = pd.DataFrame(COLUMNS)
+    named = sd.explain(model, X, ["temp", "atemp"])
+    matched = sd.explain(model, X, re.compile("temp"))
+    for name in named:
+        np.testing.assert_array_equal(named[name].value, matched[name].value)
+        assert named[name].heterogeneity_score == matched[name].heterogeneity_score
+
+
+def test_several_models_regions_and_given_regions_take_patterns():
+    X, pattern = pd.DataFrame(COLUMNS), re.compile("temp")
+    assert list(sd.explain([model, model], X, pattern)) == ["temp", "atemp"]
+    assert list(sd.regions(model, X, pattern)) == ["temp", "atemp"]
+    assert list(sd.explain(model, X, pattern, by="town")) == ["temp", "atemp"]
+
+
+def test_split_on_takes_patterns_and_leaves_out_the_feature_itself():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.uniform(-1, 1, size=(2000, 4)), columns=["a", "b1", "b2", "c"])
+
+    def steps(X: pd.DataFrame) -> np.ndarray:
+        return X["a"].to_numpy() * np.where(X["b1"] > 0, 2, -1)
+
+    by_pattern = sd.regions(steps, X, "a", split_on=re.compile("b|a"))
+    by_name = sd.regions(steps, X, "a", split_on=["b1", "b2"])
+    assert by_pattern.rules == by_name.rules
+    assert by_pattern.provenance["split_on"] == ["b1", "b2"]
+    assert sd.regions(steps, X, "a", split_on=nws.matches("c")).rules == ("all rows",)
+    with pytest.raises(DataError, match="matches none of 3 features"):
+        sd.regions(steps, X, "a", split_on=re.compile("^a$"))
+
+
+def test_groups_count_by_their_names_and_by_selectors_of_all_their_columns():
+    X = pd.DataFrame(COLUMNS)
+    groups = {"heating": ["gas", "oil"]}
+    assert explained(X, re.compile("^h"), groups=groups) == ["hum", "heating"]
+    assert "heating" in explained(X, nws.numeric(), groups=groups)
+    assert explained(X, nws.matches("gas|hum"), groups=groups) == ["hum"]
+    with pytest.raises(DataError, match="match the name of the group 'heating'"):
+        sd.explain(model, X, re.compile("gas"), groups=groups)
+
+
+def test_names_of_the_schema_are_matched_in_an_array():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    schema = {0: sd.Feature("temp"), 1: sd.Feature("hum"), 2: sd.Feature("atemp")}
+    found = sd.explain(lambda X: X[:, 0], X, re.compile("temp"), schema=schema)
+    assert list(found) == ["temp", "atemp"]
+    assert list(sd.explain(lambda X: X[:, 0], X, re.compile("[02]"))) == ["x0", "x2"]
+
+
+def test_parquet_chooses_by_its_schema(tmp_path):
+    pq.write_table(pa.table(COLUMNS), tmp_path / "a.parquet")
+    X = sd.parquet(tmp_path / "a.parquet")
+    assert explained(X, nws.string()) == ["town"]
+    assert explained(X, cs.string()) == ["town"]
+    assert explained(X, re.compile("temp")) == ["temp", "atemp"]
+
+
+def test_the_report_and_the_null_distribution_take_patterns(tmp_path):
+    X = pd.DataFrame(COLUMNS)
+    page = tmp_path / "a.html"
+    done = sd.report(model, X, path=page, features=re.compile("temp"), pairs=0, regions=False)
+    assert list(done.effects["model"]["RHALE"]) == ["temp", "atemp"]
+    numbers = X[["temp", "hum", "atemp"]]
+    y = numbers["temp"].to_numpy()
+    null = sd.null_distribution(
+        lambda X, y: model, numbers, y, columns=re.compile("temp"), n_repeats=2, method="ale"
+    )
+    assert list(null.draws) == ["temp", "atemp"]
+
+
+@pytest.mark.parametrize(
+    ("features", "error", "message"),
+    [
+        (
+            re.compile("tmp"),
+            DataError,
+            r"re.compile\('tmp'\), which matches none of 7 features.*'temp'",
+        ),
+        (re.compile("zzz"), DataError, "X has 'temp', 'hum'"),
+        (re.compile(b"temp"), DataError, "a pattern of text"),
+        (lambda name: 3, DataError, "True or False for each name"),
+        (lambda name: False, DataError, "which matches none of 7 features"),
+        (nws.boolean(), DataError, "a selector, which matches none"),
+        (nw.col("temp"), UnsupportedError, "a selector of columns"),
+        (("temp", re.compile("hum")), UnsupportedError, "itertools.combinations"),
+        ([("temp", re.compile("hum"))], UnsupportedError, "itertools.combinations"),
+        ([("temp", "hum"), re.compile("hum")], UnsupportedError, "patterns and pairs in one list"),
+        (cs.numeric(), UnsupportedError, "Use narwhals.selectors"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_selected_says_what_to_do(features, error, message):
+    with pytest.raises(error, match=message):
+        sd.explain(model, pd.DataFrame(COLUMNS), features)
+
+
+def test_a_selector_that_polars_cannot_evaluate_is_a_data_error():
+    with pytest.raises(DataError, match="cannot be evaluated"):
+        sd.explain(model, pl.DataFrame(COLUMNS), cs.by_name("nothing"))
+
+
+def test_a_selector_needs_a_data_frame():
+    with pytest.raises(UnsupportedError, match=r"Use positions, or re\.compile"):
+        sd.explain(lambda X: X[:, 0], np.zeros((9, 2)), nws.numeric())
+
+
+def test_interactions_take_pairs_of_names_only():
+    X = pd.DataFrame(COLUMNS)
+    for pairs in (re.compile("temp"), [("temp", re.compile("hum"))], [re.compile("temp")]):
+        with pytest.raises(UnsupportedError, match="pairs of two names"):
+            sd.interactions(model, X, pairs)
