@@ -277,6 +277,58 @@ def test_groups_of_one_are_no_groups(form, case):
         assert_identical(got, want)
 
 
+def assert_same_feature(got, want, name):
+    """Assert that a feature's importance is bitwise the same in two results."""
+    i, j = got.features.index(name), want.features.index(name)
+    for field_ in ("values", "std_error", "df"):
+        one, two = getattr(got, field_)[i], getattr(want, field_)[j]
+        np.testing.assert_array_equal(one, two, err_msg=f"{field_} of {name}")
+    for field_ in ("row", "before"):
+        np.testing.assert_array_equal(getattr(got.local, field_), getattr(want.local, field_))
+    np.testing.assert_array_equal(got.local.after[i], want.local.after[j])
+    assert got.baseline == want.baseline
+
+
+@EVERY_FORM
+@law(examples=10, case=cases())
+def test_a_group_has_its_own_importance_whatever_other_groups_share_its_columns(form, case):
+    d = case.X.shape[1]
+    groups = {
+        "first two": [0, 1],
+        "x0": [0],
+        "ends": [0, d - 1],
+        "all": list(range(d)),
+        "again": [1, 0],
+    }
+    got = importance_of(case, form, settings={"groups": groups})
+    # All begin with the first column, and no column is outside the groups.
+    assert got.features == tuple(groups)
+    for name, columns in groups.items():
+        alone = importance_of(case, form, settings={"groups": {name: columns}})
+        assert_same_feature(got, alone, name)
+    assert_same_feature(got, importance_of(case, form), "x0")
+    # Equal groups differ by name alone.
+    np.testing.assert_array_equal(got.values[0], got.values[4])
+
+
+@EVERY_FORM
+@law(examples=8, case=cases(kinds=CONTINUOUS))
+def test_permuting_columns_permutes_overlapping_groups(form, case):
+    d = case.X.shape[1]
+    order = case.rng.permutation(d)
+    place = {int(old): new for new, old in enumerate(order)}
+    model = replace(case.model, columns=tuple(place[j] for j in case.model.columns))
+    permuted = changed(case, X=np.ascontiguousarray(case.X[:, order]), model=model)
+    groups = {"a": [0, 1], "b": [0, d - 1], "c": [1]}
+    moved = {name: [place[j] for j in columns] for name, columns in groups.items()}
+    want = importance_of(case, form, settings={"groups": groups})
+    got = importance_of(permuted, form, y=labels_of(case), settings={"groups": moved})
+    size = size_of(case, form)
+    for name in groups:
+        i, j = got.features.index(name), want.features.index(name)
+        near(got.values[i], want.values[j], EXACT * size, name)
+
+
 @EVERY_FORM
 @law(case=cases())
 def test_an_unused_feature_is_exactly_zero(form, case):

@@ -23,7 +23,8 @@ def measured(X, y=None, *, weights=None, schema=None, groups=None, keys=None, ro
     y = np.zeros(len(X)) if y is None else y
     source = as_dataset(X, y, weights, schema, keys)
     return dependence(
-        coded(source, apply_groups(source.features, groups or {}), rows, seed), seed=seed
+        coded(source, apply_groups(source.features, groups or {}, overlapping=True), rows, seed),
+        seed=seed,
     )
 
 
@@ -267,6 +268,22 @@ def test_in_other_groups_each_column_counts_alike():
     alone = [measured(X[:, [0, j]]).others[1] for j in (1, 2)]
     assert alone[0] > 0.99
     assert measured(X, groups={"pair": [1, 2]}).others[1] == pytest.approx(np.mean(alone), abs=0.1)
+
+
+def test_groups_may_share_columns_but_are_then_no_partners():
+    a, b, c = RNG.normal(size=(3, N))
+    X = np.stack([a, b, c, a + 0.1 * RNG.normal(size=N)], axis=1)
+    groups = {"ab": [0, 1], "ac": [0, 2], "a": [0], "copy": [3]}
+    together = measured(X, groups=groups)
+    for k, name in enumerate(groups):
+        # As with this group alone: the forest of a group has the columns outside it.
+        alone = measured(X, groups={name: groups[name]})
+        found = alone.others[min(groups[name])]
+        assert together.others[k] == found, name
+    # "a" is predicted by its copy, and "ab" and "ac", which contain it, are not named.
+    assert together.partners[2] == ("copy",)
+    assert together.partners[0] == together.partners[1] == ("copy",)
+    assert set(together.partners[3]) == {"a", "ab", "ac"}
 
 
 def test_ordinal_features_are_learnt_by_their_places():

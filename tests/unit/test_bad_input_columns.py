@@ -34,7 +34,10 @@ BLOCK = ["h_0", "h_1", "h_2"]
 def test_groups_that_cannot_be_are_refused():
     X = blocks()
     for groups, words in (
-        ({"A": ["h_0", "h_1"], "B": ["h_1", "h_2"]}, ("groups['B']", "'h_1'", "also in 'A'")),
+        (
+            {"A": ["h_0", "h_1"], "B": ["h_1", "h_2"]},
+            ("groups['B']", "'h_1'", "also in 'A'", "sd.PFI()"),
+        ),
         ({"A": ["h_0", "h_0"]}, ("'h_0' twice",)),
         ({"A": ["h_0", "h_9"]}, ("'h_9'", "Did you mean")),
         ({"A": []}, ("no column",)),

@@ -239,6 +239,18 @@ def test_groups_rows_and_codes(folder):
     assert "60 of 150 rows" in both
 
 
+def test_groups_may_share_columns(folder):
+    groups = ("--group", "heating=gas,oil", "--group", "gas=gas", "--group", "old=age,gas")
+    text = printed(*groups, "--n-repeats", 3, "--quantity", "likelihood", "--out", "s.npz")
+    assert "heating" in text
+    found = sd.load("s.npz")
+    assert found.features == ("size", "old", "heating", "gas", HOSTILE)
+    alone = ("old", *groups[-2:], "--n-repeats", 3, "--quantity", "likelihood", "--out", "o.npz")
+    assert "old" in printed(*alone)
+    np.testing.assert_array_equal(found.values[[1]], sd.load("o.npz").values)
+    printed(*groups, "--n-repeats", 3)  # the diagnosis
+
+
 # -------------------------------------------------------------------------------------- files
 
 

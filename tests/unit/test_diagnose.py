@@ -111,6 +111,17 @@ def test_the_fix_that_a_verdict_names_helps(found):
     assert together.likelihood["both"].mean > 2 * found.likelihood["x1"].mean
 
 
+def test_groups_of_a_diagnosis_may_share_columns():
+    X, y = designed()
+    groups = {"x1": [1], "both": [1, 2], "other": [2, 3]}
+    found = sd.diagnose(wary, X, y, groups=groups, **QUICK)
+    assert found.features == ("x0", "x1", "both", "other", "x4", "x5")
+    alone = sd.diagnose(wary, X, y, groups={"both": [1, 2]}, **QUICK)
+    assert found.likelihood["both"].mean == alone.likelihood["both"].mean
+    assert kinds(found)[2] == kinds(alone)[1]
+    assert kinds(found)[1] == kinds(sd.diagnose(wary, X, y, **QUICK))[1]
+
+
 # ----------------------------------------------------------------------- cost in model calls
 
 

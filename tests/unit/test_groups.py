@@ -90,6 +90,15 @@ def test_a_group_may_be_called_like_one_of_its_columns():
     assert [f.name for f in features] == ["a", "c", "d", "e"]
 
 
+def test_overlapping_groups_are_in_the_order_of_their_first_columns_and_then_as_given():
+    groups = {"late": ["e", "b"], "b": ["b"], "early": ["c", "a"], "same": [4, 1]}
+    features = apply_groups(wide().features, groups, overlapping=True)
+    assert [f.name for f in features] == ["early", "late", "b", "same", "d"]
+    assert [f.columns for f in features] == [(0, 2), (1, 4), (1,), (1, 4), (3,)]
+    with refused(DataError, "'b'", "also in 'late'", "one group only", "sd.PFI()"):
+        apply_groups(wide().features, groups)
+
+
 # ------------------------------------------------------------------------------------ one-hot blocks
 
 BLOCK = [2, 0, None, 2, 1, 0, 2]

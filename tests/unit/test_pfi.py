@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
@@ -465,10 +466,11 @@ def test_switches_that_are_none(name):
 def test_groups_that_cannot_be():
     X = table(N, D)
     for groups, words in (
-        ({"a": ["x0", "x1"], "b": ["x1"]}, ("'x1'", "also in 'a'")),
         ({"a": ["x0", "q"]}, ("'q'", "'x0', 'x1', 'x2'")),
         ({"a": ["x0", 7]}, ("7",)),
         ({"a": ["x0", "x0"]}, ("'x0' twice",)),
+        ({"a": ["x0", "x1"], "b": ["x1", "x0", 1]}, ("groups['b']", "'x1' twice")),
+        ({"x1": ["x0"], "b": ["x1", "x0"]}, ("'x1'", "a column outside the group")),
         ({"a": []}, ("no column",)),
         ({"a": "x0"}, ("'x0'", "a list of columns")),
         ({"x1": ["x0", "x2"]}, ("a column outside the group",)),
@@ -477,8 +479,122 @@ def test_groups_that_cannot_be():
     ):
         with refused(sd.DataError, *words):
             sd.explain(product, X, method=sd.PFI(groups=groups))
-    with refused(sd.DataError, "'x0'", "also in 'b'"):
-        sd.explain(product, X, method=sd.PFI(groups={"a": ["x0"]}), groups={"b": ["x0", "x1"]})
+
+
+WEATHER = {"temp": ["temp"], "weather": ["temp", "hum"], "outside": ["wind", "temp"]}
+
+
+def rows_of_weather(n=40):
+    rng = np.random.default_rng(5)
+    return pd.DataFrame(
+        {
+            "hour": rng.integers(0, 24, n),
+            "temp": rng.normal(size=n),
+            "hum": rng.uniform(size=n),
+            "wind": rng.exponential(size=n),
+            "city": rng.choice(["a", "b<script>"], n),
+        }
+    )
+
+
+def of_weather(X):
+    temp, hum, wind = (np.asarray(X[c], dtype=float) for c in ("temp", "hum", "wind"))
+    return temp * hum + wind * temp**2 + np.asarray(X["hour"], dtype=float) / 24
+
+
+def all_pairs(model, X, columns):
+    """Return the mean increase over all ordered pairs of rows, by a loop over donors."""
+    before, total = model(X), 0.0
+    for i in range(len(X)):
+        total += (model(X.assign(**{c: X[c].iloc[i] for c in columns})) - before).sum()
+    return total / len(X) ** 2
+
+
+@pytest.mark.parametrize("make", [lambda X: X, pl.from_pandas, pa.Table.from_pandas])
+def test_a_column_may_be_in_several_groups(make):
+    """Each group is the mean over all pairs of rows, and the columns in no group remain."""
+    frame = rows_of_weather()
+    pf = sd.explain(
+        of_weather, make(frame), method=sd.PFI(groups=WEATHER, exact=True), progress=False
+    )
+    assert pf.features == ("hour", "temp", "weather", "outside", "city")
+    for name in ("hour", *WEATHER, "city"):
+        want = all_pairs(of_weather, frame, WEATHER.get(name, [name]))
+        assert pf[name].mean == pytest.approx(want, abs=1e-12), name
+
+
+def test_groups_that_share_columns_cost_as_much_as_columns():
+    X, model = rows_of_weather(), Counts(of_weather)
+    pf = sd.explain(model, X, method=sd.PFI(n_repeats=4, groups=WEATHER), progress=False)
+    assert pf.provenance["model_rows"] == len(X) * (1 + 4 * 5)
+    assert model.rows == pf.provenance["model_rows"] + pf.provenance["check_rows"]
+    some = sd.explain(
+        of_weather, X, ["outside", "temp"], method=sd.PFI(n_repeats=4, groups=WEATHER)
+    )
+    assert some.provenance["model_rows"] == len(X) * (1 + 4 * 2)
+    assert some.features == ("outside", "temp")
+    np.testing.assert_array_equal(some.values, pf.values[[3, 1]])
+
+
+def test_groups_of_the_call_and_of_the_method_may_share_columns():
+    X = rows_of_weather()
+    options = {"random_state": 2, "progress": False}
+    pf = sd.explain(
+        of_weather, X, method=sd.PFI(groups={"weather": WEATHER["weather"]}),
+        groups={"temp": ["temp"], "outside": ["wind", "temp"]}, **options,
+    )  # fmt: skip
+    assert pf.features == ("hour", "temp", "outside", "weather", "city")
+    want = sd.explain(of_weather, X, method=sd.PFI(groups=WEATHER), **options)
+    np.testing.assert_array_equal(pf.values, want.values[[0, 1, 3, 2, 4]])
+
+
+def test_groups_that_share_columns_of_several_models_outputs_and_samples():
+    X = rows_of_weather(80)
+    method, options = sd.PFI(n_repeats=3, groups=WEATHER, max_samples=50), {"progress": False}
+    names = ("hour", "temp", "weather", "outside", "city")
+    models = [of_weather, lambda X: 2 * of_weather(X)]
+    several = sd.explain(models, X, method=method, **options)
+    assert several.features == names
+    one = sd.explain(of_weather, X, method=method, **options)
+    assert one.rows == 50
+    np.testing.assert_allclose(several.models[0].values, one.values)
+    both = sd.prediction(lambda X: np.stack([of_weather(X), -of_weather(X)], axis=1), output="all")
+    outputs = sd.explain(both, X, method=method, **options).values()
+    for found, sign in zip(outputs, (1, -1), strict=True):
+        assert found.features == names
+        np.testing.assert_allclose(found.values, sign * one.values, atol=1e-14)
+
+
+def test_trees_and_groups_that_share_columns():
+    X = rows_of_weather(200)[["temp", "hum", "wind"]]
+    forest = RandomForestRegressor(10, random_state=0).fit(X, of_weather(X.assign(hour=0)))
+    method = sd.PFI(n_repeats=3, groups=WEATHER)
+    walked = sd.explain(forest, X, method=method, tree="force")
+    called = sd.explain(forest, X, method=method, tree="off")
+    assert walked.features == ("temp", "weather", "outside")
+    np.testing.assert_allclose(walked.values, called.values, rtol=1e-9, atol=1e-12)
+
+
+def test_groups_that_share_columns_are_shown_and_saved(tmp_path):
+    pf = sd.explain(of_weather, rows_of_weather(), method=sd.PFI(groups=WEATHER))
+    figure = pf.plot()
+    texts = [t.get_text() for t in figure.axes[0].get_yticklabels()]
+    assert {"temp", "weather", "outside"} <= set(texts)
+    pf.save(tmp_path / "pf.npz")
+    assert sd.load(tmp_path / "pf.npz").provenance["settings"]["groups"] == WEATHER
+    assert pf.to_frame(backend="pandas")["feature"].tolist() == list(pf.features)
+
+
+def test_a_column_of_several_groups_is_not_explained_alone_and_effects_take_one_group():
+    X = rows_of_weather()
+    with refused(sd.DataError, "'hum'", "the group 'weather'"):
+        sd.explain(of_weather, X, "hum", method=sd.PFI(groups=WEATHER))
+    groups = {k: v for k, v in WEATHER.items() if k != "temp"}
+    with refused(sd.DataError, "'temp'", "the groups 'weather', 'outside'"):
+        sd.explain(of_weather, X, "temp", method=sd.PFI(groups=groups))
+    for method in ("ale", "pdp", "rhale", None):
+        with refused(sd.DataError, "also in 'temp'", "in one group only", "sd.PFI()"):
+            sd.explain(of_weather, X, method=method, groups=WEATHER)
 
 
 def test_groups_of_both_places_are_joined():

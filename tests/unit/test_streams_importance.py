@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -112,6 +114,18 @@ def test_the_draws_do_not_depend_on_the_parts(tmp_path, monkeypatch):
     ]
     assert keyed[0].values == pytest.approx(keyed[1].values, rel=1e-12)
     assert keyed[0].std_error == pytest.approx(keyed[1].std_error, rel=1e-9)
+
+
+def test_groups_may_share_columns(tmp_path):
+    data, method = _source(_frame(3_000), tmp_path / "p"), sd.PFI(n_repeats=3)
+    groups = {"a": ["a"], "ab": ["a", "b"], "ak": ["k", "a"]}
+    found = sd.explain(LOSS, data, method=replace(method, groups=groups), **OFF)
+    assert found.features == ("a", "ab", "ak")
+    assert found.provenance["model_rows"] == 3_000 * (1 + 3 * 3)
+    for k, (name, columns) in enumerate(groups.items()):
+        alone = sd.explain(LOSS, data, name, method=method, groups={name: columns}, **OFF)
+        assert found.values[k].tobytes() == alone.values[0].tobytes()
+        assert found.std_error[k] == alone.std_error[0]
 
 
 def test_it_agrees_with_memory_and_costs_the_same_rows(tmp_path):

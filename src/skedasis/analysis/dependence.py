@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from skedasis._arguments import check_int_or_none
-from skedasis._types import Floats, Ints
+from skedasis._types import Bools, Floats, Ints
 from skedasis.data.categories import ordered_levels
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import argsort_values, coded_objects, dense_codes
@@ -39,8 +39,8 @@ class Coded:
         Columns, or groups of columns.
     places : ndarray of float, shape (n, columns of X)
         Inputs of the forests: codes of the values.
-    owner : ndarray of int, shape (columns of X,)
-        Index in `features` of the feature or group that each column belongs to.
+    members : ndarray of bool, shape (features, columns of X)
+        Whether a column belongs to a feature or group.
     targets : tuple of ndarray of float, shape (n, k)
         Targets of the forests, one array per feature; NaN in rows with missing values.
     label : ndarray of float, shape (n,)
@@ -52,7 +52,7 @@ class Coded:
 
     features: tuple[Feature, ...]
     places: Floats
-    owner: Ints
+    members: Bools
     targets: tuple[Floats, ...]
     label: Floats
     weights: Floats
@@ -82,9 +82,9 @@ def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed:
     ]  # independent of the order of the rows
     table_rows = sample if dataset.row_id is None else dataset.row_id[sample]
     columns = [_column(dataset, f, table_rows) for f in dataset.features]
-    owner = np.zeros(len(columns), dtype=np.int64)
+    members = np.zeros((len(features), len(columns)), dtype=bool)
     for k, feature in enumerate(features):
-        owner[list(feature.columns)] = k
+        members[k, list(feature.columns)] = True
     weights = np.ones(len(sample)) if dataset.weights is None else dataset.weights[sample]
     targets = tuple(_target([columns[j] for j in f.columns], weights) for f in features)
     inputs = np.stack([c.codes for c in columns], axis=1).astype(float)
@@ -92,7 +92,7 @@ def coded(dataset: Dataset, features: Sequence[Feature], rows: int | None, seed:
     inputs[inputs < 0] = -len(sample)
     codes, values = coded_objects(np.asarray(dataset.y)[sample].tolist(), "y")
     label = _ranks(codes, values).astype(float)
-    return Coded(tuple(features), inputs, owner, targets, label, weights, len(dataset))
+    return Coded(tuple(features), inputs, members, targets, label, weights, len(dataset))
 
 
 def _sample(n: int, rows: int | None, seed: int) -> Ints:
@@ -293,7 +293,7 @@ def dependence(
     with run.Progress(2 * d, "features predicted by the others", progress) as bar:
         for k in range(d):
             r2[0, k], importances[k] = _fit_feature(data, k, seed, n_jobs, label=False)
-            excess[k] = importances[k] - _noise_importance(data.owner, split_weight, k, r2[0, k])
+            excess[k] = importances[k] - _noise_importance(data.members, split_weight, k, r2[0, k])
             bar.advance()
             r2[1, k], _ = _fit_feature(data, k, seed, n_jobs, label=True)
             bar.advance()
@@ -315,7 +315,7 @@ def _fit_feature(
     data: Coded, k: int, seed: int, n_jobs: int, *, label: bool
 ) -> tuple[float, Floats]:
     """Return the out-of-bag R² of feature k, NaN if it cannot be predicted, and the importances of the features."""
-    target, others = data.targets[k], data.owner != k
+    target, others = data.targets[k], ~data.members[k]
     inputs = data.places[:, others]
     if label:
         inputs = np.column_stack([inputs, data.label])
@@ -330,18 +330,29 @@ def _fit_feature(
     if not variance.sum() > 0:
         return float("nan"), importances
     residual = w[out] @ (y[out] - predicted[out]) ** 2 / w[out].sum()
-    np.add.at(importances, data.owner[others], by_column[: int(others.sum())])
+    feature, column = np.nonzero(_disjoint(data.members, k)[:, others])
+    np.add.at(importances, feature, by_column[column])
     return float(1 - residual.sum() / variance.sum()), importances
 
 
-def _noise_importance(owner: Ints, split_weight: Floats, k: int, r2: float) -> Floats:
+def _disjoint(members: Bools, k: int) -> Bools:
+    """Return the members of the features that share no column with feature k; of the others none.
+
+    Groups with a column in common always share information, which is no finding.
+    """
+    return members & ~members[:, members[k]].any(axis=1)[:, None]
+
+
+def _noise_importance(members: Bools, split_weight: Floats, k: int, r2: float) -> Floats:
     """Return the expected importances in a forest of feature k if all features were noise, shape (features,).
 
     Fully grown trees also split the unexplained variance: by any column, and more often by columns with many values
     (`split_weight`, log2 of their number).
     """
-    split_weight = np.where(owner == k, 0.0, split_weight)
-    fraction = np.bincount(owner, split_weight) / max(split_weight.sum(), 1e-300)
+    split_weight = np.where(members[k], 0.0, split_weight)
+    feature, column = np.nonzero(_disjoint(members, k))
+    of_feature = np.bincount(feature, split_weight[column], len(members))
+    fraction = of_feature / max(split_weight.sum(), 1e-300)
     return fraction * (1 - np.clip(np.nan_to_num(r2), 0.0, 1.0))
 
 

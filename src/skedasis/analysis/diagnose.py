@@ -88,7 +88,8 @@ def diagnose(
     confidence_level : float
         Confidence level of the intervals that the verdicts are based on.
     groups : mapping of str to list of columns, optional
-        Groups of columns that are permuted together, by group name.
+        Groups of columns that are permuted together, by group name. A column may be in several groups, as in `PFI`.
+        Groups with a column in common are no partners of each other.
     sample_weight, weight_kind, schema, random_state, memory, keep, n_jobs, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
@@ -191,7 +192,11 @@ def diagnose(
     dataset = as_dataset(
         rows_of_user, options.y, options.sample_weight, options.schema, options.row_id
     )
-    features = dataset.features if groups is None else apply_groups(dataset.features, groups)
+    features = (
+        dataset.features
+        if groups is None
+        else apply_groups(dataset.features, groups, overlapping=True)
+    )
     # Encoded before the pass, so that invalid columns raise before the model is called.
     data = coded(dataset, features, dependence_rows, seed) if dependence else None
     method = PFI(n_repeats=n_repeats, max_samples=max_samples)

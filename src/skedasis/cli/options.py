@@ -275,7 +275,8 @@ class DataOptions:
     group: Annotated[
         list[str] | None,
         typer.Option(
-            help="Columns to explain as one feature, such as a one-hot block; may be repeated.",
+            help="Columns to explain as one feature, such as a one-hot block; may be repeated. For importances, groups "
+            "may share columns.",
             metavar="NAME=COLUMN,COLUMN",
             autocompletion=completion.grouped_columns,
             rich_help_panel=DATA_PANEL,

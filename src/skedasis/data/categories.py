@@ -422,7 +422,9 @@ _SEPARATORS = "_=-.: "
 """Characters at which the common prefix of the columns of a block ends."""
 
 
-def apply_groups(features: tuple[Feature, ...], groups: Groups) -> tuple[Feature, ...]:
+def apply_groups(
+    features: tuple[Feature, ...], groups: Groups, *, overlapping: bool = False
+) -> tuple[Feature, ...]:
     """Return the features to explain: the columns, with groups replacing their columns.
 
     Parameters
@@ -431,18 +433,21 @@ def apply_groups(features: tuple[Feature, ...], groups: Groups) -> tuple[Feature
         All columns of X.
     groups : mapping of str to sequence
         ``{"district": ["district_a", "district_b"]}``: columns by name, label or position.
+    overlapping : bool
+        Whether a column may be in several groups.
 
     Returns
     -------
     tuple of Feature
-        In X's order; a group is at the position of its first column. A group of one column is that column with the
-        group's name.
+        In X's order; a group is at the position of its first column, and groups with the same first column are in the
+        order of `groups`. A group of one column is that column with the group's name. Of the columns, those in no group
+        remain.
 
     Raises
     ------
     DataError
         If `groups` is not a mapping; if a group is empty, has an unknown column, or has the name of a column outside
-        it; if a column is in two groups, or twice in one.
+        it; if a column is twice in one group, or in two groups unless `overlapping`.
     """
     if not isinstance(groups, Mapping):
         raise DataError(
@@ -451,15 +456,17 @@ def apply_groups(features: tuple[Feature, ...], groups: Groups) -> tuple[Feature
             "a mapping of names to columns",
             'For example groups={"district": ["district_a", "district_b"]}',
         )
-    owner: dict[int, str] = {}
-    group_at: dict[int, Feature] = {}
+    owners: dict[int, list[str]] = {}
+    groups_at: dict[int, list[Feature]] = {}
     for name, columns in groups.items():
         positions = _positions(features, name, columns)
         for j in positions:
-            _claim(owner, j, name, features[j].name)
-        group_at[min(positions)] = _group_feature(features, name, sorted(positions))
+            _claim(owners, j, name, features[j].name, overlapping=overlapping)
+        groups_at.setdefault(min(positions), []).append(
+            _group_feature(features, name, sorted(positions))
+        )
     for j, feature in enumerate(features):
-        if feature.name in groups and owner.get(j) != feature.name:
+        if feature.name in groups and feature.name not in owners.get(j, ()):
             raise DataError(
                 f"groups[{feature.name!r}]",
                 "the name of a column outside the group",
@@ -467,7 +474,9 @@ def apply_groups(features: tuple[Feature, ...], groups: Groups) -> tuple[Feature
                 "Rename the group",
             )
     return tuple(
-        group_at.get(j, f) for j, f in enumerate(features) if j in group_at or j not in owner
+        found
+        for j, column in enumerate(features)
+        for found in groups_at.get(j, () if j in owners else (column,))
     )
 
 
@@ -488,20 +497,27 @@ def _positions(features: tuple[Feature, ...], name: object, columns: object) -> 
     raise DataError(f"groups[{name!r}]", got, "a list of columns", fix)
 
 
-def _claim(owner: dict[int, str], j: int, group: str, column: str) -> None:
-    """Record the group of column j; raise if the column is in a group already."""
-    if j not in owner:
-        owner[j] = group
-        return
-    again = owner[j] == group
-    raise DataError(
-        f"groups[{group!r}]",
-        f"the column {column!r} twice"
-        if again
-        else f"the column {column!r}, which is also in {owner[j]!r}",
-        "each column once, and in one group only",
-        "List the column once" if again else "Remove the column from one of the groups",
-    )
+def _claim(
+    owners: dict[int, list[str]], j: int, group: str, column: str, *, overlapping: bool
+) -> None:
+    """Record that column j is in a group; raise if it is there twice, or in another group and may not be."""
+    known = owners.setdefault(j, [])
+    if group in known:
+        raise DataError(
+            f"groups[{group!r}]",
+            f"the column {column!r} twice",
+            "each column once",
+            "List the column once",
+        )
+    if known and not overlapping:
+        raise DataError(
+            f"groups[{group!r}]",
+            f"the column {column!r}, which is also in {known[0]!r}",
+            "each column in one group only, because a group replaces its columns by one feature",
+            "Remove the column from one of the groups. Importances allow a column in several groups: "
+            "use sd.PFI() or sd.diagnose",
+        )
+    known.append(group)
 
 
 def _group_feature(features: tuple[Feature, ...], name: str, positions: list[int]) -> Feature:

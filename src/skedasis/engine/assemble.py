@@ -50,7 +50,10 @@ def resolve_method_and_selection(
     requested, groups = None if method is None else as_method(method), options.groups
     if requested is not None:
         dataset, groups = requested.rows_and_groups(dataset, groups, options.seed)
-    selection = FeatureSelection(dataset, features, groups, free=requested is None)
+    overlapping = requested is not None and requested.overlapping_groups
+    selection = FeatureSelection(
+        dataset, features, groups, free=requested is None, overlapping=overlapping
+    )
     chosen = as_method(None, pair=selection.pairs) if requested is None else requested
     names = {f.name for f in dataset.features}
     chosen.check_features(

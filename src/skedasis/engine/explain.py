@@ -410,7 +410,7 @@ def explain(
         Kinds, units and orders of levels of columns whose types do not determine them.
     groups : mapping of str to list of columns, optional
         Columns that are explained together as one nominal feature of that name: a one-hot block, or columns with few
-        distinct rows. A group of one column is that column.
+        distinct rows. A group of one column is that column. With `PFI` a column may be in several groups.
     random_state : int
         Random seed, for the sample of rows that results keep, for the rows of the heterogeneity scores, and for the
         permutations of `PFI`. Nothing else is random.

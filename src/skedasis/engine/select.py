@@ -454,6 +454,8 @@ class FeatureSelection:
         Groups of columns that are explained as one feature.
     free : bool
         Whether no method was named. A categorical feature then gets the variant that suits it best.
+    overlapping : bool
+        Whether a column may be in several groups.
     """
 
     def __init__(
@@ -463,11 +465,14 @@ class FeatureSelection:
         groups: Groups | None = None,
         *,
         free: bool = False,
+        overlapping: bool = False,
     ) -> None:
         self.dataset = dataset
         self.free = free
         self.features = (
-            dataset.features if groups is None else apply_groups(dataset.features, groups)
+            dataset.features
+            if groups is None
+            else apply_groups(dataset.features, groups, overlapping=overlapping)
         )
         self.everything = wanted is None
         self.single = False
@@ -543,12 +548,13 @@ class FeatureSelection:
         for feature in self.features:
             if feature.columns == (place,):
                 return feature
-        group = next(f for f in self.features if place in f.columns)
+        owners = [f.name for f in self.features if place in f.columns]
+        many = "the group" if len(owners) == 1 else "the groups"
         raise DataError(
             "feature",
-            f"{wanted!r}, which is a column of the group {group.name!r}",
+            f"{wanted!r}, which is a column of {many} {', '.join(map(repr, owners[:8]))}",
             "the name of a group, or a column outside all groups",
-            f"Explain the whole group: features={group.name!r}",
+            f"Explain the whole group: features={owners[0]!r}",
         )
 
     def tasks(self, method: ResolvedMethod) -> list[Task]:

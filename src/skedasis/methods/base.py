@@ -658,6 +658,8 @@ class Parameters:
     """What costs fewer model rows, for a warning."""
     donor_rows = 0
     """Number of drawn rows that must be at hand beside each chunk of data beyond memory."""
+    overlapping_groups = False
+    """Whether a column may be in several groups: each group is an importance, not a feature that replaces columns."""
 
     @property
     def name(self) -> str:

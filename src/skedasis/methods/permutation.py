@@ -55,7 +55,11 @@ class PFI(RenamedAttributes, Parameters):
     n_repeats : int
         Number of permutations.
     groups : mapping of str to list of columns, optional
-        Columns that are permuted together under one name, as in `skedasis.explain`.
+        Columns that are permuted together under one name. They join the groups of `skedasis.explain`. A column may be
+        in several groups. Columns in no group are features; to keep a column of a group as well, give it a group of its
+        own: ``{"temp": ["temp"], "weather": ["temp", "hum"]}``. The result has the order of X: a group is at the place
+        of its first column, and groups with the same first column are in the order given. Each group costs as much as a
+        column.
     max_samples : int or float, optional
         Number of rows to use, or their fraction: a seeded sample without replacement. Rows keep their weights. The
         provenance states that the rows are a sample.
@@ -80,7 +84,8 @@ class PFI(RenamedAttributes, Parameters):
     Raises
     ------
     DataError
-        For less than one repeat, groups that overlap, a metric without y, and arguments that exclude each other.
+        For less than one repeat, a group that has a column twice, a metric without y, and arguments that exclude each
+        other.
     UnsupportedError
         For a pair of features, and for ``conditional=True`` with an entropy, variance or prediction, whose conditional
         importance is zero by construction (entropy_importance, Proposition 3).
@@ -122,6 +127,14 @@ class PFI(RenamedAttributes, Parameters):
     >>> pf = sd.explain(loss, X, y=X[:, 0], method=sd.PFI(exact=True))
     >>> bool(np.isclose(pf.mean[0], 2 * X[:, 0].var())), float(pf.mean[1])
     (True, 0.0)
+
+    Groups may share columns. Here the model adds the two columns, so that the group has the sum of their importances.
+
+    >>> both = sd.loss(lambda X: X.sum(axis=1), "squared_error")
+    >>> groups = {"x0": ["x0"], "x1": ["x1"], "pair": ["x0", "x1"]}
+    >>> pf = sd.explain(both, X, y=X.sum(axis=1), method=sd.PFI(exact=True, groups=groups))
+    >>> pf.features, bool(np.isclose(pf.mean[1], 2 * X.sum(axis=1).var()))
+    (('x0', 'pair', 'x1'), True)
     """
 
     n_repeats: int = 10
@@ -137,6 +150,7 @@ class PFI(RenamedAttributes, Parameters):
     by_rows = True
     cheaper = "fewer repeats (n_repeats), fewer rows (max_samples=100_000), or fewer features"
     donor_rows = 100_000
+    overlapping_groups = True
 
     def __post_init__(self) -> None:
         check_int("PFI(n_repeats)", self.n_repeats, 1, "Use n_repeats=10")
