@@ -56,6 +56,8 @@ from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as Hete
 from skedasis.results.checks.variance_decomposition import (
     VarianceDecomposition as VarianceDecomposition,
 )
+from skedasis.results.contrast import Contrast as Contrast
+from skedasis.results.contrast import Contrasts as Contrasts
 from skedasis.results.diagnosis import Diagnosis as Diagnosis
 from skedasis.results.effect import Effect as Effect
 from skedasis.results.effects import Effects as Effects

@@ -31,6 +31,7 @@ from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
+from skedasis.results.contrast import Contrast, Contrasts
 
 if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
@@ -46,6 +47,8 @@ skedasis effect model.txt houses.csv age --target price
     print the effect of a feature, by RHALE
 skedasis effect my:model houses.csv town -o town.png
     write a figure of a feature with levels, by ALE
+skedasis effect my:model houses.csv age --contrast 30,50
+    print also by how much the effect changes from 30 to 50
 skedasis effect my:model houses.csv age size --method pdp -o curves.csv
     write two files: curves-age.csv and curves-size.csv
 skedasis effect my:model houses.csv age --with town -o both.png
@@ -90,6 +93,15 @@ class EffectOptions(FeatureOptions, ModelOptions, TrustOptions, DataOptions, Out
             help="Second feature, to explain the interaction of two features.",
             metavar="COLUMN",
             autocompletion=completion.columns,
+        ),
+    ] = None
+    contrast: Annotated[
+        str | None,
+        typer.Option(
+            help="Two values of the feature: also print the change of the effect from the first to the second, with "
+            "its 95 % interval.",
+            metavar="FROM,TO",
+            show_default=False,
         ),
     ] = None
     quantity: Annotated[
@@ -142,10 +154,22 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         several = found.items() if isinstance(found, dict) else [(None, found)]
         for label, part in several:
             results.append(({**keys} if label is None else {**keys, "class": label}, part))
-    return {
-        "rows": rows.counts,
-        **output.output_results(results, opts.out, terminal, [path, *models]),
-    }
+    changes = _contrasts(opts.contrast, [part for _, part in results])
+    found = output.output_results(results, opts.out, terminal, [path, *models])
+    if not changes:
+        return {"rows": rows.counts, **found}
+    terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
+    table = Contrasts(tuple(changes)).table()
+    columns = {name: output.jsonable(column) for name, column in table.items()}
+    return {"rows": rows.counts, **found, "contrasts": columns}
+
+
+def _contrasts(wanted: str | None, effects: list[Any]) -> list[Contrast]:
+    """Return the change of each effect between the two values of ``--contrast``."""
+    if wanted is None:
+        return []
+    a, b = inputs.listed(wanted, "--contrast")
+    return [effect.contrast(a, b) for effect in effects]
 
 
 def _check(opts: EffectOptions, named: list[str]) -> bool:
@@ -161,6 +185,14 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
     if opts.with_ is not None and len(named) > 1:
         got = f"{len(named)} features"
         raise DataError("--with", got, "1 feature", "Explain one pair at a time")
+    if opts.contrast is not None:
+        values = inputs.listed(opts.contrast, "--contrast")
+        if len(values) != 2:
+            fix = "Write for example --contrast 30,50"
+            raise DataError("--contrast", repr(opts.contrast), "two values, FROM,TO", fix)
+        if opts.with_ is not None or len(named) > 1:
+            got = "--with" if opts.with_ is not None else f"{len(named)} features"
+            raise DataError("--contrast", got, "one feature", "Explain one feature at a time")
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
 
 

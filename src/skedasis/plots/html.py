@@ -60,6 +60,7 @@ from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
+from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking
 from skedasis.results.effect import About, BinnedEffect, Effect, LevelStepsEffect
@@ -504,6 +505,31 @@ def _(statistics: Statistics) -> list[Markup]:
 
 def _ends(ends: tuple[float, float]) -> str:
     return f"{number(ends[0])} to {number(ends[1])}"
+
+
+@numbers_of.register
+def _(contrast: Contrast) -> list[Markup]:
+    return numbers_of(Contrasts((contrast,)))
+
+
+@numbers_of.register
+def _(contrasts: Contrasts) -> list[Markup]:
+    if not len(contrasts):
+        return []
+    columns: dict[str, Column] = {"change": [c.change for c in contrasts]}
+    if any(c.rule for c in contrasts):
+        columns["where"] = [c.rule for c in contrasts]
+    units = {(c.quantity, c.unit) for c in contrasts}
+    first = contrasts[0]
+    if len(units) > 1:
+        columns["quantity"] = [c.quantity for c in contrasts]
+    numbers = ("value", "std_error", "lower", "upper", "p_value", "rows")
+    columns |= {name: [getattr(c, name) for c in contrasts] for name in numbers}
+    of = (
+        f" of {first.quantity}{f' [{first.unit}]' if first.unit else ''}" if len(units) == 1 else ""
+    )
+    caption = f"Change{of}, {level_text(first.confidence_level)} intervals"
+    return [table(caption, columns)]
 
 
 @numbers_of.register

@@ -23,13 +23,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._renamed import RenamedAttributes, refuse_old_keywords
-from skedasis._types import Bools, Center, Floats, Ints, Json, Side, TableLike, Values
+from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.models.adapters import ON_CELLS, LocalEffects
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from skedasis.results.checks.extrapolation import FeatureSpace
     from skedasis.results.checks.heterogeneity_test import HeterogeneityTest
     from skedasis.results.checks.variance_decomposition import VarianceDecomposition
+    from skedasis.results.contrast import Contrast, Contrasts
     from skedasis.stats.heterogeneity_score import HeterogeneityScore
 
 
@@ -707,6 +709,119 @@ class Effect(SavedResult):
             source,
         )
         return operations.effect_interval(self, asked)
+
+    def contrast(
+        self,
+        a: Level,
+        b: Level,
+        confidence_level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
+        source: Literal["rows", "moments"] | None = None,
+    ) -> Contrast:
+        """Return the change of the average effect from value `a` to value `b` of the feature, with its interval.
+
+        Parameters
+        ----------
+        a, b : value of the feature
+            Numbers on the curve; dates, times, durations, or text that denotes them; levels, or their labels (None or
+            NaN: the level of missing values).
+        confidence_level : float
+            Confidence level, between 0 and 1.
+        method : {"analytic", "bootstrap"}
+            Student's t with the standard error of the change; or percentiles over resampled rows.
+        replicates, random_state, n_jobs : int
+            Settings of the bootstrap. The results do not depend on `n_jobs`.
+        source : {"rows", "moments"}, optional
+            What the bootstrap resamples; by default the rows if all are kept, otherwise the moments.
+
+        Returns
+        -------
+        Contrast
+            Its `value` is ``effect(b) - effect(a)``. 0 with the interval (0, 0) if `a` equals `b`.
+
+        Raises
+        ------
+        DataError
+            For a value that is missing, no level or outside the curve, and for invalid options.
+        UnsupportedError
+            For PDP and ICE with fewer than two kept curves, or with ``heterogeneity=False``.
+
+        Notes
+        -----
+        The two points of a curve share rows and the centre: the error of their difference is much smaller than the
+        errors of two independent points. It is computed from the rows between `a` and `b`
+        (`skedasis.results.intervals.contrasts`), and does not depend on the centring. The estimand is that of
+        `interval`: the mean of the local effects within the given bins. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(500, 2))
+        >>> e = sd.explain(lambda X: X[:, 0] + X[:, 0] * X[:, 1], X, 0, method=sd.ALE(bins=10))
+        >>> print(e.contrast(0.2, 0.6))
+        x0 0.2 → 0.6: prediction +0.606, 95 % interval 0.590 to 0.622
+        """
+        options = operations.ContrastOptions(
+            confidence_level, method, replicates, random_state, n_jobs, source
+        )
+        return operations.contrast(self, a, b, options)
+
+    def contrasts(
+        self,
+        reference: Level | EllipsisType = ...,
+        confidence_level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
+        source: Literal["rows", "moments"] | None = None,
+    ) -> Contrasts:
+        """Return the change from a reference level of a categorical feature to each other level.
+
+        Parameters
+        ----------
+        reference : level, optional
+            By default the level with the largest weight.
+        confidence_level, method, replicates, random_state, n_jobs, source
+            As in `contrast`.
+
+        Returns
+        -------
+        Contrasts
+            In the order of the levels. `Contrasts.simultaneous` adjusts the intervals for their number.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `contrast`, and for a numeric feature.
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> import skedasis as sd
+        >>> rng = np.random.default_rng(0)
+        >>> X = pd.DataFrame({"town": rng.choice(["A", "B", "C"], 300), "z": rng.normal(size=300)})
+        >>> q = lambda X: X["town"].map({"A": 0.0, "B": 1.0, "C": 3.0}) * (1 + 0.2 * X["z"])
+        >>> e = sd.explain(q, X, "town", method="ale")
+        >>> [(c.a, c.b, round(float(c), 1)) for c in e.contrasts("A")]
+        [('A', 'B', 1.0), ('A', 'C', 3.0)]
+        """
+        options = operations.ContrastOptions(
+            confidence_level, method, replicates, random_state, n_jobs, source
+        )
+        given = reference is not ...
+        return operations.contrasts_with_reference(self, reference, given, options)
 
     def resampled(
         self, counts: ArrayLike, of: Literal["value", "bins", "importance"] = "value"

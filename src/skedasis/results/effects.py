@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
-from skedasis._types import Floats, TableLike
+from skedasis._types import Floats, Level, TableLike
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from skedasis.results.ale_statistics import NullDistribution, Statistics
     from skedasis.results.checks.check import Checks, IgnoreByFeature
     from skedasis.results.checks.extrapolation import FeatureSpace
+    from skedasis.results.contrast import Contrasts
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,52 @@ class Effects(SavedResult, Mapping[str, Effect]):
         """
         return operations.effects_intervals(
             self.effects, operations.IntervalOptions(confidence_level, method, **options)
+        )
+
+    def contrast(
+        self,
+        changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
+        confidence_level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        **options: Any,
+    ) -> Contrasts:
+        """Return the changes of several effects between two values each.
+
+        Parameters
+        ----------
+        changes : mapping from features to (a, b)
+            Such as ``{"age": (30, 50), "town": ("A", "B")}``.
+        confidence_level, method, **options
+            As in `Effect.contrast`.
+
+        Returns
+        -------
+        Contrasts
+            In the order of `changes`.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `Effect.contrast`, and for an unknown feature.
+
+        Notes
+        -----
+        In a bootstrap, features with the same rows share the draws. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(400, 2))
+        >>> es = sd.explain(lambda X: 2 * X[:, 0] * X[:, 1], X, method=sd.ALE(bins=4))
+        >>> print(es.contrast({"x0": (0.2, 0.6), "x1": (0.5, 0.1)}))
+        change of prediction, with 95 % intervals (analytic)
+                      change          interval        p  rows
+        x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
+        x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
+        """
+        return operations.contrasts(
+            self, changes, operations.ContrastOptions(confidence_level, method, **options)
         )
 
     @refuse_old_keywords

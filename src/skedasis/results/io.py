@@ -12,6 +12,7 @@ inverse:
 | NaN and infinities | ``{"$": "float", "of": "nan"}`` |
 | a tuple | ``{"$": "tuple", "of": […]}`` |
 | a date, a datetime | ``{"$": "date", "of": "2020-01-31"}``, ``{"$": "datetime", …}`` |
+| a timedelta | ``{"$": "timedelta", "of": [days, seconds, microseconds]}`` |
 | an array | ``{"$": "array", "of": "result.value"}``: the name of an array in the archive |
 | an array of objects | ``{"$": "objects", "of": […], "shape": […]}`` |
 | a dataclass of this package | ``{"$": "BinStats", "of": {field: value}}`` |
@@ -28,7 +29,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,7 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
+from skedasis.results.contrast import Contrast, Contrasts
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
     About,
@@ -187,6 +189,8 @@ def _other(value: object) -> JsonValue:
         return _marked("datetime", datetime.isoformat(value))
     if isinstance(value, date):
         return _marked("date", date.isoformat(value))
+    if isinstance(value, timedelta):
+        return _marked("timedelta", [value.days, value.seconds, value.microseconds])
     return {**_marked("text", str(value)), "type": type(value).__name__}
 
 
@@ -241,6 +245,7 @@ _LEAVES: dict[str, Callable[[Any], Any]] = {
     "datetime": datetime.fromisoformat,
     "float": float,
     "text": str,
+    "timedelta": lambda parts: timedelta(*parts),
 }
 
 
@@ -272,6 +277,7 @@ _RESULTS = (
     *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
+    *(Contrast, Contrasts),
 )
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         ModelsKeywords,
         SurfaceKeywords,
     )
+    from skedasis.results.contrast import Contrast, Contrasts
     from skedasis.results.frames import Table
 
 
@@ -193,7 +194,32 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         confidence_level = check_probability("interval(confidence_level)", confidence_level)
         return t_interval(self.value, self._error(self._correction(of)), self.df, confidence_level)
 
-    def _correction(self, of: IntervalTarget | None) -> float:
+    def mean_interval(
+        self, values: Floats, confidence_level: float, of: IntervalTarget | None, what: str
+    ) -> MeanInterval:
+        """Return the mean over the models of another number that each has, (m,), with its interval as `interval`.
+
+        Parameters
+        ----------
+        values : ndarray of float, shape (m,)
+            NaN for a model that does not have the number.
+        confidence_level, of
+            As in `interval`.
+        what : str
+            The method, for error messages.
+        """
+        level = check_probability(f"{what}(confidence_level)", confidence_level)
+        added = self._correction(of, what)
+        known = values[~np.isnan(values)]
+        between = float(known.std(ddof=1)) if len(known) > 1 else float("nan")
+        error, df = (1 / len(known) + added) ** 0.5 * between, max(len(known) - 1.0, 1.0)
+        value = float(mean_of(values))
+        ends = t_interval(np.array([value]), np.array([error]), np.array([df]), level)
+        used: IntervalTarget = "models" if self.correction is None else "learner"
+        lower, upper = (float(end[0]) for end in ends)
+        return MeanInterval(value, error, df, lower, upper, of or used)
+
+    def _correction(self, of: IntervalTarget | None, what: str = "interval") -> float:
         """Return the term that is added to 1/m in the variance.
 
         Raises
@@ -202,7 +228,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
             As `interval`.
         """
         if of is not None:
-            check_option("interval(of)", of, ("learner", "bound", "models"), "Pass one of these")
+            check_option(f"{what}(of)", of, ("learner", "bound", "models"), "Pass one of these")
         if of == "models" or (of is None and self.correction is None):
             return 0.0
         if of in (None, "learner") and self.correction is not None:
@@ -216,7 +242,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
             expected = "models that were fitted on different rows"
         more = ", or correction=held-out rows / training rows" if of == "learner" else ""
         raise UnsupportedError(
-            f"interval(of={of!r})",
+            f"{what}(of={of!r})",
             got,
             expected,
             f"Explain with cv=[(train, test), ...]{more}",
@@ -262,6 +288,18 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
             "models": self.reached,
         }
         return {**points, **{name: column.ravel() for name, column in columns.items()}}
+
+
+@dataclass(frozen=True)
+class MeanInterval:
+    """The mean of a number over several models, its standard error with degrees of freedom, and its interval."""
+
+    value: float
+    std_error: float
+    df: float
+    lower: float
+    upper: float
+    of: IntervalTarget
 
 
 def mean_of(values: Floats) -> Floats:
@@ -412,6 +450,51 @@ class MultiModelEffect(MultiModelResult[Effect]):
     def __call__(self, x_new: ArrayLike) -> Floats:
         """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
         return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
+
+    def contrast(
+        self,
+        a: Level,
+        b: Level,
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
+    ) -> Contrast:
+        """Return the mean over the models of the change from value `a` to value `b`, with its interval.
+
+        Parameters
+        ----------
+        a, b : value of the feature
+            As in `Effect.contrast`.
+        confidence_level, of
+            As in `interval`.
+
+        Returns
+        -------
+        Contrast
+            Its standard error comes from the variation of the change between the models, Student's t with m - 1 degrees
+            of freedom for m models; it does not include the error due to the rows of one model.
+
+        Raises
+        ------
+        DataError
+            For a value that is missing, no level or outside the curves of all models, and for invalid options.
+        UnsupportedError
+            If the correction, or the overlap, is unknown.
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+        >>> models = [lambda X, k=k: k * X[:, 0] for k in (1.0, 2.0, 3.0)]
+        >>> c = sd.explain(models, X, 0, method=sd.ALE(bins=2)).contrast(0.2, 0.7)
+        >>> round(float(c), 6), round(c.std_error, 6), c.method
+        (1.0, 0.288675, 'models')
+        """
+        return operations.contrast_of_models(self, a, b, confidence_level, of)
 
     def to_frame(
         self, backend: str | None = None, *, of: Literal["effect", "models"] = "effect"
@@ -601,6 +684,32 @@ class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
         return Ranking(
             sorted(lines, key=lambda r: -(r.importance if by_importance else r.heterogeneity_score))
         )
+
+    def contrast(
+        self,
+        changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
+        confidence_level: float = 0.95,
+        of: IntervalTarget | None = None,
+    ) -> Contrasts:
+        """Return the mean changes of several features, such as ``{"age": (30, 50)}``.
+
+        Parameters
+        ----------
+        changes : mapping from features to (a, b)
+        confidence_level, of
+            As in `MultiModelEffect.contrast`.
+
+        Returns
+        -------
+        Contrasts
+            In the order of `changes`.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `MultiModelEffect.contrast`, and for an unknown feature.
+        """
+        return operations.contrasts_of_models(self, changes, confidence_level, of)
 
     def to_frame(
         self,

@@ -83,6 +83,16 @@ if TYPE_CHECKING:
     from skedasis.results.intervals.analytic import (
         intervals as effects_intervals,
     )
+    from skedasis.results.intervals.contrasts import (
+        ContrastOptions,
+        contrast,
+        contrast_of_models,
+        contrasts,
+        contrasts_of_models,
+        contrasts_of_regions,
+        contrasts_of_regions_by_feature,
+        contrasts_with_reference,
+    )
     from skedasis.results.intervals.surfaces import (
         interval as surface_interval,
     )
@@ -156,6 +166,14 @@ MODULES = {
     "effect_interval": "skedasis.results.intervals.analytic:interval",
     "effects_intervals": "skedasis.results.intervals.analytic:intervals",
     "reweighted_effect": "skedasis.results.intervals.analytic:reweighted_effect",
+    "ContrastOptions": "skedasis.results.intervals.contrasts:ContrastOptions",
+    "contrast": "skedasis.results.intervals.contrasts:contrast",
+    "contrast_of_models": "skedasis.results.intervals.contrasts:contrast_of_models",
+    "contrasts": "skedasis.results.intervals.contrasts:contrasts",
+    "contrasts_of_models": "skedasis.results.intervals.contrasts:contrasts_of_models",
+    "contrasts_of_regions": "skedasis.results.intervals.contrasts:contrasts_of_regions",
+    "contrasts_of_regions_by_feature": "skedasis.results.intervals.contrasts:contrasts_of_regions_by_feature",
+    "contrasts_with_reference": "skedasis.results.intervals.contrasts:contrasts_with_reference",
     "surface_interval": "skedasis.results.intervals.surfaces:interval",
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
     "surface_error": "skedasis.results.intervals.surfaces:surface_error",

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         RegionsByFeatureKeywords,
         RegionsKeywords,
     )
+    from skedasis.results.contrast import Contrasts
 
 Columns: TypeAlias = "dict[str, Values | TimePoints]"
 """A table as columns, which `to_frame` converts."""
@@ -798,6 +799,51 @@ class Regions(SavedResult, Sequence[Effect]):
             regions[rows] = node.region
         return regions
 
+    def contrast(
+        self,
+        a: Level,
+        b: Level,
+        confidence_level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        **options: Any,
+    ) -> Contrasts:
+        """Return the change of the effect from value `a` to value `b` of the feature in each region.
+
+        Parameters
+        ----------
+        a, b, confidence_level, method, **options
+            As in `Effect.contrast`.
+
+        Returns
+        -------
+        Contrasts
+            One per region. `Contrasts.difference` compares two of them. In a region whose curve does not contain the
+            values the change is NaN, and a note gives the reason.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `Effect.contrast`; for values outside the curve only if no region has both.
+
+        Notes
+        -----
+        If the regions were found on the same rows, their effects differ more than those of new rows would: the
+        intervals take the regions as given. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
+        >>> q = lambda X: (np.where(X[:, 1] > 0, 3.0, 1.0) + X[:, 1] / 10) * X[:, 0]
+        >>> r = sd.explain(q, X, 0, by={"low": X[:, 1] <= 0, "high": X[:, 1] > 0})
+        >>> [(c.rule, round(float(c))) for c in r.contrast(-0.5, 0.5)]
+        [('low', 1), ('high', 3)]
+        """
+        return operations.contrasts_of_regions(
+            self.effects, a, b, operations.ContrastOptions(confidence_level, method, **options)
+        )
+
     def to_frame(self, backend: str | None = None, *, of: RegionsTable = "regions") -> Any:
         """Return the regions, the splits, or the effects as a data frame.
 
@@ -1215,6 +1261,36 @@ class RegionsByFeature(SavedResult, Mapping[str, Regions]):
             return -value if math.isfinite(value) else math.inf, -line.importance
 
         return Ranking(sorted(lines, key=order))
+
+    def contrast(
+        self,
+        changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
+        confidence_level: float = 0.95,
+        method: Literal["analytic", "bootstrap"] = "analytic",
+        **options: Any,
+    ) -> Contrasts:
+        """Return the change of the effect of several features in each of their regions.
+
+        Parameters
+        ----------
+        changes : mapping from features to (a, b)
+            Such as ``{"age": (30, 50), "town": ("A", "B")}``.
+        confidence_level, method, **options
+            As in `Effect.contrast`.
+
+        Returns
+        -------
+        Contrasts
+            One per feature and region, in the order of `changes`.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `Regions.contrast`, and for an unknown feature.
+        """
+        return operations.contrasts_of_regions_by_feature(
+            self, changes, operations.ContrastOptions(confidence_level, method, **options)
+        )
 
     def assign(self, X_new: TableLike) -> Ints:
         """Return the number of the region of each row, if all features have the same regions; see `Regions.assign`.

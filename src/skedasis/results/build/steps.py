@@ -272,7 +272,13 @@ def coefficients(forms: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Float
     return np.hstack([zeros, scaled]), np.hstack([scaled, zeros])
 
 
-def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[Floats, Floats]:
+def step_errors(
+    forms: Floats,
+    own: Floats,
+    steps: Steps,
+    spec: Spec,
+    at_values: tuple[Floats, Floats] | None = None,
+) -> tuple[Floats, Floats]:
     """Return standard errors of linear forms of the mean steps, and their degrees of freedom.
 
     Parameters
@@ -283,6 +289,9 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
         The contribution of a row that depends on its value only: its contribution to the centre, a mean over rows.
     steps : Steps
     spec : Spec
+    at_values : tuple of two ndarray of float, shape (m, L), optional
+        Further coefficients, of the mean step down and of the mean step up of the rows at each value (of numbers only,
+        whose steps are means of the means at their ends).
 
     Notes
     -----
@@ -292,6 +301,9 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
     """
     kind = spec.weight_kind
     (a, b), up, scatter = coefficients(forms, steps, spec), steps.up, StepScatter.of(steps, kind)
+    if at_values is not None:
+        factor, size = _mean_factor(up, kind)
+        a, b = a + at_values[0] * factor / size, b + at_values[1] * factor / size
     # The second moments of a value whose coefficient is 0 may be NaN.
     sums = sum(
         np.where(factor != 0, factor * moment, 0.0)
@@ -306,6 +318,6 @@ def step_errors(forms: Floats, own: Floats, steps: Steps, spec: Spec) -> tuple[F
         fractions = sums / variance[:, None]
         df = 1.0 / (fractions**2 / np.maximum(up.effective_size(kind) - 1.0, 1.0)).sum(axis=1)
     df = np.where(variance > 0, df, np.inf)
-    if spec.accumulate_se == "sum":
+    if spec.accumulate_se == "sum" and at_values is None:
         return np.abs(forms) @ np.sqrt(steps.error2(kind)), df
     return np.sqrt(variance), df

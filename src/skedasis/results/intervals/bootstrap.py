@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
@@ -69,19 +69,20 @@ def check_interval(
     simultaneous: object,
     replicates: object,
     random_state: RandomState,
+    of: str = "interval",
 ) -> int:
-    """Check the options of `interval`, and return the integer that keys the random draws.
+    """Check the options of `interval`, or of the method `of`, and return the integer that keys the random draws.
 
     Raises
     ------
     DataError
         For an invalid option.
     """
-    check_probability("interval(confidence_level)", confidence_level)
-    check_option("interval(method)", method, ("analytic", "bootstrap"))
-    check_flag("interval(simultaneous)", simultaneous)
-    check_int("interval(replicates)", replicates, 2, "Use 1000")
-    return as_seed("interval(random_state)", random_state)
+    check_probability(f"{of}(confidence_level)", confidence_level)
+    check_option(f"{of}(method)", method, ("analytic", "bootstrap"))
+    check_flag(f"{of}(simultaneous)", simultaneous)
+    check_int(f"{of}(replicates)", replicates, 2, "Use 1000")
+    return as_seed(f"{of}(random_state)", random_state)
 
 
 # ------------------------------------------------------------------------------------------
@@ -263,13 +264,28 @@ class FromMoments(DrawnSource):
 
     def replicates(self, of: StatisticName, replicates: int, seed: int) -> Floats:
         """Return replicates of the statistic, (R, m)."""
-        rng = bootstrap_rng(seed)
         names, squares = self.statistic.needed(of)
+
+        def evaluate(moments: Mapping[str, Moments]) -> Floats:
+            return self.statistic.evaluate(moments, of)
+
+        return self.evaluated(evaluate, names, replicates, seed, squares=squares)
+
+    def evaluated(
+        self,
+        evaluate: Callable[[Mapping[str, Moments]], Floats],
+        names: tuple[str, ...],
+        replicates: int,
+        seed: int,
+        *,
+        squares: bool,
+    ) -> Floats:
+        """Return replicates, (R, m), of a function from drawn moments with these names to (m, R)."""
+        rng = bootstrap_rng(seed)
         step = max(1, _MOST_NUMBERS // max(len(self.moments[names[0]].weight), 1))
 
         def draw(size: int) -> Floats:
-            moments = self.drawn(rng, size, names, squares=squares)
-            return self.statistic.evaluate(moments, of).T
+            return evaluate(self.drawn(rng, size, names, squares=squares)).T
 
         return draw_in_parts(replicates, step, draw)
 

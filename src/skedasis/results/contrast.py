@@ -1,0 +1,444 @@
+"""`Contrast`: the change of an average effect between two values of the feature; `Contrasts`: several of them.
+
+`Effect.contrast` and the methods of the same name return them; `skedasis.results.intervals.contrasts` computes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any, Literal, TypeAlias, overload
+
+import numpy as np
+
+from skedasis._types import Json, Level
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
+from skedasis.results.display import SavedResult, align_columns, count
+from skedasis.stats.resampling import t_interval
+
+Point: TypeAlias = "Level | float | date | timedelta"
+"""A value of a feature: a number, a level (None: missing), a date or datetime (UTC), or a duration."""
+
+ContrastMethod: TypeAlias = Literal["analytic", "bootstrap", "learner", "bound", "models"]
+"""Where the error of a contrast comes from: the rows (analytic, bootstrap), or the variation between models."""
+
+
+@dataclass(frozen=True)
+class Contrast(SavedResult):
+    """The change of the average effect from value `a` to value `b` of a feature, with its confidence interval.
+
+    Attributes
+    ----------
+    feature, quantity : str
+    a, b : float, level, date or timedelta
+        The two values. Times are datetimes in UTC, as `Effect.x`; None is a missing level.
+    a_text, b_text : str
+        The two values in words.
+    value : float
+        The change, effect(b) - effect(a), in units of the quantity.
+    std_error, df : float
+        Standard error of the change, and its degrees of freedom. 0 if the change is known exactly.
+    lower, upper : float
+        Limits of the confidence interval; NaN where no variance can be estimated.
+    confidence_level : float
+    method : {"analytic", "bootstrap", "learner", "bound", "models"}
+        "analytic" and "bootstrap": the error is due to the sample of rows. The others are intervals for several models
+        (`MultiModelEffect.interval`): the error is due to the variation between models.
+    rows : int
+        Number of rows that the change is estimated from: those of the bins between the two values, or of the levels
+        between them in the order of accumulation; for PDP, ICE and their derivatives, all rows. For several models the
+        smallest number.
+    exact : bool
+        Whether the error is computed from all rows; False if from a sample of ICE curves, or a bootstrap of moments.
+    unit, feature_unit : str or None
+        Units of the quantity and of the feature.
+    rule : str
+        The rule of the region that the change is of; empty for all rows.
+    notes : tuple of str
+        What limits the change, such as bins without rows between the two values.
+    comparisons : int
+        Number of contrasts that the interval and the p-value are adjusted for (`Contrasts.simultaneous`); 1 if not.
+    library : str or None
+        Data frame library of X, which `to_frame` uses by default.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.c_[rng.uniform(20, 80, 400), rng.normal(size=400)]
+    >>> e = sd.explain(
+    ...     lambda X: 0.5 * X[:, 0] + X[:, 0] * X[:, 1] / 100, X, 0, method=sd.ALE(bins=6)
+    ... )
+    >>> c = e.contrast(30, 50)
+    >>> print(c)
+    x0 30 → 50: prediction +10.021, 95 % interval 9.990 to 10.052
+    >>> round(float(c), 2), c.rows, c.p_value < 0.001
+    (10.02, 200, True)
+    """
+
+    feature: str
+    quantity: str
+    a: Point
+    b: Point
+    a_text: str
+    b_text: str
+    value: float
+    std_error: float
+    df: float
+    lower: float
+    upper: float
+    confidence_level: float = 0.95
+    method: ContrastMethod = "analytic"
+    rows: int = 0
+    exact: bool = True
+    unit: str | None = None
+    feature_unit: str | None = None
+    rule: str = ""
+    notes: tuple[str, ...] = ()
+    comparisons: int = 1
+    library: str | None = None
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def p_value(self) -> float:
+        """Return the two-sided p-value of the hypothesis of no change, by Student's t; NaN without a standard error.
+
+        Multiplied by `comparisons`, at most 1. It is about the sample of rows (or models), not about the model's fit.
+        """
+        from scipy.special import stdtr
+
+        if math.isnan(self.value) or math.isnan(self.std_error):
+            return math.nan
+        if self.std_error == 0:
+            return 0.0 if self.value else 1.0
+        df = self.df if math.isfinite(self.df) else 1e12
+        tail = float(stdtr(max(df, 1.0), -abs(self.value) / self.std_error))
+        return min(1.0, 2 * tail * self.comparisons)
+
+    @property
+    def change(self) -> str:
+        """Return the two values in words, such as "temp 10 → 20 °C"."""
+        unit = f" {one_line(self.feature_unit)}" if self.feature_unit else ""
+        return f"{one_line(self.feature)} {self.a_text} → {self.b_text}{unit}"
+
+    @property
+    def where(self) -> str:
+        """Return the region in words, such as " where workingday = 0"; empty for all rows."""
+        return f" where {self.rule}" if self.rule else ""
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return f"{self.change}{self.where}: unknown: {'; '.join(self.notes) or 'no rows'}"
+        change, lower, upper = change_texts(self)
+        amount = f"{change} {one_line(self.unit)}" if self.unit else f"{self.quantity} {change}"
+        limits = f"{lower} to {upper}" if lower else "unknown"
+        together = f", for {count(self.comparisons, 'contrast')} at once"
+        interval = f"{level_text(self.confidence_level)} interval {limits}"
+        line = f"{self.change}{self.where}: {amount}, {interval}"
+        return "\n".join([line + (together if self.comparisons > 1 else ""), *self.notes])
+
+    def __repr__(self) -> str:
+        return f"<Contrast: {str(self).splitlines()[0]}>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
+        return Contrasts((self,)).to_frame(backend)
+
+    def table(self) -> Json:
+        """Return the columns of `to_frame`."""
+        return Contrasts((self,)).table()
+
+
+@dataclass(frozen=True)
+class Contrasts(SavedResult, Sequence[Contrast]):
+    """Several contrasts, such as one per region, feature or level: a sequence that prints as a table.
+
+    Attributes
+    ----------
+    items : tuple of Contrast
+
+    Notes
+    -----
+    Each interval covers its own change with probability `confidence_level`. `simultaneous` returns intervals that cover
+    all changes at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(400, 2))
+    >>> es = sd.explain(lambda X: 2 * X[:, 0] + X[:, 1] ** 2, X, method=sd.ALE(bins=4))
+    >>> found = es.contrast({"x0": (0.2, 0.6), "x1": (0.2, 0.6)})
+    >>> len(found), round(float(found[0]), 6)
+    (2, 0.8)
+    """
+
+    items: tuple[Contrast, ...]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, index: int) -> Contrast: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Contrast, ...]: ...
+    def __getitem__(self, index: int | slice) -> Contrast | tuple[Contrast, ...]:
+        """Return a contrast, or a tuple of contrasts."""
+        return self.items[index]
+
+    def __iter__(self) -> Iterator[Contrast]:
+        return iter(self.items)
+
+    def simultaneous(self) -> Contrasts:
+        """Return the contrasts with intervals that cover all changes at once, and with adjusted p-values.
+
+        Returns
+        -------
+        Contrasts
+
+        Notes
+        -----
+        Bonferroni: the interval of each of m contrasts has confidence level 1 - (1 - level) / m, by Student's t with
+        the standard error of the contrast (also after a bootstrap). That holds for any dependence between the
+        contrasts, and is conservative if they are strongly correlated. Contrasts of a value with itself, and unknown
+        ones, do not count. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(size=(400, 2))
+        >>> es = sd.explain(lambda X: X[:, 0] * X[:, 1], X, method=sd.ALE(bins=4))
+        >>> found = es.contrast({"x0": (0.2, 0.6), "x1": (0.2, 0.6)})
+        >>> found.simultaneous()[0].lower < found[0].lower
+        True
+        """
+        m = max(sum(c.std_error > 0 for c in self.items), 1)
+        return Contrasts(tuple(_adjusted(c, m) for c in self.items))
+
+    def difference(self, first: int = 0, second: int = 1) -> Contrast:
+        """Return by how much the change differs between two regions: that of `second` minus that of `first`.
+
+        Parameters
+        ----------
+        first, second : int
+            Positions of the two regions.
+
+        Returns
+        -------
+        Contrast
+            Its rule names both regions.
+
+        Raises
+        ------
+        DataError
+            If the two are no positions of contrasts, or the same.
+        UnsupportedError
+            If the two contrasts are not of different regions and the same values of one feature: then their errors are
+            not independent.
+
+        Notes
+        -----
+        Regions share no rows, so the squared standard errors add up; Welch's (Satterthwaite's) degrees of freedom. The
+        interval is by Student's t, also after a bootstrap. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
+        >>> q = lambda X: np.where(X[:, 1] > 0, 3.0, 1.0) * X[:, 0]
+        >>> r = sd.explain(q, X, 0, by={"low": X[:, 1] <= 0, "high": X[:, 1] > 0})
+        >>> print(r.contrast(-0.5, 0.5).difference())
+        x0 −0.5 → 0.5 where high, minus where low: prediction +2, 95 % interval 2 to 2
+        """
+        one, two = _picked(self.items, first), _picked(self.items, second)
+        same = (one.feature, one.a_text, one.b_text) == (two.feature, two.a_text, two.b_text)
+        if not (one.rule and two.rule and one.rule != two.rule and same):
+            got = f"{one.change}{one.where}, and {two.change}{two.where}"
+            raise UnsupportedError(
+                "difference of contrasts",
+                got,
+                "two contrasts of the same values in different regions, which share no rows",
+                "Use the result of Regions.contrast, and pass the positions of two regions",
+            )
+        error2 = one.std_error**2 + two.std_error**2
+        df = math.inf
+        if error2 > 0:
+            df = error2**2 / (
+                one.std_error**4 / max(one.df, 1.0) + two.std_error**4 / max(two.df, 1.0)
+            )
+        made = replace(
+            two,
+            value=two.value - one.value,
+            std_error=math.sqrt(error2),
+            df=df,
+            rows=one.rows + two.rows,
+            exact=one.exact and two.exact,
+            rule=f"{two.rule}, minus where {one.rule}",
+            notes=tuple(dict.fromkeys((*one.notes, *two.notes))),
+        )
+        return _adjusted(made, 1)
+
+    def __str__(self) -> str:
+        if not self.items:
+            return "no contrasts"
+        quantities = {(c.quantity, c.unit) for c in self.items}
+        levels, first = {c.confidence_level for c in self.items}, self.items[0]
+        lines: list[str] = []
+        if len(quantities) == 1 and len(levels) == 1:
+            unit = f" [{first.unit}]" if first.unit else ""
+            together = ", for all at once" if first.comparisons > 1 else ""
+            level = level_text(first.confidence_level)
+            how = f"{level} intervals ({first.method}{together})"
+            lines = [f"change of {first.quantity}{unit}, with {how}"]
+        regions = any(c.rule for c in self.items)
+        heads = ["", *(["where"] if regions else []), "change", "interval", "p", "rows"]
+        table = [heads, *(_line(c, regions=regions) for c in self.items)]
+        notes = dict.fromkeys(
+            f"{c.change}{c.where}: {note}" for c in self.items for note in c.notes
+        )
+        return "\n".join([*lines, *align_columns(table, left=(0, 1) if regions else (0,)), *notes])
+
+    def __repr__(self) -> str:
+        names = ", ".join(dict.fromkeys(c.feature for c in self.items))
+        return f"<Contrasts: {count(len(self), 'contrast')} of {names or 'no features'}>"
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the contrasts as a data frame with one row each.
+
+        Parameters
+        ----------
+        backend : str, optional
+            "pandas", "polars" or "pyarrow"; by default the library of X, or the first installed one if X is an array.
+
+        Returns
+        -------
+        data frame
+            Columns "feature", "quantity", "rule" (of regions only), "a", "b", "value", "std_error", "df", "lower",
+            "upper", "p_value", "confidence_level", "method", "rows" and "exact". "a" and "b" are numbers if all are,
+            otherwise text.
+
+        Raises
+        ------
+        UnsupportedError
+            If no data frame library is installed.
+        """
+        library = self.items[0].library if self.items else None
+        return operations.to_data_frame(self.table(), backend or library)
+
+    def table(self) -> Json:
+        """Return the columns of `to_frame`."""
+        items = self.items
+        numbers = all(isinstance(v, float) for c in items for v in (c.a, c.b))
+        columns: Json = {name: _texts(items, name) for name in ("feature", "quantity")}
+        if any(c.rule for c in items):
+            columns["rule"] = _texts(items, "rule")
+        for end in ("a", "b"):
+            columns[end] = (
+                np.array([getattr(c, end) for c in items], dtype=float)
+                if numbers
+                else _texts(items, f"{end}_text")
+            )
+        for name in ("value", "std_error", "df", "lower", "upper", "p_value", "confidence_level"):
+            columns[name] = np.array([getattr(c, name) for c in items], dtype=float)
+        columns["method"] = _texts(items, "method")
+        columns["rows"] = np.array([c.rows for c in items], dtype=np.int64)
+        columns["exact"] = np.array([c.exact for c in items], dtype=bool)
+        return columns
+
+
+# --- intervals from standard errors ---------------------------------------------------------------
+
+
+def _adjusted(contrast: Contrast, comparisons: int) -> Contrast:
+    """Return a contrast with the interval by Student's t that is adjusted for a number of comparisons."""
+    level = 1 - (1 - contrast.confidence_level) / comparisons
+    ends = t_interval(
+        np.array([contrast.value]),
+        np.array([contrast.std_error]),
+        np.array([contrast.df]),
+        level,
+    )
+    lower, upper = (float(end[0]) for end in ends)
+    return replace(contrast, lower=lower, upper=upper, comparisons=comparisons)
+
+
+def _picked(items: Sequence[Contrast], index: int) -> Contrast:
+    if (
+        isinstance(index, bool)
+        or not isinstance(index, int)
+        or not -len(items) <= index < len(items)
+    ):
+        raise DataError(
+            "difference of contrasts",
+            repr(index)[:60],
+            f"a position from 0 to {len(items) - 1}",
+            "Pass the positions of two regions, such as difference(0, 1)",
+        )
+    return items[index]
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def one_line(text: str | None) -> str:
+    """Return a name on one line."""
+    return " ".join((text or "").split())
+
+
+def level_text(confidence_level: float) -> str:
+    """Return a confidence level in per cent, such as "95 %"."""
+    return f"{100 * confidence_level:.6g} %"
+
+
+def change_texts(contrast: Contrast) -> tuple[str, str, str]:
+    """Return the change with its sign, and the limits of the interval, all rounded alike; empty limits if unknown.
+
+    They are rounded so that the half width of the interval has two significant digits.
+    """
+    c = contrast
+    half = (c.upper - c.lower) / 2
+    digits = None
+    if math.isfinite(half) and half > 0 and half > 1e-9 * abs(c.value):
+        digits = 1 - math.floor(math.log10(half))
+    texts = [_number(v, digits) for v in (c.value, c.lower, c.upper)]
+    sign = "+" if c.value > 0 else ""
+    if math.isnan(half):
+        return f"{sign}{texts[0]}", "", ""
+    return f"{sign}{texts[0]}", texts[1], texts[2]
+
+
+def _number(value: float, digits: int | None) -> str:
+    """Return a number with this many decimals, or with four significant digits."""
+    if not math.isfinite(value):
+        return "unknown"
+    if digits is None or digits > 6 or abs(value) >= 1e12:
+        text = f"{value + 0.0:.4g}"
+    else:
+        text = f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"
+    return text.replace("-", "−")
+
+
+def _line(contrast: Contrast, *, regions: bool) -> list[str]:
+    c = contrast
+    cells = [c.change, *([c.rule] if regions else [])]
+    if math.isnan(c.value):
+        return [*cells, "unknown", "", "", ""]
+    change, lower, upper = change_texts(c)
+    limits = f"{lower} to {upper}" if lower else "unknown"
+    p = c.p_value
+    p_text = "" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.2g}"
+    return [*cells, change, limits, p_text, f"{c.rows:,}"]
+
+
+def _texts(items: Sequence[Contrast], name: str) -> np.ndarray:
+    out = np.empty(len(items), dtype=object)
+    out[:] = [getattr(c, name) for c in items]
+    return out

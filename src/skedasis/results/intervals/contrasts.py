@@ -1,0 +1,980 @@
+"""Contrasts: the change of an effect between two values of the feature, with the exact covariance of the two points.
+
+**The estimand** is that of `Effect.interval`: E[d | bin], accumulated over the given bins from a to b; for a PDP the
+difference of the mean curve. The centre of the curve cancels, and with it the error of the centre.
+
+**Value**: effect(b) - effect(a), by the evaluation of the effect itself.
+
+**Analytic error.** Between a and b an accumulated effect is a sum of mean slopes times the lengths on which they apply:
+signed overlaps of [a, b] with the bins or cells, plus coefficients of the trend where a bin has one (a parabola).
+So only rows between a and b matter, and the variance is the sum over independent bins (`_of_slopes`). For steps
+between values and levels it is the sum over the rows at each value, each of which contributes to two steps
+(`_of_value_steps`, `_of_levels`). In an M-plot the two bins are independent (`_of_means`). For PDP and ICE each row's
+curve gives its own change, and the error is that of their mean (`_of_curves`). Student's t with Satterthwaite's degrees
+of freedom.
+
+**Bootstrap**: the sources of `Effect.interval`, with the change computed within each replicate, so that the covariance
+of the two points is that of the replicates. Percentiles, expanded for few rows.
+
+Coverage is measured in `tests/reference/test_contrast_coverage.py`; docs/guides/uncertainty.md has the figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Literal
+
+import numpy as np
+
+from skedasis._arguments import check_int, check_option, shown
+from skedasis._types import Bools, Floats, Ints
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.results.axis import LevelAxis, TimedAxis
+from skedasis.results.build.linear_form import AXIS, LOCAL, linear_form
+from skedasis.results.build.steps import Steps, step_errors
+from skedasis.results.contrast import Contrast, Contrasts, Point
+from skedasis.results.display import count
+from skedasis.results.effect import (
+    TRUSTED_ROWS,
+    AccumulatedEffect,
+    AnyMPlot,
+    BinStats,
+    Curves,
+    Effect,
+    LevelStepsEffect,
+    MPlotEffect,
+    PartialDependence,
+    ValueStepsEffect,
+)
+from skedasis.results.effects import Effects
+from skedasis.results.intervals.bootstrap import (
+    ConstantEffect,
+    FromMoments,
+    FromRows,
+    SourceName,
+    check_interval,
+    replicate_source,
+)
+from skedasis.results.intervals.statistics import (
+    AccumulatedStatistic,
+    LinearSlopeStatistic,
+    MomentStatistic,
+    ValueStepStatistic,
+    cells_and_edges,
+    linear_slope_bins,
+    moments_of_bins,
+)
+from skedasis.results.multi_model import IntervalTarget, MultiModelEffect, MultiModelEffects
+from skedasis.results.regions import RegionsByFeature
+from skedasis.stats import ale_math
+from skedasis.stats.moments import Moments
+from skedasis.stats.random import RandomState, as_seed
+from skedasis.stats.resampling import (
+    BootstrapDraws,
+    Drawn,
+    Reweighted,
+    bootstrap,
+    percentiles,
+    t_interval,
+)
+
+# --- options, and the two values ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ContrastOptions:
+    """The options of `Effect.contrast`, checked."""
+
+    confidence_level: float = 0.95
+    method: Literal["analytic", "bootstrap"] = "analytic"
+    replicates: int = 1000
+    random_state: RandomState = 0
+    n_jobs: int = 1
+    source: SourceName | None = None
+
+    def __post_init__(self) -> None:
+        seed = check_interval(
+            self.confidence_level,
+            self.method,
+            False,
+            self.replicates,
+            self.random_state,
+            "contrast",
+        )
+        object.__setattr__(self, "random_state", seed)
+        check_int("contrast(n_jobs)", self.n_jobs, 1, "Use 1")
+        fix = "Use None to choose automatically"
+        check_option("contrast(source)", self.source, ("rows", "moments", None), fix)
+
+    @property
+    def seed(self) -> int:
+        """Return the integer that keys the random draws."""
+        return as_seed("contrast(random_state)", self.random_state)
+
+
+def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> float:
+    """Return one value of the feature as a coordinate of the effect's axis.
+
+    Raises
+    ------
+    DataError
+        If it is no single value, missing, no level, or outside the curve.
+    """
+    axis, what = effect.axis, f"contrast({name}) of {effect.feature!r}"
+    if isinstance(axis, LevelAxis):
+        return float(_code(axis, value, what))
+    if _is_several(value):
+        fix = "Pass one number, and call contrast once for each change"
+        raise DataError(what, shown(value), "one value of the feature", fix)
+    example = axis.x[0] if len(axis) else 0.0
+    try:
+        at = float(np.asarray(axis.coordinates_of(value, what), dtype=float).ravel()[0])
+    except DataError:
+        raise
+    except (TypeError, ValueError, IndexError) as error:
+        fix = f"Pass a value such as {example}"
+        raise DataError(what, shown(value), "a value of the feature", fix) from error
+    if np.isnan(at):
+        found = getattr(effect, "missing_point", None)
+        fix = f"Pass a value such as {example}"
+        if found is not None:
+            fix += "; the effect of a missing value, and its error, are in missing_point"
+        raise DataError(what, shown(value), "a value of the feature that is not missing", fix)
+    return at
+
+
+def _is_several(value: object) -> bool:
+    """Return whether a value of a numeric feature is a collection instead of one value."""
+    if isinstance(value, (str, bytes, date, timedelta)) or np.ndim(value) == 0:
+        return isinstance(value, (dict, set, frozenset))
+    return True
+
+
+def _code(axis: LevelAxis, value: object, what: str) -> int:
+    """Return the code of a level, which may be a tuple of values."""
+    one = np.empty(1, dtype=object)
+    one[0] = value
+    try:
+        code = int(axis.levels.codes(one)[0])
+    except (TypeError, ValueError):  # no level is a list or an array
+        code = -1
+    if code < 0:
+        labels = list(axis.levels.labels)
+        names = ", ".join(map(repr, labels[:12])) + (", …" if len(labels) > 12 else "")
+        raise DataError(what, shown(value), f"one of the levels {names}", "Pass one of these")
+    return code
+
+
+def _check_on_curve(effect: Effect, at: float, value: object, name: str) -> None:
+    """Raise if the effect has no value at a coordinate."""
+    if not np.isnan(effect.at(np.array([at]))[0]):
+        return
+    what = f"contrast({name}) of {effect.feature!r}"
+    axis = effect.axis
+    if isinstance(axis, LevelAxis):
+        raise DataError(
+            what, f"{shown(value)}, a level without rows", "a level with rows", "Pass one"
+        )
+    known = np.flatnonzero(~np.isnan(effect.value))
+    if len(known) == 0:
+        fix = "Explain with more rows"
+        raise DataError(what, "an effect without values", "an effect that has values", fix)
+    low, high = (_text(effect, float(axis.coordinates[k])) for k in known[[0, -1]])
+    fix = "Pass values within this range"
+    if isinstance(effect, PartialDependence):
+        fix += ", or explain with a grid that contains the values, such as PDP(grid=[...])"
+    raise DataError(
+        what, _text(effect, at), f"a value from {low} to {high}, where the curve is", fix
+    )
+
+
+def _text(effect: Effect | MultiModelEffect, at: float) -> str:
+    """Return a coordinate in words: a number, a time, or the label of a level."""
+    axis = effect.axis
+    if isinstance(axis, LevelAxis):
+        return " ".join(axis.levels.labels[int(at)].split()) or repr(axis.levels.labels[int(at)])
+    if isinstance(axis, TimedAxis):
+        return axis.time.text(at, axis.time.resolution)
+    return f"{at + 0.0:.12g}".replace("-", "−")
+
+
+def _point(effect: Effect | MultiModelEffect, at: float) -> Point:
+    """Return a coordinate as a value of the feature, of Python's own types."""
+    axis = effect.axis
+    if isinstance(axis, LevelAxis):
+        return axis.levels.values[int(at)]
+    if isinstance(axis, TimedAxis):
+        time = axis.time.times(np.array([at]))
+        # Python's types have no nanoseconds.
+        unit = np.datetime_data(time.dtype)[0]
+        return (time.astype(f"{time.dtype.kind}8[us]") if unit == "ns" else time)[0].item()
+    return at
+
+
+# --- several contrasts, which share the draws of a bootstrap --------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """Two values of the feature of an effect, as coordinates of its axis."""
+
+    effect: Effect
+    a: float
+    b: float
+
+    @classmethod
+    def of(cls, effect: Effect, a: object, b: object) -> Change:
+        """Return the change between two values.
+
+        Raises
+        ------
+        DataError
+            If the effect has no value there.
+        """
+        ends = _coordinate(effect, a, "a"), _coordinate(effect, b, "b")
+        for at, value, name in zip(ends, (a, b), ("a", "b"), strict=True):
+            _check_on_curve(effect, at, value, name)
+        return cls(effect, *ends)
+
+    @property
+    def value(self) -> float:
+        """Return the difference of the effect at the two values."""
+        if self.a == self.b:
+            return 0.0
+        at_a, at_b = self.effect.at(np.array([self.a, self.b]))
+        return float(at_b - at_a)
+
+
+def contrast(effect: Effect, a: object, b: object, options: ContrastOptions) -> Contrast:
+    """Return the change of an effect from a to b; see `Effect.contrast`."""
+    return _contrasts({"": Change.of(effect, a, b)}, options)[""]
+
+
+def contrasts(effects: Effects, changes: object, options: ContrastOptions) -> Contrasts:
+    """Return the change of the effect of each feature between the two values that `changes` has for it.
+
+    See `Effects.contrast`. Effects of the same rows share the draws of a bootstrap.
+    """
+    found = {
+        name: Change.of(effects[name], *pair) for name, pair in pairs_of(changes, effects).items()
+    }
+    return Contrasts(tuple(_contrasts(found, options).values()))
+
+
+def contrasts_of_regions_by_feature(
+    regions: RegionsByFeature, changes: object, options: ContrastOptions
+) -> Contrasts:
+    """Return the changes in the regions of several features; see `RegionsByFeature.contrast`."""
+    parts = [
+        contrasts_of_regions(regions[name].effects, *pair, options)
+        for name, pair in pairs_of(changes, regions).items()
+    ]
+    return Contrasts(tuple(c for part in parts for c in part))
+
+
+def pairs_of(
+    changes: object, names: Effects | RegionsByFeature | MultiModelEffects
+) -> dict[str, tuple[object, object]]:
+    """Return the two values of each feature, checked.
+
+    Raises
+    ------
+    DataError
+        If `changes` is no mapping from features to two values each.
+    """
+    what, example = "contrast(changes)", next(iter(names), "age")
+    fix = f"Pass two values for each feature, such as {{{example!r}: (30, 50)}}"
+    if not isinstance(changes, Mapping) or not changes:
+        raise DataError(what, shown(changes), "a mapping from features to two values", fix)
+    found: dict[str, tuple[object, object]] = {}
+    for feature, pair in changes.items():
+        name = names[feature].feature
+        several = isinstance(pair, (tuple, list, np.ndarray)) and len(pair) == 2
+        if not several:
+            raise DataError(f"{what} of {name!r}", shown(pair), "two values, (a, b)", fix)
+        if name in found:
+            raise DataError(what, f"{name!r} twice", "each feature once", "Remove one of them")
+        found[name] = (pair[0], pair[1])
+    return found
+
+
+def contrasts_with_reference(
+    effect: Effect, reference: object, given: bool, options: ContrastOptions
+) -> Contrasts:
+    """Return the change from a reference level to each other level; see `Effect.contrasts`."""
+    axis = effect.axis
+    if not isinstance(axis, LevelAxis):
+        raise UnsupportedError(
+            f"contrasts of {effect.feature!r}",
+            "a numeric feature",
+            "a categorical feature, whose levels are compared with one of them",
+            "Use contrast(a, b) for two values",
+        )
+    known = ~np.isnan(effect.value)
+    if given:
+        first = _code(axis, reference, f"contrasts(reference) of {effect.feature!r}")
+        _check_on_curve(effect, float(first), reference, "reference")
+    else:
+        first = int(np.argmax(np.where(known, axis.levels.weight, -1.0)))
+    others = [k for k in np.flatnonzero(known).tolist() if k != first]
+    changes = {str(k): Change(effect, float(first), float(k)) for k in others}
+    return Contrasts(tuple(_contrasts(changes, options).values()))
+
+
+def contrasts_of_regions(
+    effects: Sequence[Effect], a: object, b: object, options: ContrastOptions
+) -> Contrasts:
+    """Return the change in each region; see `Regions.contrast`.
+
+    Raises
+    ------
+    DataError
+        If no region has the two values.
+    """
+    changes: dict[str, Change] = {}
+    outside: dict[str, DataError] = {}
+    for k, effect in enumerate(effects):
+        try:
+            changes[str(k)] = Change.of(effect, a, b)
+        except DataError as error:
+            outside[str(k)] = error
+    if not changes and outside:
+        raise outside["0"]
+    found = _contrasts(changes, options)
+    return Contrasts(
+        tuple(
+            found[str(k)] if str(k) in found else _unknown(effect, (a, b), outside[str(k)], options)
+            for k, effect in enumerate(effects)
+        )
+    )
+
+
+def _unknown(
+    effect: Effect, values: tuple[object, object], error: DataError, options: ContrastOptions
+) -> Contrast:
+    """Return the contrast of a region whose curve does not contain the two values."""
+    texts: list[str] = []
+    points: list[Point] = []
+    for value, name in zip(values, ("a", "b"), strict=True):
+        try:
+            at = _coordinate(effect, value, name)
+            texts.append(_text(effect, at))
+            points.append(_point(effect, at))
+        except DataError:  # a level that does not occur in the region
+            texts.append(" ".join(str(value).split()))
+            points.append(str(value))
+    about, nan = effect.about, float("nan")
+    return Contrast(
+        feature=effect.feature,
+        quantity=about.quantity,
+        a=points[0],
+        b=points[1],
+        a_text=texts[0],
+        b_text=texts[1],
+        value=nan,
+        std_error=nan,
+        df=nan,
+        lower=nan,
+        upper=nan,
+        confidence_level=float(options.confidence_level),
+        method=options.method,
+        rows=0,
+        unit=about.unit,
+        feature_unit=about.feature.unit,
+        rule=effect.rule,
+        notes=(_reason(error),),
+        library=about.library,
+    )
+
+
+def _reason(error: DataError) -> str:
+    """Return why a value is not on the curve of a region: what was got and expected."""
+    text = str(error)
+    start = text.find(": got ")
+    return text[start + 2 :].split(". ", maxsplit=1)[0] if start >= 0 else text
+
+
+def _contrasts(changes: Mapping[str, Change], options: ContrastOptions) -> dict[str, Contrast]:
+    for change in changes.values():
+        _check_variance(change.effect)
+    errors = {name: _error(change) for name, change in changes.items()}
+    draws: dict[str, Floats] = {}
+    exact = {name: error.exact for name, error in errors.items()}
+    if options.method == "bootstrap":
+        moving = {name: c for name, c in changes.items() if c.a != c.b}
+        sources = {name: _source(change, options.source) for name, change in moving.items()}
+        exact |= {name: isinstance(source, Reweighted) for name, source in sources.items()}
+        draws = bootstrap(sources, int(options.replicates), options.seed, int(options.n_jobs))
+    return {
+        name: _made(change, errors[name], draws.get(name), options, exact=exact[name])
+        for name, change in changes.items()
+    }
+
+
+def _check_variance(effect: Effect) -> None:
+    if effect.spec.mean_alone:
+        raise UnsupportedError(
+            f"contrast of a {effect.spec.method} with heterogeneity=False",
+            "only the mean curve",
+            "the standard deviation between rows",
+            "Explain again without heterogeneity=False; effect(b) - effect(a) is the change alone",
+        )
+
+
+def _made(
+    change: Change,
+    error: ChangeError,
+    draws: Floats | None,
+    options: ContrastOptions,
+    *,
+    exact: bool,
+) -> Contrast:
+    effect, value = change.effect, change.value
+    about, level = effect.about, float(options.confidence_level)
+    std_error, df, notes = error.std_error, error.df, list(error.notes)
+    if draws is None:
+        ends = t_interval(np.array([value]), np.array([std_error]), np.array([df]), level)
+    elif np.isnan(std_error) or error.unknown:
+        std_error, ends = float("nan"), (np.array([np.nan]), np.array([np.nan]))
+        notes.append("a bin or level with a single row has no variance that could be resampled")
+    else:
+        ends = percentiles(draws, level, np.array([df]))
+        known = draws[~np.isnan(draws)]
+        # Resampling n of n rows understates the variance by (n - 1) / n.
+        expanded = np.sqrt((df + 1) / df) if np.isfinite(df) else 1.0
+        std_error = float(known.std(ddof=1) * expanded) if len(known) > 1 else float("nan")
+    lower, upper = (float(end[0]) for end in ends)
+    if change.a == change.b:
+        lower = upper = 0.0
+        std_error = 0.0
+    return Contrast(
+        feature=effect.feature,
+        quantity=about.quantity,
+        a=_point(effect, change.a),
+        b=_point(effect, change.b),
+        a_text=_text(effect, change.a),
+        b_text=_text(effect, change.b),
+        value=value,
+        std_error=std_error,
+        df=df,
+        lower=lower,
+        upper=upper,
+        confidence_level=level,
+        method=options.method,
+        rows=error.rows,
+        exact=exact,
+        unit=about.unit,
+        feature_unit=about.feature.unit,
+        rule=effect.rule,
+        notes=tuple(notes),
+        library=about.library,
+    )
+
+
+# --- analytic errors ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ChangeError:
+    """The error of a change.
+
+    Parameters
+    ----------
+    std_error, df : float
+    rows : int
+        Number of rows that the change is estimated from.
+    exact : bool
+        Whether it is computed from all rows.
+    notes : tuple of str
+    unknown : bool
+        Whether a bootstrap has no variance: for a mean of a single row.
+    """
+
+    std_error: float
+    df: float
+    rows: int
+    exact: bool = True
+    notes: tuple[str, ...] = ()
+    unknown: bool = False
+
+
+def _error(change: Change) -> ChangeError:
+    """Return the error of a change, by the kind of the effect."""
+    effect = change.effect
+    if change.a == change.b:
+        return ChangeError(0.0, np.inf, 0)
+    if isinstance(effect, PartialDependence):
+        return _of_curves(effect, change)
+    if isinstance(effect, AnyMPlot):
+        return _of_means(effect, change)
+    if isinstance(effect, LevelStepsEffect):
+        return _of_levels(effect, change)
+    if isinstance(effect, ValueStepsEffect):
+        return _of_value_steps(effect, change)
+    if isinstance(effect, AccumulatedEffect):
+        return _of_slopes(effect, change)
+    raise TypeError(f"no contrast of {type(effect).__name__}")
+
+
+def _overlap(edges: Floats, change: Change) -> Floats:
+    """Return the signed lengths on which [a, b] overlaps each interval between edges, (P,); exactly 0 elsewhere."""
+    left, right = edges[:-1], edges[1:]
+    low, high = min(change.a, change.b), max(change.a, change.b)
+    length = np.maximum(np.minimum(right, high) - np.maximum(left, low), 0.0)
+    return length if change.b > change.a else -length
+
+
+def _bridged(length: Floats, known: Bools) -> Floats:
+    """Return lengths by slope, if slopes that are not known are the mean of the nearest known ones on both sides."""
+    if known.all():
+        return length
+    out, with_rows = np.where(known, length, 0.0), np.flatnonzero(known)
+    for gap in np.flatnonzero(~known & (length != 0)):
+        right = int(np.searchsorted(with_rows, gap))
+        if 0 < right < len(with_rows):
+            out[with_rows[right - 1]] += length[gap] / 2
+            out[with_rows[right]] += length[gap] / 2
+    return out
+
+
+def _bend(bins: BinStats, change: Change) -> Floats:
+    """Return the coefficients of the trends of the bins in the deviation from the chords, (K,)."""
+    out = np.zeros(len(bins))
+    for at, sign in ((change.b, 1.0), (change.a, -1.0)):
+        k = int(np.clip(np.searchsorted(bins.low, at, side="right") - 1, 0, len(bins) - 1))
+        out[k] += sign * (at - bins.low[k]) * (at - bins.high[k]) / 2
+    return np.where(bins.slope_change != 0, out, 0.0)
+
+
+def _of_slopes(effect: AccumulatedEffect, change: Change) -> ChangeError:
+    """Return the error of a change that is accumulated from slopes of bins or cells."""
+    spec, (cells, kept) = effect.spec, cells_and_edges(effect)
+    if spec.on_cells:
+        kept = np.arange(len(cells.edges))
+    trend = linear_slope_bins(effect)
+    form = linear_form(cells, effect.moments, kept, replace(spec, center="start"), trend)
+    pieces, edges = form.pieces, cells.edges[kept]
+    local = effect.moments[LOCAL]
+    if spec.pointwise:
+        counts, length = form.bins.count, _overlap(edges, change)
+        with_rows = form.bins.weight > 0
+        coefficient = _bridged(length, with_rows)
+        used = coefficient != 0
+        if trend is not None:
+            # Piece 2 k is the mean slope of bin k, piece 2 k + 1 the change of the slope.
+            slope_part = coefficient * pieces.part[1::2] + _bend(effect.bins, change)
+            used |= slope_part != 0
+            coefficient = np.stack([coefficient, slope_part], axis=1).ravel()
+    else:
+        counts, with_rows = local.count, local.weight > 0
+        length = _overlap(cells.edges, change)
+        if trend is not None:
+            # Between the edges of its bins the curve is interpolated, whatever the cells.
+            share = _overlap(edges, change) / np.diff(edges)
+            length = cells.widths * np.repeat(share, np.diff(kept))
+        coefficient = _bridged(length, with_rows)
+        if trend is not None:
+            bend = np.repeat(_bend(effect.bins, change), np.diff(kept))
+            coefficient = coefficient + bend * _trend_of_cells(effect, kept)
+        used = coefficient != 0
+    error, df = ale_math.std_error(
+        coefficient[None], pieces.error2, pieces.degrees, pieces.starts, spec.accumulate_se
+    )
+    rows, gaps = int(counts[used].sum()), int(np.count_nonzero(~with_rows & (length != 0)))
+    return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "bin"))
+
+
+def _trend_of_cells(effect: AccumulatedEffect, kept: Ints) -> Floats:
+    """Return the coefficients of the cells' mean slopes in the trend of their bin, (P,): least squares."""
+    axis = effect.moments[AXIS]
+    bin_of_cell = np.repeat(np.arange(len(kept) - 1), np.diff(kept))
+    middle = axis.pool(kept[:-1]).mean[bin_of_cell]
+    dx = np.where(axis.weight > 0, axis.mean - middle, 0.0)
+    squares = np.add.reduceat(axis.weight * dx**2, kept[:-1])[bin_of_cell]
+    return np.where(squares > 0, axis.weight * dx / np.where(squares > 0, squares, 1.0), 0.0)
+
+
+def _of_value_steps(effect: ValueStepsEffect, change: Change) -> ChangeError:
+    """Return the error of a change that is accumulated from steps between values."""
+    spec, values, bins = effect.spec, effect.values, effect.bins
+    steps = Steps.of(effect.moments, values)
+    # The curve is given at the edges, and straight between them.
+    corners = effect.points
+    share = _overlap(corners, change) / np.diff(corners)
+    widths = np.diff(values)
+    length = np.zeros(len(widths))
+    for k in np.flatnonzero(share):
+        between = np.minimum(values[1:], corners[k + 1]) - np.maximum(values[:-1], corners[k])
+        length += share[k] * np.maximum(between, 0.0)
+    forms = (_bridged(length, steps.known) / widths)[None]
+    bend = _bend(bins, change) if np.any(bins.slope_change) else np.zeros(len(bins))
+    own, at_values = np.zeros((1, len(values))), None
+    if bend.any():
+        at_values = _trend_of_values(effect, bend)
+    if at_values is not None and spec.accumulate_se == "sum":
+        error, df = step_errors(forms, own, steps, spec)
+        error = error + step_errors(0 * forms, own, steps, spec, at_values)[0]
+    else:
+        error, df = step_errors(forms, own, steps, spec, at_values)
+    used = np.zeros(len(values), dtype=bool)
+    used[:-1] |= forms[0] != 0
+    used[1:] |= forms[0] != 0
+    if at_values is not None:
+        used |= (at_values[0][0] != 0) | (at_values[1][0] != 0)
+    rows = int(steps.up.count[used].sum())
+    gaps = int(np.count_nonzero(~steps.known & (length != 0)))
+    return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "step"))
+
+
+def _trend_of_values(effect: ValueStepsEffect, bend: Floats) -> tuple[Floats, Floats]:
+    """Return the coefficients of the mean steps down and up at each value in ``bend @ trends``, (1, L) each.
+
+    The local effect of a row is the mean of its steps, each divided by its width; the trend of a bin is a least-squares
+    line through the means of its cells.
+    """
+    values, (cells, kept) = effect.values, cells_and_edges(effect)
+    cell = cells.locate(values)
+    inside = (cell >= kept[0]) & (cell < kept[-1])
+    by_cell = np.repeat(bend, np.diff(kept)) * _trend_within(effect, kept)
+    weight = Steps.of(effect.moments, values).up.weight
+    per_row = np.where(inside, by_cell[np.where(inside, cell - kept[0], 0)], 0.0)
+    before, after, sides = _reciprocal_widths(values)
+    scale = weight * per_row / sides
+    return (scale * before)[None], (scale * after)[None]
+
+
+def _trend_within(effect: AccumulatedEffect, kept: Ints) -> Floats:
+    """Return, for the cells of the bins, the coefficient of a row's local effect in the trend of its bin."""
+    part = slice(int(kept[0]), int(kept[-1]))
+    axis = effect.moments[AXIS].take(part)
+    coefficient = _trend_of_cells(
+        replace(effect, moments={**effect.moments, AXIS: axis}), kept - kept[0]
+    )
+    return coefficient / np.where(axis.weight > 0, axis.weight, 1.0)
+
+
+def _reciprocal_widths(values: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return 1 / width before and after each value, 0 where there is none, and the number of sides, (L,) each."""
+    widths = np.diff(values)
+    before, after = np.append(0.0, 1 / widths), np.append(1 / widths, 0.0)
+    return before, after, (before > 0).astype(float) + (after > 0)
+
+
+def _of_levels(effect: LevelStepsEffect, change: Change) -> ChangeError:
+    """Return the error of a change between levels, accumulated from the steps between them."""
+    steps = Steps.of(effect.moments)
+    length = _overlap(np.arange(float(len(effect.axis))), change)
+    forms = _bridged(length, steps.known)[None]
+    error, df = step_errors(forms, np.zeros((1, len(effect.axis))), steps, effect.spec)
+    used = np.zeros(len(effect.axis), dtype=bool)
+    used[:-1] |= forms[0] != 0
+    used[1:] |= forms[0] != 0
+    rows = int(steps.up.count[used].sum())
+    gaps = int(np.count_nonzero(~steps.known & (length != 0)))
+    return ChangeError(float(error[0]), float(df[0]), rows, notes=_notes(rows, gaps, "step"))
+
+
+def _of_means(effect: AnyMPlot, change: Change) -> ChangeError:
+    """Return the error of a change of an M-plot, whose bins and levels share no rows."""
+    bins, spec = moments_of_bins(effect)[LOCAL], effect.spec
+    if isinstance(effect, MPlotEffect):
+        bins = bins.take(np.flatnonzero(bins.weight > 0))
+    coefficient = point_coefficients(effect, change)
+    variance = bins.variance(spec.ddof, spec.weight_kind)
+    size = np.where(bins.weight > 0, bins.effective_size(spec.weight_kind), 1.0)
+    error, df = ale_math.std_error(
+        coefficient[None],
+        ale_math.fill_from_neighbors(variance) / size,
+        bins.effective_size(spec.weight_kind) - 1.0,
+        np.arange(len(size)),
+        "quadrature",
+    )
+    used = coefficient != 0
+    rows = int(bins.count[used].sum())
+    alone = bool(np.isnan(variance[used]).any())
+    return ChangeError(
+        float(error[0]), float(df[0]), rows, notes=_notes(rows, 0, "bin"), unknown=alone
+    )
+
+
+def point_coefficients(effect: Effect, change: Change) -> Floats:
+    """Return the coefficients of the effect's values at its points in the change, (m,), by linear interpolation."""
+    axis, out = effect.axis, np.zeros(len(effect.axis))
+    for at, sign in ((change.b, 1.0), (change.a, -1.0)):
+        if isinstance(axis, LevelAxis):
+            out[int(at)] += sign
+            continue
+        points = axis.coordinates
+        k = int(np.clip(np.searchsorted(points, at, side="right") - 1, 0, max(len(points) - 2, 0)))
+        part = (at - points[k]) / (points[k + 1] - points[k]) if len(points) > 1 else 0.0
+        out[k] += sign * (1 - part)
+        if part:
+            out[k + 1] += sign * part
+    return out
+
+
+def _of_curves(effect: PartialDependence, change: Change) -> ChangeError:
+    """Return the error of the mean of the rows' changes along their ICE curves."""
+    curves = effect.curves
+    if curves is None or len(curves) < 2:
+        raise _no_curves(effect)
+    kind, notes = effect.spec.weight_kind, ()
+    changes = Moments.of(
+        curve_changes(curves, effect, change),
+        np.zeros(len(curves), dtype=np.int64),
+        1,
+        curves.weight,
+    )
+    size = float(changes.effective_size(kind)[0])
+    variance, df = float(changes.variance(1, kind)[0]), size - 1.0
+    rows = len(curves)
+    if not curves.exact:
+        # The variance is that of the sample, and the mean that of all rows.
+        size = float(np.nanmax(effect.df, initial=size - 1.0)) + 1.0
+        rows = int(effect.provenance.get("rows", round(size)))
+        kept = count(len(curves), "ICE curve")
+        notes = (f"the standard error is computed from a sample of {kept}; ice='all' keeps all",)
+    return ChangeError(
+        float(np.sqrt(variance / size)),
+        df,
+        rows,
+        exact=curves.exact,
+        notes=(*notes, *_notes(rows, 0, "point")),
+    )
+
+
+def curve_changes(curves: Curves, effect: Effect, change: Change) -> Floats:
+    """Return the change along each ICE curve, (r,)."""
+    coefficient = point_coefficients(effect, change)
+    used = np.flatnonzero(coefficient)
+    return curves.value[:, used] @ coefficient[used]
+
+
+def _no_curves(effect: PartialDependence) -> UnsupportedError:
+    kept = 0 if effect.curves is None else len(effect.curves)
+    return UnsupportedError(
+        f"contrast of {effect.spec.method}",
+        f"a result that keeps {count(kept, 'ICE curve')}",
+        "the ICE curves of at least two rows, from which the covariance of the two points is computed",
+        "Explain with ice=200 or ice='all', and a keep= that is large enough",
+    )
+
+
+def _notes(rows: int, gaps: int, noun: str) -> tuple[str, ...]:
+    notes: list[str] = []
+    if gaps:
+        have = "has no rows: its slope is" if gaps == 1 else "have no rows: their slopes are"
+        notes.append(f"{count(gaps, noun)} between the two values {have} that of the neighbours")
+    if rows < TRUSTED_ROWS:
+        notes.append(f"estimated from {count(rows, 'row')} only")
+    return tuple(notes)
+
+
+# --- bootstrap ------------------------------------------------------------------------------------
+
+
+def _source(change: Change, wanted: SourceName | None) -> Reweighted | Drawn:
+    """Return the change as a function of the counts of rows, or as random draws."""
+    effect = change.effect
+    if isinstance(effect, PartialDependence):
+        return _source_of_curves(effect, change, wanted)
+    # The centre cancels. Centred by the mean, replicates are known also if they have no rows in the first bin.
+    centred = replace(effect, spec=replace(effect.spec, center="mean"))
+    source = replicate_source(centred, wanted)
+    if isinstance(source, ConstantEffect):
+        raise TypeError("a constant feature has one value only")
+    if isinstance(source, FromRows):
+        names = _names(source.statistic)
+        summed, statistic = source.columns.summed(names, squares=False), source.statistic
+        return Reweighted(source.draws, lambda counts: _change(statistic, summed(counts), change))
+    if not isinstance(source, FromMoments):
+        raise TypeError(f"no contrast of {type(source).__name__}")
+    return _drawn_changes(source, change)
+
+
+def _drawn_changes(source: FromMoments, change: Change) -> Drawn:
+    statistic, names = source.statistic, _names(source.statistic)
+
+    def evaluate(moments: Mapping[str, Moments]) -> Floats:
+        return _change(statistic, moments, change)
+
+    return lambda number, seed: source.evaluated(evaluate, names, number, seed, squares=False)
+
+
+def _names(statistic: MomentStatistic) -> tuple[str, ...]:
+    """Return the names of the moments that the change needs: for parabolas over cells also those of the feature."""
+    if isinstance(statistic, AccumulatedStatistic) and statistic.bends:
+        return (LOCAL, AXIS)
+    return statistic.value_moments
+
+
+def _change(statistic: MomentStatistic, moments: Mapping[str, Moments], change: Change) -> Floats:
+    """Return the change in each replicate, (1, R); NaN where a replicate does not determine it."""
+    effect = change.effect
+    value = statistic.evaluate(moments, "value")
+    coefficient = point_coefficients(effect, change)
+    used = np.flatnonzero(coefficient)
+    # Relative to the first of the points, so that a common offset does not cost precision.
+    found = coefficient[used] @ (value[used] - value[used[:1]])
+    if isinstance(effect, AccumulatedEffect) and np.any(effect.bins.slope_change):
+        bend = _bend(effect.bins, change)
+        if bend.any():
+            found = found + bend @ _trends(statistic, effect, moments)
+    return found[None]
+
+
+def _trends(
+    statistic: MomentStatistic, effect: AccumulatedEffect, moments: Mapping[str, Moments]
+) -> Floats:
+    """Return the change of the slope in each bin and replicate, (K, R)."""
+    if isinstance(statistic, LinearSlopeStatistic):
+        return statistic.trend(moments)
+    cells, kept = cells_and_edges(effect)
+    if isinstance(statistic, ValueStepStatistic):
+        values = statistic.values
+        before, after, sides = (v[:, None] for v in _reciprocal_widths(values))
+        steps = Steps.of(moments, values)
+        y = (steps.down.mean * before + steps.up.mean * after) / sides
+        cell, weight = cells.locate(values), steps.up.weight
+        x = np.broadcast_to(values[:, None], y.shape)
+        keep = (cell >= kept[0]) & (cell < kept[-1])
+        groups = cell[keep] - kept[0]
+        size = int(kept[-1] - kept[0])
+        weight, x, y = (_by_cell(weight[keep], v[keep], groups, size) for v in (x * 0 + 1, x, y))
+        return (
+            _least_squares(weight, x, y, kept - kept[0]) * (effect.bins.slope_change != 0)[:, None]
+        )
+    local, axis = moments[LOCAL], moments[AXIS]
+    found = _least_squares(local.weight, axis.mean, local.mean, kept)
+    return found * (effect.bins.slope_change != 0)[:, None]
+
+
+def _by_cell(weight: Floats, values: Floats, groups: Ints, size: int) -> Floats:
+    """Return the weighted means of values by cell, (P, R); for values of 1 the sums of the weights."""
+    total = np.zeros((size, weight.shape[1]))
+    np.add.at(total, groups, weight)
+    if bool((values == 1).all()):
+        return total
+    sums = np.zeros_like(total)
+    np.add.at(sums, groups, weight * values)
+    return sums / np.where(total > 0, total, 1.0)
+
+
+def _least_squares(weight: Floats, x: Floats, y: Floats, kept: Ints) -> Floats:
+    """Return the slopes (K, R) of lines through the means of the cells (P, R) of each bin; 0 where undetermined."""
+    part = slice(int(kept[0]), int(kept[-1]))
+    weight, x, y, first = weight[part], x[part], y[part], kept[:-1] - kept[0]
+    group = np.repeat(np.arange(len(first)), np.diff(kept))
+    total = np.add.reduceat(weight, first)
+    total = np.where(total > 0, total, 1.0)
+    dx, dy = (
+        np.where(weight > 0, v - (np.add.reduceat(weight * v, first) / total)[group], 0.0)
+        for v in (x, y)
+    )
+    square = np.add.reduceat(weight * dx**2, first)
+    return np.where(
+        square > 0,
+        np.add.reduceat(weight * dx * dy, first) / np.where(square > 0, square, 1.0),
+        0.0,
+    )
+
+
+def _source_of_curves(
+    effect: PartialDependence, change: Change, wanted: SourceName | None
+) -> Reweighted | Drawn:
+    """Return the mean change along the curves for counts of rows; of a sample, its draws scaled to all rows."""
+    curves, kind = effect.curves, effect.spec.weight_kind
+    if curves is None or len(curves) < 2:
+        raise _no_curves(effect)
+    changes = curve_changes(curves, effect, change)
+    draws = BootstrapDraws(curves.weight, kind, len(curves))
+    kept = draws.sampling_weight
+
+    def mean(counts: Floats) -> Floats:
+        counts = counts if kept is None else kept[:, None] * counts
+        return (changes @ (counts / counts.sum(axis=0)))[None]
+
+    if curves.exact and wanted != "moments":
+        return Reweighted(draws, mean)
+    if wanted == "rows":
+        raise UnsupportedError(
+            f"contrast(source='rows') of {effect.spec.method}",
+            "a result that keeps a part of the curves",
+            "all curves",
+            "Explain with ice='all', or remove source=",
+        )
+    own = Moments.of(changes, np.zeros(len(changes), dtype=np.int64), 1, curves.weight)
+    size = float(own.effective_size(kind)[0])
+    whole = max(float(np.nanmax(effect.df, initial=size - 1.0)) + 1.0, size)
+    center, value = float(own.mean[0]), change.value
+
+    def replicates(number: int, seed: int) -> Floats:
+        found = bootstrap({"": Reweighted(draws, mean)}, number, seed)[""]
+        return value + (found - center) * np.sqrt(size / whole)
+
+    return replicates
+
+
+# --- several models -------------------------------------------------------------------------------
+
+
+def contrast_of_models(
+    effect: MultiModelEffect,
+    a: object,
+    b: object,
+    confidence_level: float,
+    of: IntervalTarget | None,
+) -> Contrast:
+    """Return the mean change over several models; see `MultiModelEffect.contrast`."""
+    found = [Change(m, _coordinate(m, a, "a"), _coordinate(m, b, "b")) for m in effect.models]
+    known = [c for c in found if np.isfinite(c.value)]
+    if not known:
+        for name, at, value in (("a", found[0].a, a), ("b", found[0].b, b)):
+            _check_on_curve(effect.models[0], at, value, name)
+    mean = effect.mean_interval(
+        np.array([c.value for c in found]), confidence_level, of, "contrast"
+    )
+    about, first = effect.about, known[0]
+    notes: tuple[str, ...] = ()
+    if len(known) < len(found):
+        notes = (f"{count(len(known), 'model')} of {len(found)} have both values",)
+    return Contrast(
+        feature=effect.feature,
+        quantity=about.quantity,
+        a=_point(first.effect, first.a),
+        b=_point(first.effect, first.b),
+        a_text=_text(first.effect, first.a),
+        b_text=_text(first.effect, first.b),
+        value=mean.value,
+        std_error=mean.std_error,
+        df=mean.df,
+        lower=mean.lower,
+        upper=mean.upper,
+        confidence_level=float(confidence_level),
+        method=mean.of,
+        rows=min(_rows_of(c) for c in known),
+        unit=about.unit,
+        feature_unit=about.feature.unit,
+        notes=notes,
+        library=about.library,
+    )
+
+
+def contrasts_of_models(
+    effects: MultiModelEffects, changes: object, confidence_level: float, of: IntervalTarget | None
+) -> Contrasts:
+    """Return the mean changes of several features over several models; see `MultiModelEffects.contrast`."""
+    pairs = pairs_of(changes, effects).items()
+    return Contrasts(
+        tuple(contrast_of_models(effects[n], *pair, confidence_level, of) for n, pair in pairs)
+    )
+
+
+def _rows_of(change: Change) -> int:
+    """Return the number of rows of one model's change."""
+    effect = change.effect
+    if isinstance(effect, PartialDependence):
+        return int(effect.provenance.get("rows", 0))
+    return _error(change).rows
