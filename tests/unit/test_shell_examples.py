@@ -306,11 +306,10 @@ def test_a_sample_is_seeded_and_said(folder):
     assert first["results"][0]["tables"] != other["results"][0]["tables"]
     assert everything["rows"]["used"] == 160
     assert everything["notes"] == []
-    rows = np.sort(np.random.default_rng(3).choice(160, 50, replace=False))
     from my import clf
 
-    X = shell_files.houses()[list(clf.feature_names_in_)].iloc[rows].reset_index(drop=True)
-    want = sd.explain(clf, X, "age")
+    X = shell_files.houses()[list(clf.feature_names_in_)]
+    want = sd.explain(clf, X, "age", sample=50, random_state=3)
     assert first["results"][0]["importance"] == want.importance
     assert "50 of 160 rows" in run("skedasis effect my:clf houses.csv age --sample 50").stdout
     quiet = run("skedasis effect my:clf houses.csv age --sample 50 --quiet").stdout

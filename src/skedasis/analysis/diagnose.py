@@ -26,7 +26,7 @@ from skedasis.analysis.dependence import (
 )
 from skedasis.analysis.verdicts import same_everywhere, verdicts
 from skedasis.data.categories import apply_groups
-from skedasis.data.dataset import as_dataset, is_stream
+from skedasis.data.dataset import is_stream
 from skedasis.engine.explain import explain
 from skedasis.engine.options import DiagnoseKeywords, ExplainOptions, takes_options
 from skedasis.engine.streams import draw_rows
@@ -90,7 +90,7 @@ def diagnose(
     groups : mapping of str to list of columns, optional
         Groups of columns that are permuted together, by group name. A column may be in several groups, as in `PFI`.
         Groups with a column in common are no partners of each other.
-    sample_weight, weight_kind, schema, random_state, memory, keep, n_jobs, progress, row_id, tree
+    sample_weight, weight_kind, schema, random_state, sample, memory, keep, n_jobs, progress, row_id, tree
         As in `skedasis.explain`.
     dependence : bool
         Whether to measure how well each feature is predicted by the others, and by the others and the label
@@ -182,16 +182,16 @@ def diagnose(
     options, rows_of_user = ExplainOptions.of("diagnose", y=y, **keywords), X
     source: dict[str, JsonValue] = {}
     if is_stream(X):
-        wanted = PFI(max_samples=max_samples).rows_in_memory(X.n_rows)
-        drawn = draw_rows(X, min(X.n_rows, ROWS_OF_CHUNKS) if wanted is None else wanted, options)
+        most = min(options.sample or ROWS_OF_CHUNKS, X.n_rows)
+        n = X.n_rows if options.sample is None else most
+        wanted = PFI(max_samples=max_samples).rows_in_memory(n)
+        drawn = draw_rows(X, most if wanted is None else wanted, options)
         rows_of_user, options, max_samples = drawn.X, drawn.options, None
         source = drawn.record
     _check(n_repeats, confidence_level, options.y)
     quantity = _both(model)
     groups, seed = options.groups, options.seed
-    dataset = as_dataset(
-        rows_of_user, options.y, options.sample_weight, options.schema, options.row_id
-    )
+    dataset = options.dataset(rows_of_user)
     features = (
         dataset.features
         if groups is None
@@ -203,7 +203,7 @@ def diagnose(
     importances = explain(quantity, rows_of_user, method=method, **options.keywords())
     _check_intervals(importances["likelihood"])
     links = _dependence(data, len(features), options)
-    record: Json = {"source_rows": len(dataset), **source}
+    record: Json = {"source_rows": len(dataset), **dataset.origin, **source}
     record["seconds"] = time.perf_counter() - started
     return _diagnosis(importances, links, confidence_level, record)
 

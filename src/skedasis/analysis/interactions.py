@@ -122,7 +122,7 @@ def interactions(
         The method of the effects of single features, whose importance, heterogeneity score and local effects are used;
         by default `RHALE`. A method without local effects (`MPlot`), or that keeps few curves (`PDP` for more than 200
         rows), gives no modulation; `ICE` does.
-    y, sample_weight, schema, groups, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+    y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
         As in `skedasis.explain`.

@@ -30,7 +30,7 @@ from skedasis._types import (
     TableLike,
     Values,
 )
-from skedasis.data.dataset import Dataset, as_dataset, is_stream
+from skedasis.data.dataset import Dataset, is_stream
 from skedasis.data.features import Feature, find_feature
 from skedasis.engine.assemble import (
     collect_results,
@@ -168,7 +168,7 @@ def ledger(
         out.
     max_rows : int or None
         Largest number of rows, those with the smallest hashes of `random_state` and `row_id`. None uses all rows.
-    sample_weight, schema, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree
+    sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
 
     Returns
@@ -237,12 +237,11 @@ def ledger(
     quantity = as_quantity(model)
     rows_of_user, source = X, {}
     if is_stream(X):
-        drawn = draw_rows(X, X.n_rows if max_rows is None else max_rows, options)
+        most = [n for n in (max_rows, options.sample, X.n_rows) if n is not None]
+        drawn = draw_rows(X, min(most), options)
         rows_of_user, options, y = drawn.X, drawn.options, drawn.options.y
         source = drawn.record
-    dataset = quantity.prepare(
-        as_dataset(rows_of_user, y, options.sample_weight, options.schema, options.row_id)
-    )
+    dataset = quantity.prepare(options.dataset(rows_of_user))
     _check_labels(quantity, y)
     sample = _sample(dataset, max_rows, options)
     values, outputs, costs = _evaluated(quantity, sample)
@@ -775,6 +774,7 @@ def _record(
         "rows": len(sample),
         "source_rows": len(sample.part.table),
         "exact": sample.exact,
+        **sample.part.origin,
         "model_rows": costs[0].rows + _total(passes, "model_rows", "slope_rows"),
         "model_calls": costs[0].calls + _total(passes, "model_calls", "slope_calls"),
         "check_rows": costs[1].rows + _total(passes, "check_rows"),

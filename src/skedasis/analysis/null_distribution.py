@@ -195,8 +195,9 @@ def null_distribution(
         "added": permuted copies of all columns are appended together. It needs fewer fits, but more features compete.
         A learner that selects features, such as a tree, uses each of them less, and p-values are too small (for three
         features with boosted stumps 8 to 10 % were below 0.05; with least squares they are uniform).
-    sample_weight, schema, random_state, memory, keep, n_jobs, progress, tree, weight_kind, row_id
-        As in `explain`. Groups and several models are not supported.
+    sample_weight, schema, random_state, sample, memory, keep, n_jobs, progress, tree, weight_kind, row_id
+        As in `explain`: with `sample`, models are fitted on all rows, and explained on these. Groups and several
+        models are not supported.
 
     Returns
     -------
@@ -288,6 +289,8 @@ def null_distribution(
         "random_state": seed,
     }
     record |= {"model_rows": draws.model_rows, "rows": rows}
+    explained = options.dataset(X)
+    record |= explained.origin | ({"rows": len(explained)} if explained.origin else {})
     record["seconds"] = time.perf_counter() - started
     values = {name: np.array(v) for name, v in draws.values.items()}
     return NullDistribution(values, draws.settings, record)

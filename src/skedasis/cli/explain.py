@@ -217,6 +217,7 @@ def _explain(
         schema=columns.schema,
         groups=columns.groups,
         random_state=opts.random_state,
+        sample=rows.sample,
         heterogeneity_rows=opts.heterogeneity_rows,
         n_jobs=opts.n_jobs,
         progress=opts.bars,
@@ -474,6 +475,7 @@ def _compute(
     data: Any = columns.table.data
     keywords: Any = {"schema": columns.schema, "groups": columns.groups}
     keywords |= {"sample_weight": rows.weights, "progress": bars, "n_jobs": settings.n_jobs}
+    keywords |= {"sample": rows.sample}
     if settings.quantity != "both":
         quantity = _quantity(settings, model)
         wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
@@ -711,6 +713,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         sample_weight=rows.weights,
         title=opts.title,
         random_state=opts.random_state,
+        sample=rows.sample,
         n_jobs=opts.n_jobs,
         progress=opts.bars,
         pairs=opts.pairs,

@@ -85,7 +85,7 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
 
 
 def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled: bool) -> Rows:
-    """Return the rows to explain: without unlabelled rows if labels are needed, and sampled if requested.
+    """Return the rows to explain: without unlabelled rows if labels are needed. The library draws a sample of them.
 
     Parameters
     ----------
@@ -96,25 +96,23 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
         Whether to leave out rows without a label.
     """
     everything, left = len(table), 0
-    if isinstance(table, ParquetTable) and opts.sample is None:
+    if isinstance(table, ParquetTable):
         return _rows_in_chunks(opts, table, terminal, labelled=labelled)
     if labelled and opts.target is not None:
         table, left = label_column(table, opts.target)
         if left:
             terminal.say(f"left out  {left:,} rows without a {opts.target}")
-    if opts.sample is not None and opts.sample < len(table):
-        some = np.random.default_rng(opts.random_state).choice(
-            len(table), opts.sample, replace=False
-        )
-        terminal.say(f"sample    {opts.sample:,} of {len(table):,} rows, seed {opts.random_state}")
-        table = table.take(np.sort(some))
-    return Rows(
-        table,
-        None if opts.target is None else table.column(opts.target),
-        None if opts.sample_weight is None else table.column(opts.sample_weight),
-        everything,
-        left,
-    )
+    labels = None if opts.target is None else table.column(opts.target)
+    weights = None if opts.sample_weight is None else table.column(opts.sample_weight)
+    return Rows(table, labels, weights, everything, left, _sample(opts, len(table), terminal))
+
+
+def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
+    """Return the number of rows of a sample, and print it; None if all rows are explained."""
+    if opts.sample is None or opts.sample >= n:
+        return None
+    terminal.say(f"sample    {opts.sample:,} of {n:,} rows, seed {opts.random_state}")
+    return opts.sample
 
 
 def _rows_in_chunks(
@@ -126,7 +124,7 @@ def _rows_in_chunks(
     if left:
         terminal.say(f"left out  {left:,} rows without a {opts.target}")
     terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
-    return Rows(used, None, None, len(table), left)
+    return Rows(used, None, None, len(table), left, _sample(opts, len(used), terminal))
 
 
 def some_labels(rows: Rows) -> Values | None:

@@ -285,7 +285,7 @@ class DataOptions:
     sample: Annotated[
         int | None,
         typer.Option(
-            help="Number of rows to explain, sampled at random. By default all.",
+            help=help_of("sample"),
             metavar="N",
             min=1,
             rich_help_panel=DATA_PANEL,
@@ -355,6 +355,8 @@ class Rows:
         Labels and weights of these rows.
     read, unlabelled : int
         Number of rows in the file, and of rows left out because they have no label.
+    sample : int, optional
+        Number of rows that are drawn; None for all.
     """
 
     table: FileTable
@@ -362,8 +364,13 @@ class Rows:
     weights: Values | None
     read: int
     unlabelled: int
+    sample: int | None = None
 
     @property
     def counts(self) -> dict[str, int]:
         """Return the numbers of rows for the JSON document."""
-        return {"read": self.read, "without_label": self.unlabelled, "used": len(self.table)}
+        return {
+            "read": self.read,
+            "without_label": self.unlabelled,
+            "used": self.sample or len(self.table),
+        }

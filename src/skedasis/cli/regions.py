@@ -250,6 +250,7 @@ def _found(
         "schema": columns.schema,
         "groups": columns.groups,
         "random_state": opts.random_state,
+        "sample": rows.sample,
         "heterogeneity_rows": opts.heterogeneity_rows,
         "n_jobs": opts.n_jobs,
         "progress": opts.bars,

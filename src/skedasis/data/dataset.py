@@ -35,6 +35,7 @@ from skedasis.data.containers import ArrayTable, Buffer, Rows, Table
 from skedasis.data.factorize import Factorized, missing_mask
 from skedasis.data.features import Feature, Schema, apply_schema, check_integers, check_names
 from skedasis.errors import DataError
+from skedasis.stats.heterogeneity_score import draw_keys
 from skedasis.stats.order_statistics import exact_sum, rounded
 
 if TYPE_CHECKING:
@@ -50,6 +51,32 @@ _ScalarT = TypeVar("_ScalarT", bound=np.generic)
 
 _CACHE_BYTES = 8_000_000
 """Columns are cached as arrays if all of them together are smaller, so that batches do not extract them again."""
+
+
+@dataclass(frozen=True)
+class RowSample:
+    """A simple random sample of the rows with a positive weight: those with the smallest hashes of their identifiers.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows; all if there are not more.
+    random_state : int
+    """
+
+    size: int
+    random_state: int
+
+    def of(self, dataset: Dataset) -> Dataset:
+        """Return the rows of a data set that are drawn, in their order."""
+        n = len(dataset)
+        if self.size >= n:
+            return dataset
+        # The keys of rows that are drawn from data beyond memory: the same rows are drawn from both.
+        keys = draw_keys(dataset.identifiers, None, self.random_state)
+        places = np.sort(np.argsort(keys, kind="stable")[: self.size])
+        origin: dict[str, JsonValue] = {"source_rows": n, "sample": self.size, "exact": False}
+        return replace(dataset.subset(places), origin={**dataset.origin, **origin})
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +207,8 @@ class Dataset:
         What is added to an index in the table for the row's index in X, if the table is a part of X.
     row_numbers : ndarray of int, optional
         The index in X of each row of the table, if the table has drawn rows of X.
+    origin : dict
+        What results record of a sample that the caller asked for, and of the source of its rows.
     """
 
     table: Table[Container]
@@ -197,6 +226,7 @@ class Dataset:
     offset: int = 0
     row_numbers: Ints | None = None
     level_cache: dict[int, tuple[LevelColumn, Ints]] = field(default_factory=dict)
+    origin: dict[str, JsonValue] = field(default_factory=dict)
 
     streamed: ClassVar[bool] = False
     """Whether the rows are read in chunks (`StreamedDataset`)."""
@@ -218,8 +248,8 @@ class Dataset:
 
     @property
     def provenance(self) -> dict[str, JsonValue]:
-        """Return what results record of how the rows were read: nothing if they are in memory."""
-        return {}
+        """Return what results record of how the rows were read: nothing if they are all the rows of X, in memory."""
+        return self.origin
 
     @property
     def kept_row_bytes(self) -> int:
@@ -572,6 +602,7 @@ def as_dataset(
     sample_weight: ArrayLike | None = None,
     schema: Schema | None = None,
     row_id: ArrayLike | None = None,
+    sample: RowSample | None = None,
 ) -> Dataset:
     """Validate X, y, weights, schema and row identifiers, and return them as a `Dataset`.
 
@@ -586,6 +617,8 @@ def as_dataset(
         See `skedasis.data.features.apply_schema`.
     row_id : array_like, shape (n,), optional
         Unique identifiers of the rows, numbers or text (`Dataset.keys`).
+    sample : RowSample, optional
+        Which of the rows are used; None for all.
 
     Returns
     -------
@@ -614,7 +647,8 @@ def as_dataset(
         labels = None if labels is None else labels[rows]
         keys = None if keys is None else keys[rows]
     features = apply_schema(features, schema)
-    return Dataset(table, features, labels, weights, rows, table.library, keys=keys)
+    dataset = Dataset(table, features, labels, weights, rows, table.library, keys=keys)
+    return dataset if sample is None else sample.of(dataset)
 
 
 def _check_labels(y: ArrayLike, n: int) -> Values:

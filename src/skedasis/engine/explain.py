@@ -414,6 +414,12 @@ def explain(
     random_state : int
         Random seed, for the sample of rows that results keep, for the rows of the heterogeneity scores, and for the
         permutations of `PFI`. Nothing else is random.
+    sample : int, optional
+        Number of rows to explain, drawn at random. By default all. They are the rows with the smallest hashes of
+        `random_state` and `row_id` among those with a positive weight, so that the same rows are drawn again, whatever
+        their order, and from data in memory and in files alike. Each counts as before: weights do not change how
+        likely a row is drawn. Labels, weights, identifiers, `by` and `cv` remain those of all rows of X. The
+        provenance has the entries `sample` and `source_rows`, and `exact` is False.
     memory : int or str
         Memory for batches, such as "1GB".
     keep : int or str

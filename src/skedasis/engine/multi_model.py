@@ -20,7 +20,7 @@ from skedasis._types import Floats, Ints, Json, JsonValue, OutputLabel, TableLik
 from skedasis.binning import Binning, Segments, VarianceOptions
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
-from skedasis.data.dataset import AnyColumn, Dataset, as_dataset
+from skedasis.data.dataset import AnyColumn, Dataset
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_task,
@@ -174,7 +174,9 @@ class RowSubset:
 
 def some_rows(dataset: Dataset, rows: Ints) -> Dataset:
     """Return a dataset with the rows that one model is explained on. Unlike a sample, these are all its rows."""
-    return dataset if len(rows) == len(dataset) else replace(dataset.subset(rows), sampled=False)
+    if len(rows) == len(dataset):
+        return dataset
+    return replace(dataset.subset(rows), sampled=dataset.sampled)
 
 
 def _column(column: AnyColumn, rows: Ints, some: Dataset) -> AnyColumn:
@@ -524,7 +526,7 @@ def explain_several(
 ) -> Any:
     """Explain several fitted models of the same quantity; see `explain`."""
     quantities = quantities_of(models)
-    dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     if options.correction is not None:
         folds = replace(folds, correction=options.correction, chosen="given")

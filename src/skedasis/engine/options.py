@@ -13,9 +13,17 @@ from dataclasses import dataclass, field, fields
 from functools import wraps
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
-from skedasis._arguments import check_int, check_int_or_none, check_number, check_option, is_int
+from skedasis._arguments import (
+    check_int,
+    check_int_or_none,
+    check_number,
+    check_option,
+    is_int,
+    is_number,
+)
 from skedasis._renamed import KEYWORDS
-from skedasis._types import TreeMode
+from skedasis._types import TableLike, TreeMode
+from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
 from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
@@ -38,6 +46,7 @@ class CommonKeywords(TypedDict, total=False):
     sample_weight: ArrayLike | None
     schema: Schema | None
     random_state: RandomState
+    sample: int | None
     memory: int | str
     keep: int | str
     n_jobs: int
@@ -218,6 +227,14 @@ def _check_threads(what: str, value: object) -> int:
     return check_int(what, value, 1, "Use 1")
 
 
+def _check_sample(what: str, rows: object) -> int | None:
+    """Return None, or a number of rows; a fraction of them is refused, because 1 and 1.0 would differ."""
+    fix = "Use sample=1000"
+    if is_number(rows) and 0 < rows < 1:
+        fix = f"Pass the number of rows: sample=int({float(rows):g} * len(X))"
+    return check_int_or_none(what, rows, 1, fix, "a number of rows, or None for all")
+
+
 def _check_heterogeneity_rows(what: str, rows: object) -> int | None:
     """Return None, 0, or an integer of at least 2: rows are compared in pairs."""
     expected = "0, an integer of at least 2, or None for all rows"
@@ -285,6 +302,12 @@ class ExplainOptions:
         metadata=_described("Columns that are explained together as one nominal feature."),
     )
     random_state: RandomState = field(default=0, metadata=_described("Random seed.", as_seed))
+    sample: int | None = field(
+        default=None,
+        metadata=_described(
+            "Number of rows to explain, drawn at random. By default all.", _check_sample
+        ),
+    )
     memory: int | str = field(
         default="1GB", metadata=_described('Memory for batches, such as "1GB".', _check_size)
     )
@@ -358,6 +381,17 @@ class ExplainOptions:
         return cast(int, self.random_state)  # the check has replaced all other random states
 
     @property
+    def row_sample(self) -> RowSample | None:
+        """Return how the rows are drawn that are explained; None for all rows."""
+        return None if self.sample is None else RowSample(self.sample, self.seed)
+
+    def dataset(self, X: TableLike) -> Dataset:
+        """Return the rows to explain of X in memory, with labels, weights and identifiers; see `as_dataset`."""
+        return as_dataset(
+            X, self.y, self.sample_weight, self.schema, self.row_id, sample=self.row_sample
+        )
+
+    @property
     def memory_bytes(self) -> int:
         """Return the bytes for batches."""
         return as_bytes(self.memory, "memory")
@@ -385,6 +419,7 @@ class ExplainOptions:
             "schema": self.schema,
             "groups": self.groups,
             "random_state": self.random_state,
+            "sample": self.sample,
             "memory": self.memory,
             "keep": self.keep,
             "n_jobs": self.n_jobs,

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_flag, check_int, check_number, check_option, shown
 from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
-from skedasis.data.dataset import Dataset, as_dataset, is_stream
+from skedasis.data.dataset import Dataset, is_stream
 from skedasis.data.features import Feature
 from skedasis.data.streamed import needs_memory
 from skedasis.engine.assemble import (
@@ -340,7 +340,7 @@ def regions(
         feature shows, such as an exclusive or.
     joint : bool
         Whether all features get the same regions: splits lower the heterogeneity of all effects together.
-    y, sample_weight, schema, groups, random_state, memory, keep, n_jobs, progress, weight_kind
+    y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind
         As in `skedasis.explain`.
     row_id, tree, heterogeneity_rows, client, cv, correction
         As in `skedasis.explain`. Regions have no standard errors over models, so that `correction` has no effect.
@@ -437,7 +437,7 @@ def _of_models(
         )
     if is_stream(X):
         raise needs_memory("the rows of several models at the same time")
-    dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+    dataset = options.dataset(X)
     folds = as_folds(options.cv, len(models), dataset, X, options.y)
     single = replace(options, cv=None, correction=None)
     found: list[Found] = []

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from skedasis._types import Floats, Ints, TableLike
-from skedasis.data.dataset import Dataset, as_dataset, is_stream
+from skedasis.data.dataset import Dataset, is_stream
 from skedasis.engine.assemble import (
     abouts_of,
     finalize_task,
@@ -104,15 +104,21 @@ def prepare(
     """
     _check_one_model(options)
     started = time.perf_counter()
-    if is_stream(X):
+    if is_stream(X) and options.sample is not None:
+        # Imported here: data in memory do not need it.
+        from skedasis.engine.streams import draw_rows
+
+        drawn = draw_rows(X, options.sample, options)
+        options, dataset = drawn.options, drawn.dataset()
+    elif is_stream(X):
         # Imported here: data in memory do not need it.
         from skedasis.engine.streams import open_stream
 
         found = Need(kept_features=False) if need is None else need
-        dataset: Dataset = open_stream(X, quantity, features, method, options, found)
+        dataset = open_stream(X, quantity, features, method, options, found)
     else:
         _check_no_cluster(options)
-        dataset = as_dataset(X, options.y, options.sample_weight, options.schema, options.row_id)
+        dataset = options.dataset(X)
     dataset = quantity.prepare(dataset)
     if rows is not None:
         dataset = dataset.subset(rows)

@@ -299,6 +299,12 @@ class DrawnRows:
     note: str
     record: dict[str, JsonValue]
 
+    def dataset(self) -> Dataset:
+        """Return the rows as a data set in memory, whose results say what they are drawn from."""
+        rows, every = self.options.dataset(self.X), "exact" not in self.record
+        sample: dict[str, JsonValue] = {} if every else {"sample": len(rows)}
+        return replace(rows, origin={**self.record, **sample}, sampled=not every)
+
 
 def draw_rows(source: ParquetData, most: int, options: ExplainOptions) -> DrawnRows:
     """Return the rows with the smallest hashes, in memory.

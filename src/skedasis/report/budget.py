@@ -521,7 +521,11 @@ def sampled(
     weights = (
         np.ones(n) if options.sample_weight is None else np.asarray(options.sample_weight, float)
     )
-    return replace(options, sample_weight=weights * _drawn(weights > 0, rows, options.seed, given))
+    usable = weights > 0
+    drawn = as_dataset(X, sample_weight=options.sample_weight, sample=options.row_sample).row_id
+    if options.sample is not None and drawn is not None:
+        usable = np.isin(np.arange(n), drawn)
+    return replace(options, sample_weight=weights * _drawn(usable, rows, options.seed, given))
 
 
 def _drawn(usable: Bools, rows: int, seed: int, given: Sequence[int]) -> Bools:

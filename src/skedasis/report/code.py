@@ -167,7 +167,7 @@ def _preamble(call: Call, uncertainty: UncertaintySection | None, by: object) ->
     if uncertainty is not None and uncertainty.diagnosis is not None and "y" not in names:
         names.append("y")
     imports = ["import skedasis as sd"]
-    if uncertainty is not None and uncertainty.sampled:
+    if uncertainty is not None and uncertainty.sampled and call.options.sample is None:
         imports.insert(0, "import numpy as np")
     what = "models" if call.model.startswith("models") else "model"
     return "\n".join([*imports, f"# {what}, {', '.join(names)}: as passed to sd.report"])
@@ -204,7 +204,9 @@ def _uncertainty_code(call: Call, uncertainty: UncertaintySection) -> dict[tuple
     found: dict[tuple[str, ...], str] = {}
     model, entropy = call.bare or call.model, f"sd.entropy({call.bare or call.model})"
     taken: dict[str, str] = {}
-    if uncertainty.sampled:
+    if uncertainty.sampled and call.options.sample is not None:
+        taken = {"sample": repr(ROWS)}
+    elif uncertainty.sampled:
         some = f"np.random.default_rng({call.options.seed}).choice(len(X), {ROWS}, replace=False)"
         mask = f"np.isin(np.arange(len(X)), {some})"
         taken = {

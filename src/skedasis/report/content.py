@@ -665,13 +665,18 @@ def gather(
         if given:
             # The page is about a sample of them, in which a row may not be.
             raise needs_memory("rows at given positions")
-        drawn = draw_rows(X, ROWS_OF_CHUNKS, options)
+        drawn = draw_rows(X, min(ROWS_OF_CHUNKS, options.sample or ROWS_OF_CHUNKS), options)
         rows_of_user, options, sample = drawn.X, drawn.options, drawn.note
-    dataset = as_dataset(rows_of_user, options.y, options.sample_weight, options.schema)
+    dataset = as_dataset(
+        rows_of_user, options.y, options.sample_weight, options.schema, sample=options.row_sample
+    )
     places_of(dataset, given)  # a wrong position is reported before the model is called
     chosen, left_out, remarks = _select_features(dataset, wanted, options.groups)
     if sample:
         remarks = [f"The data are read in chunks. This page is about {sample}.", *remarks]
+    elif dataset.origin:
+        drawn_of = f"{len(dataset):,} of {dataset.origin['source_rows']:,} rows"
+        remarks = [f"This page is about a random sample of {drawn_of}.", *remarks]
     names = [f.name for f in chosen]
     report_options = ReportOptions(
         tuple(chosen),

@@ -170,6 +170,9 @@ def places_of(dataset: Dataset, positions: Sequence[int]) -> Ints:
     if absent:
         fix = "Name rows with a positive weight"
         got = f"row {absent[0]:,}, whose weight is 0"
+        if dataset.origin:
+            fix = "Leave sample out, or name rows that it has"
+            got = f"row {absent[0]:,}, which is not among the {len(dataset):,} rows of the sample"
         raise DataError("report(rows)", got, "rows that are explained", fix)
     return at.astype(np.int64)
 

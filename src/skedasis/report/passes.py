@@ -113,7 +113,8 @@ class ModelRunner:
     def dataset(self) -> Dataset:
         """Return the rows, prepared for the quantity."""
         of = self.options
-        return self.quantity.prepare(as_dataset(self.X, of.y, of.sample_weight, of.schema))
+        rows = as_dataset(self.X, of.y, of.sample_weight, of.schema, sample=of.row_sample)
+        return self.quantity.prepare(rows)
 
     def effects(
         self,

@@ -147,7 +147,7 @@ def report(
     features : list, pattern or selector, optional
         By default all features; patterns and selectors as in `skedasis.explain`. Features with more than 2,000 levels
         are left out, which the page reports.
-    schema, groups, sample_weight, random_state, memory, keep, n_jobs, progress, tree
+    schema, groups, sample_weight, random_state, sample, memory, keep, n_jobs, progress, tree
         As in `skedasis.explain`.
     heterogeneity_rows : int or None
         Largest number of rows for the heterogeneity scores. None uses all rows, 0 computes no scores. The score of a

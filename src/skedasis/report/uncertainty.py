@@ -137,7 +137,7 @@ def explain_uncertainty(
     except (DataError, ModelOutputError, UnsupportedError) as error:
         return None, str(error).splitlines()[0]
     found = UncertaintySection(
-        certain.axis, rhale, pdp, diagnosis, tuple(notes), keywords, "sample_weight" in options
+        certain.axis, rhale, pdp, diagnosis, tuple(notes), keywords, bool(options)
     )
     return found, ""
 
@@ -147,6 +147,14 @@ def _options(
 ) -> ExplainKeywords:
     """Return the weights that select the sampled rows: a weight of zero leaves a row out."""
     rows, seed = len(as_dataset(X)), runner.options.seed
+    if runner.options.sample is not None:
+        # The sample of the page has the smaller one in it: both are the rows with the smallest hashes.
+        if trees_evaluated or min(rows, runner.options.sample) <= ROWS:
+            return {}
+        notes.append(
+            f"The effects on the entropy were computed from {ROWS:,} of the rows of this page, chosen at random."
+        )
+        return {"sample": ROWS}
     mask = None if trees_evaluated else sample_mask(rows, seed)
     if mask is None:
         return {}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from skedasis.plots.html import Explorable
     from skedasis.results.importance import Importance
+    from skedasis.results.provenance import Provenance
 
 
 # --- text, checks of common arguments, and errors -------------------------------------------------
@@ -46,6 +47,20 @@ def count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
+def sample_text(provenance: Provenance) -> str:
+    """Return of how many rows a sample was drawn, if the caller asked for one; else an empty text.
+
+    Examples
+    --------
+    >>> sample_text({"sample": 1000, "source_rows": 17379})
+    ', a sample of 1,000 of 17,379 rows'
+    """
+    sample = provenance.get("sample")
+    if sample is None:
+        return ""
+    return f", a sample of {sample:,} of {count(provenance.get('source_rows', 0), 'row')}"
+
+
 def no_score_error(what: str, method: str) -> UnsupportedError:
     """Return the error for an effect without a heterogeneity score."""
     fix = "Explain again without heterogeneity_rows=0"
@@ -63,7 +78,9 @@ def no_score_error(what: str, method: str) -> UnsupportedError:
 
 def importance_table(importance: Importance) -> str:
     """Return the ranking as a text table: feature, mean, and the interval if it is known for any feature."""
-    lines = [f"{importance.axis}: {importance.method}, {count(importance.rows, 'row')}"]
+    drawn = sample_text(importance.provenance)
+    rows = "" if drawn else f", {count(importance.rows, 'row')}"
+    lines = [f"{importance.axis}: {importance.method}{rows}{drawn}"]
     has_interval = bool(np.isfinite(importance.std_error).any())
     table = [["feature", "importance", "95 % interval"]]
     for line in importance.ranking():

@@ -43,7 +43,7 @@ from skedasis.results.axis import (
     TimedAxis,
     make_read_only,
 )
-from skedasis.results.display import SavedResult, count, save_if
+from skedasis.results.display import SavedResult, count, sample_text, save_if
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
@@ -593,7 +593,8 @@ class Effect(SavedResult):
         return (
             f"<Effect of {self.feature!r} on {self.about.quantity}{where}: {self.spec.method}, "
             f"{count(self.n_parts, self.part_noun)}, "
-            f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}>"
+            f"importance {self.importance:.4g}, heterogeneity {self.heterogeneity_score:.4g}"
+            f"{sample_text(self.provenance)}>"
         )
 
     def __call__(self, x_new: object) -> Floats:

@@ -15,7 +15,7 @@ from skedasis._types import Floats, Level, TableLike
 from skedasis.data.features import find_feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.display import Ranking, SavedResult, save_if
+from skedasis.results.display import Ranking, SavedResult, sample_text, save_if
 from skedasis.results.effect import Effect
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.random import RandomState
@@ -114,7 +114,8 @@ class Effects(SavedResult, Mapping[str, Effect]):
         return len(self.effects)
 
     def __repr__(self) -> str:
-        return f"<Effects of {len(self)} features: {', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}>"
+        names = f"{', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}"
+        return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}>"
 
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"

@@ -13,7 +13,14 @@ from skedasis._arguments import shown
 from skedasis._types import Values
 from skedasis.errors import DataError
 from skedasis.results import operations
-from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
+from skedasis.results.display import (
+    Ranking,
+    SavedResult,
+    align_columns,
+    count,
+    sample_text,
+    save_if,
+)
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
@@ -333,6 +340,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     def __str__(self) -> str:
         unit = f" [{self.unit}]" if self.unit else ""
         lines = [f"Interactions for {self.quantity}{unit}: {count(len(self), 'pair')}"]
+        lines[0] += sample_text(self.provenance)
         rows = self.provenance.get("h2_rows")
         if not np.isnan(self.h2):
             sample = "all" if self.exact else "a sample of"

@@ -60,6 +60,8 @@ class Provenance(TypedDict, total=False):
         How often they were read, the passes that call the model included.
     source_rows : int
         Rows of which `rows` are a sample.
+    sample : int
+        Number of rows that were drawn because the caller asked for a sample (`sample=`).
     donors : int
         For a permutation importance of data that are read in chunks: number of rows whose values replace others.
     missing : str
@@ -152,6 +154,7 @@ class Provenance(TypedDict, total=False):
     source: str
     passes: int
     source_rows: int
+    sample: int
     donors: int
     missing: str
     rows_outside: int

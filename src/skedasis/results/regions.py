@@ -34,7 +34,14 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.curve_words import curve_words, number_text
-from skedasis.results.display import DisplayMixin, Ranking, SavedResult, count, save_if
+from skedasis.results.display import (
+    DisplayMixin,
+    Ranking,
+    SavedResult,
+    count,
+    sample_text,
+    save_if,
+)
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.results.provenance import Provenance, no_provenance
@@ -1075,7 +1082,8 @@ def heading_text(regions: Regions) -> str:
 
 def regions_text(regions: Regions) -> str:
     """Return regions as text: a line on all, the tree of rules, and a line on each curve."""
-    blocks = [heading_text(regions), tree_text(regions.nodes, regions.scores)]
+    heading = heading_text(regions) + sample_text(regions.provenance)
+    blocks = [heading, tree_text(regions.nodes, regions.scores)]
     blocks.append(
         "\n".join(
             f"[{i}] {rule}: {curve_words(effect)}"
@@ -1201,7 +1209,8 @@ class RegionsByFeature(SavedResult, Mapping[str, Regions]):
         first = next(iter(self.values()), None)
         if first is None:
             return "no features"
-        lines = [f"regions of {count(len(self), 'feature')} on {first.quantity}"]
+        drawn = sample_text(self.provenance)
+        lines = [f"regions of {count(len(self), 'feature')} on {first.quantity}{drawn}"]
         if self.joint:
             lines += ["", "one partition for all features:", tree_text(first.nodes)]
         lines += ["", str(self.ranking())]
