@@ -69,9 +69,12 @@ from skedasis.results.multi_model import MultiModelEffect as MultiModelEffect
 from skedasis.results.multi_model import MultiModelEffects as MultiModelEffects
 from skedasis.results.multi_model import MultiModelImportance as MultiModelImportance
 from skedasis.results.multi_model import MultiModelSurface as MultiModelSurface
+from skedasis.results.multi_output import MultiOutput as MultiOutput
 from skedasis.results.regions import MultiModelRegions as MultiModelRegions
+from skedasis.results.regions import MultiModelRegionsByFeature as MultiModelRegionsByFeature
 from skedasis.results.regions import Regions as Regions
 from skedasis.results.regions import RegionsByFeature as RegionsByFeature
 from skedasis.results.surface import Surface as Surface
+from skedasis.results.surfaces import Surfaces as Surfaces
 
 __version__: str

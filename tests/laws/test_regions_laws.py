@@ -252,7 +252,7 @@ def test_several_outputs_have_regions_each():
             return np.column_stack([1 - p, p])
 
     found = sd.regions(sd.probability(Model(), class_="all"), X, "a")
-    assert isinstance(found, dict)
+    assert isinstance(found, sd.MultiOutput)
     assert len(found) == 2
     no, yes = found.values()
     assert no.rules == yes.rules

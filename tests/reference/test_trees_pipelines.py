@@ -85,7 +85,11 @@ def both(about: Any, X: Any, *args: Any, **options: Any) -> tuple[Any, Any]:
 
 def provenance_of(result: Any) -> Any:
     """Return the provenance of a result, or of the first of several."""
-    return next(iter(result.values())).provenance if isinstance(result, dict) else result.provenance
+    return (
+        next(iter(result.values())).provenance
+        if isinstance(result, sd.MultiOutput | sd.Surfaces)
+        else result.provenance
+    )
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ It also runs, for what is only said to be a type may be another.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable
 from datetime import date
 from pathlib import Path
 from typing import Any, assert_type
@@ -86,7 +85,8 @@ def methods_and_bins(X: Numbers) -> None:
     assert_type(sd.explain(curved, frame, [cs.float(), "x0"], method="ale"), sd.Effects)
     assert_type(sd.explain(curved, X, ("x0", "x1"), method=sd.ALE(bins=4)), sd.Surface)
     pairs = sd.explain(curved, X, [("x0", "x1"), ("x0", "x2")], method="ale")
-    assert_type(pairs, dict[tuple[str, str], sd.Surface])
+    assert_type(pairs, sd.Surfaces[sd.Surface])
+    assert_type(pairs["x0", "x1"], sd.Surface)
 
 
 def an_effect(X: Numbers, folder: Path) -> None:
@@ -155,7 +155,7 @@ def quantities(X: Numbers, y: Numbers) -> None:
     assert_type(sd.explain(sd.prediction(curved, slope=None, unit="m"), X, 0), sd.Effect)
     assert_type(sd.explain(sd.loss(curved, "squared_error"), X, 0, y=y, method="pdp"), sd.Effect)
     each = sd.explain(sd.probability(clf, class_="all"), X)
-    assert_type(each, dict[Hashable, sd.Effects])
+    assert_type(each, sd.MultiOutput[sd.Effects])
     assert_type(each["yes"]["x0"], sd.Effect)
     assert_type(sd.prediction(curved).at(X), Numbers)
     assert_type(sd.prediction(Line(1.0), slope=np.ones_like).at(X), Numbers)

@@ -52,7 +52,9 @@ def explained(features, method, X=None, model=None, **options):
     X = data() if X is None else X
     q = options.pop("quantity", sd.prediction)(model)
     result = sd.explain(q, X, features, method=method, schema=SCHEMA, progress=False, **options)
-    one = next(iter(result.values())) if isinstance(result, dict) else result
+    one = (
+        next(iter(result.values())) if isinstance(result, sd.MultiOutput | sd.Surfaces) else result
+    )
     said = one.provenance
     assert model.rows == said["model_rows"] + said["check_rows"] + said["score_rows"]
     assert model.slope_rows + model.mixed_rows == said["slope_rows"]

@@ -34,7 +34,7 @@ from skedasis.errors import DataError
 from skedasis.methods.permutation import PFI
 from skedasis.methods.permutation_variants import LEAST_ROWS
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import MultiOutput
+from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.quantities.uncertainty import DistributionLike, entropy, nll
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.importance import Importance
@@ -215,7 +215,7 @@ def _dependence(data: Coded | None, features: int, options: ExplainOptions) -> D
     return dependence(data, seed=options.seed, n_jobs=options.n_jobs, progress=options.progress)
 
 
-def _both(model: DistributionLike) -> MultiOutput:
+def _both(model: DistributionLike) -> MultiOutputQuantity:
     """Return both quantities of a model, computed from the same predictions."""
     if isinstance(model, Quantity):
         raise DataError(
@@ -226,7 +226,7 @@ def _both(model: DistributionLike) -> MultiOutput:
         )
     likelihood = nll(model)
     both: dict[OutputLabel, Quantity] = {"likelihood": likelihood, "entropy": entropy(model)}
-    return MultiOutput(likelihood, both, "likelihood and entropy")
+    return MultiOutputQuantity(likelihood, both, "likelihood and entropy")
 
 
 def _check(n_repeats: object, confidence_level: float, y: object) -> None:

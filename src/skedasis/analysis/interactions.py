@@ -45,10 +45,11 @@ from skedasis.errors import DataError, UnsupportedError
 from skedasis.methods.ale import ALE
 from skedasis.methods.permutation import PFI
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.surface import Surface
 from skedasis.stats.h_statistic import HStatistic
@@ -63,7 +64,7 @@ _NOT_COMPUTED = HStatistic(float("nan"), float("nan"), float("nan"))
 
 @overload
 def interactions(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     pairs: Pairs = "all",
     h2: bool = True,
@@ -72,7 +73,7 @@ def interactions(
     max_rows: int | None = H_ROWS,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Interactions]: ...
+) -> MultiOutput[Interactions]: ...
 
 
 @overload
@@ -91,7 +92,7 @@ def interactions(
 
 @takes_options(ExplainKeywords)
 def interactions(
-    model: ModelLike | MultiOutput,
+    model: ModelLike | MultiOutputQuantity,
     X: TableLike,
     pairs: Pairs = "all",
     h2: bool = True,
@@ -100,7 +101,7 @@ def interactions(
     max_rows: int | None = H_ROWS,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> Interactions | dict[OutputLabel, Interactions]:
+) -> Interactions | MultiOutput[Interactions]:
     """Return how strongly features interact: H² of pairs and of features, ALE strength, and modulation of effects.
 
     Parameters
@@ -130,7 +131,7 @@ def interactions(
     Returns
     -------
     Interactions
-        For a quantity with several outputs a dictionary by output.
+        For a quantity with several outputs a `MultiOutput` of these.
 
     Raises
     ------
@@ -231,7 +232,7 @@ def interactions(
         record = _record(singles, strengths[label], found, statistics)
         settings: dict[str, JsonValue] = {"h2": h2, "ale": ale, "max_rows": max_rows}
         results[label] = _result(done, names, lines, statistics, singles, record, settings)
-    return results[None] if job.single else results
+    return results[None] if job.single else MultiOutput(results)
 
 
 def interactions_of(

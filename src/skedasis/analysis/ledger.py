@@ -52,7 +52,7 @@ from skedasis.quantities.evaluator import ResponseCache, probe_model
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
-    MultiOutput,
+    MultiOutputQuantity,
     Prediction,
     Probability,
     as_quantity,
@@ -60,6 +60,7 @@ from skedasis.quantities.outputs import (
 from skedasis.results.at_rows import at_rows
 from skedasis.results.effects import Effects
 from skedasis.results.ledger import MAIN, NAN, UNEXPLAINED, Ledger, LedgerPart
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.heterogeneity_score import score_rows
 from skedasis.stats.ledger import (
@@ -102,7 +103,7 @@ EffectsLike: TypeAlias = "Effects | Mapping[OutputLabel, Effects] | Literal['ale
 
 @overload
 def ledger(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     y: ArrayLike | None = None,
     regions: RegionsLike | Literal["auto"] | None = None,
@@ -111,7 +112,7 @@ def ledger(
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
     **keywords: Unpack[NullKeywords],
-) -> dict[OutputLabel, Ledger]: ...
+) -> MultiOutput[Ledger]: ...
 
 
 @overload
@@ -139,7 +140,7 @@ def ledger(
     effects: EffectsLike = "ale",
     max_rows: int | None = SCORE_ROWS,
     **keywords: Unpack[NullKeywords],
-) -> Ledger | dict[OutputLabel, Ledger]:
+) -> Ledger | MultiOutput[Ledger]:
     """Return how much of a quantity's variance main effects, regions and interactions explain at held-out rows.
 
     First the best additive function of the features, then the same with a function per region of a feature, then with
@@ -149,7 +150,7 @@ def ledger(
     Parameters
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
-        As in `skedasis.explain`. A quantity with several outputs gives a dictionary of ledgers by output.
+        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of ledgers.
     X : array, data frame or ParquetData, n rows
         Of data that are read in chunks (`sd.parquet`), `max_rows` rows are drawn.
         At least 20 rows. Never modified.
@@ -265,7 +266,7 @@ def ledger(
     results = {
         label: _described(r, outputs[label], drawn_by, record) for label, r in ledgers.items()
     }
-    return results[None] if set(results) == {None} else results
+    return results[None] if set(results) == {None} else MultiOutput(results)
 
 
 FindRegions: TypeAlias = Callable[[Bools], "Mapping[OutputLabel, Mapping[int, RegionLabels]]"]
@@ -659,7 +660,7 @@ def _check_labels(quantity: Quantity, y: ArrayLike | None) -> None:
     """Raise if labels were passed for a quantity that cannot be compared with them."""
     if y is None or quantity.labelled:
         return
-    of = quantity.one if isinstance(quantity, MultiOutput) else quantity
+    of = quantity.one if isinstance(quantity, MultiOutputQuantity) else quantity
     if isinstance(of, Logit) or not isinstance(of, (Prediction, Probability)):
         raise DataError(
             "ledger(y)",

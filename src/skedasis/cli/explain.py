@@ -32,6 +32,7 @@ from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
 from skedasis.results.contrast import Contrast, Contrasts
+from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
@@ -151,7 +152,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
         found = _explain(opts, quantity, columns, rows, labels, one)
-        several = found.items() if isinstance(found, dict) else [(None, found)]
+        several = found.items() if isinstance(found, MultiOutput) else [(None, found)]
         for label, part in several:
             results.append(({**keys} if label is None else {**keys, "class": label}, part))
     changes = _contrasts(opts.contrast, [part for _, part in results])
@@ -393,7 +394,7 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     columns = inputs.columns_of(opts, rows.table, model)
     settings = _resolve(settings, model, columns, inputs.some_labels(rows), terminal)
     found = _compute(settings, model, columns, rows, opts.bars)
-    several = found.items() if isinstance(found, dict) else None
+    several = found.items() if isinstance(found, MultiOutput) else None
     results: Any = (
         [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
     )

@@ -28,6 +28,7 @@ from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import H_ROWS, SCORE_ROWS
 from skedasis.errors import DataError
 from skedasis.results.interactions import Interactions
+from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -149,7 +150,7 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
-        if isinstance(found, dict)
+        if isinstance(found, MultiOutput)
         else [({}, found)]
     )
     return {

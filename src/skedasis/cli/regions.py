@@ -26,6 +26,7 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, SCORE_ROWS, WORTH
 from skedasis.errors import DataError
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import Regions, RegionsByFeature
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
-        if isinstance(found, dict)
+        if isinstance(found, MultiOutput)
         else [({}, found)]
     )
     return {

@@ -24,6 +24,8 @@ from skedasis.results.build.pdp import with_missing_point
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.results.provenance import as_provenance
+from skedasis.results.surface import Surface
+from skedasis.results.surfaces import Surfaces
 
 if TYPE_CHECKING:
     from skedasis.engine.heterogeneity_score import Scores
@@ -117,14 +119,14 @@ def finalize_task(
     return result
 
 
-Explanation: TypeAlias = "Result | Effects | dict[ResultKey, Result]"
+Explanation: TypeAlias = "Result | Effects | Surfaces[Surface]"
 """What `explain` returns for one output."""
 
 
 def collect_results(
     job: Job, found: Mapping[ResultKey, Result], record: dict[str, JsonValue]
 ) -> Explanation:
-    """Return the results of one output in the form that the caller gets: one result, a dictionary, or `Effects`."""
+    """Return the results of one output in the form that the caller gets: one result, `Surfaces` or `Effects`."""
     combined = job.method.combine_features(found, record)
     if combined is not None:
         return combined
@@ -132,7 +134,10 @@ def collect_results(
     if job.selection.single:
         return next(iter(results.values()))
     if job.selection.pairs:
-        return results
+        surfaces = {
+            k: r for k, r in results.items() if isinstance(k, tuple) and isinstance(r, Surface)
+        }
+        return Surfaces(surfaces, as_provenance(record))
     effects = {k: r for k, r in results.items() if isinstance(k, str) and isinstance(r, Effect)}
     return Effects(effects, as_provenance(record))
 

@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable, Hashable, Sized
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypeVar, Unpack, overload
 
-from skedasis._types import OutputLabel, TableLike
+from skedasis._types import TableLike
 from skedasis.engine.assemble import (
     collect_results,
     finalize_all,
@@ -38,7 +38,8 @@ from skedasis.engine.options import (
 from skedasis.engine.select import FeaturePattern, SelectorLike, as_features
 from skedasis.errors import UnsupportedError
 from skedasis.methods.base import Parameters
-from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
+from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     )
     from skedasis.results.regions import Regions, RegionsByFeature
     from skedasis.results.surface import Surface
+    from skedasis.results.surfaces import Surfaces
 
 
 # ------------------------------------------------------------------------------------------
@@ -87,7 +89,7 @@ EffectMethod: TypeAlias = (
 
 ModelT = TypeVar("ModelT", bound=ModelLike)
 Models: TypeAlias = list[ModelT] | tuple[ModelT, ...]
-MultiOutputModels: TypeAlias = Models[MultiOutput]
+MultiOutputModels: TypeAlias = Models[MultiOutputQuantity]
 
 By: TypeAlias = "int | Sized"
 """Given regions: a column (name or position), labels of the rows, masks by rule, or a numeric column with its edges."""
@@ -99,26 +101,26 @@ By: TypeAlias = "int | Sized"
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
     *,
     method: EffectMethod = None,
     by: By,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Regions]: ...
+) -> MultiOutput[Regions]: ...
 
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
     by: By,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, RegionsByFeature]: ...
+) -> MultiOutput[RegionsByFeature]: ...
 
 
 @overload
@@ -153,7 +155,7 @@ def explain(
     *,
     method: ImportanceMethod,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, MultiModelImportance]: ...
+) -> MultiOutput[MultiModelImportance]: ...
 
 
 @overload
@@ -164,7 +166,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, MultiModelEffect]: ...
+) -> MultiOutput[MultiModelEffect]: ...
 
 
 @overload
@@ -175,7 +177,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, MultiModelSurface]: ...
+) -> MultiOutput[MultiModelSurface]: ...
 
 
 @overload
@@ -186,7 +188,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, dict[tuple[str, str], MultiModelSurface]]: ...
+) -> MultiOutput[Surfaces[MultiModelSurface]]: ...
 
 
 @overload
@@ -197,7 +199,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, MultiModelEffects]: ...
+) -> MultiOutput[MultiModelEffects]: ...
 
 
 @overload
@@ -241,7 +243,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[tuple[str, str], MultiModelSurface]: ...
+) -> Surfaces[MultiModelSurface]: ...
 
 
 @overload
@@ -257,57 +259,57 @@ def explain(
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: Features = None,
     *,
     method: ImportanceMethod,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Importance]: ...
+) -> MultiOutput[Importance]: ...
 
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
     *,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Effect]: ...
+) -> MultiOutput[Effect]: ...
 
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: PairLike,
     *,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Surface]: ...
+) -> MultiOutput[Surface]: ...
 
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: PairList,
     *,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, dict[tuple[str, str], Surface]]: ...
+) -> MultiOutput[Surfaces[Surface]]: ...
 
 
 @overload
 def explain(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
     *,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[OutputLabel, Effects]: ...
+) -> MultiOutput[Effects]: ...
 
 
 @overload
@@ -351,7 +353,7 @@ def explain(
     *,
     method: EffectMethod = None,
     **keywords: Unpack[ExplainKeywords],
-) -> dict[tuple[str, str], Surface]: ...
+) -> Surfaces[Surface]: ...
 
 
 @overload
@@ -388,7 +390,7 @@ def explain(
         Rows to explain on. Never modified. Those of `sd.parquet` need not fit in memory.
     features : str, int, tuple of two, list, pattern, selector or None
         One feature gives an `Effect`, a tuple of two a `Surface`. A list, or None for every feature, gives `Effects`
-        from one pass over the rows; a list of pairs gives a dictionary of surfaces by pairs of names. With None, the
+        from one pass over the rows; a list of pairs gives `Surfaces`. With None, the
         features that the method has no variant for are explained by the categorical `ALE`; the provenance records this.
         A pattern, ``re.compile("temp")``, stands for the features in whose names it is found, a selector of narwhals
         or Polars for the columns of a data frame that it chooses, and a function of the name for those for which it
@@ -459,9 +461,9 @@ def explain(
 
     Returns
     -------
-    Effect, Effects, Surface, Importance or dict
-        With `PFI` always an `Importance`. For a quantity with several outputs a dictionary of these by output, all from
-        the same model rows. For a list of models `MultiModelEffect`, `MultiModelEffects`, `MultiModelSurface` and
+    Effect, Effects, Surface, Surfaces, Importance or MultiOutput
+        With `PFI` always an `Importance`. For a quantity with several outputs a `MultiOutput` of these, all from the
+        same model rows. For a list of models `MultiModelEffect`, `MultiModelEffects`, `MultiModelSurface` and
         `MultiModelImportance` likewise. With `by`, `Regions` for one feature, else `RegionsByFeature`.
 
     Raises
@@ -525,4 +527,4 @@ def explain(
     results = finalize_all(job, done.gathered, done.scores, done.finalized)
     record = provenance(job, done.scores, time.perf_counter() - done.started)
     by_output = {label: collect_results(job, found, record) for label, found in results.items()}
-    return by_output[None] if job.single else by_output
+    return by_output[None] if job.single else MultiOutput(by_output)

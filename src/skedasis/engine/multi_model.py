@@ -65,7 +65,15 @@ from skedasis.quantities.base import Quantity
 from skedasis.quantities.outputs import as_quantity
 from skedasis.results.build.linear_form import AXIS, LOCAL
 from skedasis.results.effect import BinStats, Effect
-from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, combine_models
+from skedasis.results.multi_model import (
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelSurface,
+    combine_models,
+)
+from skedasis.results.multi_output import MultiOutput
+from skedasis.results.provenance import as_provenance
+from skedasis.results.surfaces import Surfaces
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -542,7 +550,7 @@ def explain_several(
     record = _record(records, found, folds)
     first = found[0].job
     results = {k: _results(found, k, variants, folds, (record, records)) for k in first.outputs}
-    return results[None] if first.single else results
+    return results[None] if first.single else MultiOutput(results)
 
 
 @dataclass(frozen=True, eq=False)
@@ -667,7 +675,12 @@ def _results(
     if None in shown or selection.single:
         return next(iter(shown.values()))
     if selection.pairs:
-        return shown
+        surfaces = {
+            k: s
+            for k, s in shown.items()
+            if isinstance(k, tuple) and isinstance(s, MultiModelSurface)
+        }
+        return Surfaces(surfaces, as_provenance(record))
     effects = {key: e for key, e in shown.items() if isinstance(e, MultiModelEffect)}
     return MultiModelEffects(effects, record)
 

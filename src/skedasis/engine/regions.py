@@ -70,13 +70,15 @@ from skedasis.methods.regional import (
 )
 from skedasis.models.calling import CallStats
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.provenance import as_provenance
 from skedasis.results.regions import (
     Condition,
     MultiModelRegions,
+    MultiModelRegionsByFeature,
     RegionNode,
     Regions,
     RegionsByFeature,
@@ -180,7 +182,7 @@ class RegionOptions:
 
 @overload
 def regions(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureLike,
     *,
@@ -193,12 +195,12 @@ def regions(
     look_ahead: bool = True,
     joint: bool = False,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, Regions]: ...
+) -> MultiOutput[Regions]: ...
 
 
 @overload
 def regions(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     features: FeatureList = None,
     *,
@@ -211,7 +213,7 @@ def regions(
     look_ahead: bool = True,
     joint: bool = False,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[OutputLabel, RegionsByFeature]: ...
+) -> MultiOutput[RegionsByFeature]: ...
 
 
 @overload
@@ -247,7 +249,7 @@ def regions(
     look_ahead: bool = True,
     joint: bool = False,
     **keywords: Unpack[MultiModelKeywords],
-) -> dict[str, MultiModelRegions]: ...
+) -> MultiModelRegionsByFeature: ...
 
 
 @overload
@@ -305,9 +307,9 @@ def regions(
     Regions
     | RegionsByFeature
     | MultiModelRegions
-    | dict[OutputLabel, Regions]
-    | dict[OutputLabel, RegionsByFeature]
-    | dict[str, MultiModelRegions]
+    | MultiOutput[Regions]
+    | MultiOutput[RegionsByFeature]
+    | MultiModelRegionsByFeature
 ):
     """Find regions of the data in which the effect of a feature differs: a tree of rules on the other features.
 
@@ -347,8 +349,9 @@ def regions(
 
     Returns
     -------
-    Regions, RegionsByFeature, MultiModelRegions, or a dictionary of these
-        By output, for a quantity with several outputs; by feature, for several models and features.
+    Regions, RegionsByFeature, MultiModelRegions, MultiModelRegionsByFeature or MultiOutput
+        For a quantity with several outputs a `MultiOutput` of these; for several models and features
+        `MultiModelRegionsByFeature`.
 
     Raises
     ------
@@ -409,7 +412,7 @@ def given_regions(
     method: object,
     options: ExplainOptions,
     by: By,
-) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Return the effects in regions that the caller names: ``explain(..., by=)``.
 
     Raises
@@ -429,7 +432,7 @@ def _of_models(
     method: object,
     options: ExplainOptions,
     search: RegionOptions,
-) -> MultiModelRegions | dict[str, MultiModelRegions]:
+) -> MultiModelRegions | MultiModelRegionsByFeature:
     """Return the regions of each model, found on its own rows."""
     if len(models) < 2:
         raise DataError(
@@ -444,7 +447,7 @@ def _of_models(
     for one, rows in zip(models, folds.parts, strict=True):
         part = None if options.cv is None else rows
         result = _regions(one, X, features, method, single, search, None, part)
-        if isinstance(result, dict):
+        if isinstance(result, MultiOutput):
             raise UnsupportedError(
                 "regions of several models",
                 "a quantity with several outputs",
@@ -457,10 +460,13 @@ def _of_models(
     if alone:
         return MultiModelRegions(tuple(alone), record)
     by_feature = [r for r in found if isinstance(r, RegionsByFeature)]
-    return {
-        name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
-        for name in by_feature[0]
-    }
+    return MultiModelRegionsByFeature(
+        {
+            name: MultiModelRegions(tuple(r[name] for r in by_feature), record)
+            for name in by_feature[0]
+        },
+        record,
+    )
 
 
 # --- from explain's work to regions ---------------------------------------------------------------
@@ -475,7 +481,7 @@ def _regions(
     search: RegionOptions,
     by: By | None,
     rows: Ints | None = None,
-) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Explain, find or take the regions, and return the results."""
     requested = None if method is None else as_method(method)
     # Means over all rows need few curves, regions need them all.
@@ -493,7 +499,7 @@ def regions_at_rows(
     """Return the regions of all features at the rows of a dataset, by output."""
     prepared = prepare_rows(quantity, dataset, None, None, options)
     found = _regions_of(prepared, RegionOptions(), None, None)
-    by_output = {None: found} if not isinstance(found, dict) else found
+    by_output = found if isinstance(found, MultiOutput) else {None: found}
     return {label: r for label, r in by_output.items() if isinstance(r, RegionsByFeature)}
 
 
@@ -575,7 +581,7 @@ def region_pass(prepared: Prepared, by: By | None = None, *, search: bool = True
 
 def _regions_of(
     prepared: Prepared, search: RegionOptions, by: By | None, base: PDP | None
-) -> Found | dict[OutputLabel, Regions] | dict[OutputLabel, RegionsByFeature]:
+) -> Found | MultiOutput[Regions] | MultiOutput[RegionsByFeature]:
     """Go through the rows, find or take the regions, and return the results."""
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     _Source.check(prepared.job)
@@ -596,12 +602,12 @@ def _regions_of(
         }
     if prepared.job.selection.single:
         alone = {label: next(iter(r.values())) for label, r in results.items()}
-        return alone[None] if prepared.job.single else alone
+        return alone[None] if prepared.job.single else MultiOutput(alone)
     several = {
         label: RegionsByFeature(r, search.joint, as_provenance(record))
         for label, r in results.items()
     }
-    return several[None] if prepared.job.single else several
+    return several[None] if prepared.job.single else MultiOutput(several)
 
 
 @dataclass(frozen=True, eq=False)

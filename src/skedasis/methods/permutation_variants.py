@@ -33,7 +33,7 @@ from skedasis.methods.base import (
 from skedasis.methods.permutation_plan import PermutationPlan, draw_donors, subgroups
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import MultiOutput
+from skedasis.quantities.outputs import MultiOutputQuantity
 from skedasis.results.effect import About
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.provenance import as_provenance, merged
@@ -52,7 +52,7 @@ ROWS_PER_CALL = 20_000
 
 def outputs_of(quantity: Quantity) -> list[Quantity]:
     """Return the quantity of each output; if their number is not known yet, a list with one representative."""
-    if isinstance(quantity, MultiOutput):
+    if isinstance(quantity, MultiOutputQuantity):
         return list(quantity.parts.values()) or [quantity.one]
     return [quantity]
 

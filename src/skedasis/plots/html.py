@@ -76,14 +76,17 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import (
     MultiModelRegions,
+    MultiModelRegionsByFeature,
     Regions,
     RegionsByFeature,
     heading_text,
     regions_text,
 )
 from skedasis.results.surface import Surface
+from skedasis.results.surfaces import Surfaces
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -430,6 +433,22 @@ def _(effects: MultiModelEffects) -> list[Markup]:
 @numbers_of.register(Ranking)
 def _(ranking: Ranking[DataclassInstance]) -> list[Markup]:
     return [table("Ranking by importance", records(ranking))] if ranking else []
+
+
+@numbers_of.register
+def _(found: Surfaces) -> list[Markup]:
+    lines = found.ranking()
+    return [table("Pairs, strongest interaction first", records(lines))] if lines else []
+
+
+@numbers_of.register
+def _(found: MultiOutput) -> list[Markup]:
+    return [table("All outputs, most important first", found.table("ranking"))] if found else []
+
+
+@numbers_of.register
+def _(found: MultiModelRegionsByFeature) -> list[Markup]:
+    return [table("Features and their first splits", records(found.ranking()))] if found else []
 
 
 @numbers_of.register

@@ -28,7 +28,7 @@ from skedasis.quantities.base import Quantity, given_labels
 from skedasis.quantities.outputs import (
     Logit,
     ModelLike,
-    MultiOutput,
+    MultiOutputQuantity,
     Prediction,
     Probability,
     default_quantity,
@@ -506,7 +506,7 @@ def _of_quantity(
 ) -> Prediction | Probability:
     """Return the user's `Prediction` or `Probability`; raise `UnsupportedError` for other quantities."""
     what, got = f"loss({_shown(kind)})", f"the quantity {model.describe()}"
-    if isinstance(model, MultiOutput):
+    if isinstance(model, MultiOutputQuantity):
         fix = "Choose one: sd.prediction(model, output=0) or sd.probability(model, class_=...)"
         raise UnsupportedError(what, got, "one output, and its labels in y", fix)
     if isinstance(model, Logit) or not isinstance(model, (Prediction, Probability)):

@@ -1,8 +1,8 @@
 """Outputs of a model as quantities: prediction, probability, logit, all outputs, and `as_quantity`.
 
 `FromModel` is the base class of all quantities of one model: it prepares the rows, and takes slopes from the user, from
-the model (automatic differentiation) or from closed forms, in this order. `MultiOutput` represents a model with several
-outputs as one quantity per output, all read from the same responses.
+the model (automatic differentiation) or from closed forms, in this order. `MultiOutputQuantity` represents a model with
+several outputs as one quantity per output, all read from the same responses.
 """
 
 # A class label may be any hashable, including "all": the overload for "all" comes first and overlaps the general one.
@@ -412,7 +412,7 @@ def prediction(
     output: str | Sequence[str],
     name: str = "prediction",
     unit: str | None = None,
-) -> MultiOutput: ...
+) -> MultiOutputQuantity: ...
 
 
 def prediction(
@@ -423,7 +423,7 @@ def prediction(
     output: int | str | Sequence[str] | None = None,
     name: str = "prediction",
     unit: str | None = None,
-) -> Prediction | MultiOutput:
+) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
 
     Parameters
@@ -505,7 +505,7 @@ def probability(
     *,
     name: str | None = None,
     unit: str | None = None,
-) -> MultiOutput: ...
+) -> MultiOutputQuantity: ...
 
 
 @overload
@@ -524,7 +524,7 @@ def probability(
     *,
     name: str | None = None,
     unit: str | None = None,
-) -> Probability | MultiOutput:
+) -> Probability | MultiOutputQuantity:
     """Explain the probability of one class, or of all.
 
     Parameters
@@ -577,7 +577,7 @@ def logit(
     *,
     name: str | None = None,
     unit: str | None = None,
-) -> MultiOutput: ...
+) -> MultiOutputQuantity: ...
 
 
 @overload
@@ -596,7 +596,7 @@ def logit(
     *,
     name: str | None = None,
     unit: str | None = None,
-) -> Logit | MultiOutput:
+) -> Logit | MultiOutputQuantity:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
     Parameters, errors and slopes are those of `probability`. If the model's `decision_function` is the log odds
@@ -622,7 +622,7 @@ def logit(
 
 
 @dataclass(frozen=True, eq=False)
-class MultiOutput(Quantity):
+class MultiOutputQuantity(Quantity):
     """All outputs of a model. Created by `prediction(output="all")` and `probability(class_="all")`.
 
     Parameters
@@ -683,14 +683,14 @@ class MultiOutput(Quantity):
 
 def predictions(
     one: Prediction, output: int | str | Sequence[str] | None
-) -> Prediction | MultiOutput:
-    """Return the quantity selected by `output`: one output, or all of them as `MultiOutput`."""
+) -> Prediction | MultiOutputQuantity:
+    """Return the quantity selected by `output`: one output, or all of them as `MultiOutputQuantity`."""
     if output is None:
         return one
     if is_int(output):
         return one.of_output(int(output))
     if output == "all":
-        return MultiOutput(one, {}, one.name, one.unit)
+        return MultiOutputQuantity(one, {}, one.name, one.unit)
     names = list(output) if isinstance(output, Iterable) and not isinstance(output, str) else []
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
         raise DataError(
@@ -702,7 +702,7 @@ def predictions(
     parts: dict[OutputLabel, Quantity] = {
         n: replace(one, output=k, of=len(names), name=n, shared=True) for k, n in enumerate(names)
     }
-    return MultiOutput(one, parts, one.name, one.unit)
+    return MultiOutputQuantity(one, parts, one.name, one.unit)
 
 
 def is_all_classes(model: object, class_: Hashable) -> bool:
@@ -714,7 +714,7 @@ def is_all_classes(model: object, class_: Hashable) -> bool:
 
 def all_classes(
     model: object, unit: str | None, kind: type[Probability], template: str, name: str
-) -> MultiOutput:
+) -> MultiOutputQuantity:
     """Return the quantities of all classes of a classifier, with names from `template`.
 
     Raises
@@ -734,7 +734,7 @@ def all_classes(
     parts: dict[OutputLabel, Probability] = {
         label: kind(model, template.format(label), unit, k) for k, label in enumerate(labels)
     }
-    return MultiOutput(next(iter(parts.values())), parts, name, unit)
+    return MultiOutputQuantity(next(iter(parts.values())), parts, name, unit)
 
 
 def column_of(

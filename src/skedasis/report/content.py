@@ -40,7 +40,7 @@ from skedasis.methods.mplot import MPlot
 from skedasis.models.introspection import title
 from skedasis.plots.figures.overview import ImportancePoint, importance_points
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
 from skedasis.report.budget import (
     NO_CUTS,
     Budget,
@@ -791,7 +791,7 @@ def _user_call(
         given, text = models, "model"
     bare = ""
     if isinstance(given, Quantity):
-        bare = f"{text}.one.model" if isinstance(given, MultiOutput) else f"{text}.model"
+        bare = f"{text}.one.model" if isinstance(given, MultiOutputQuantity) else f"{text}.model"
         if given.labelled:
             return Call(text, options, bare=bare)
     return Call(text, replace(options, y=None), bare=bare)

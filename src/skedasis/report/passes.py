@@ -30,6 +30,7 @@ from skedasis.plots.scales import counted
 from skedasis.quantities.base import CALL_ROWS, Quantity
 from skedasis.quantities.outputs import Probability
 from skedasis.results.effects import Effects
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.surface import Surface
 
 Label: TypeAlias = OutputLabel
@@ -194,8 +195,10 @@ class ModelRunner:
     ) -> dict[Label, dict[tuple[str, str], Surface]]:
         """Explain some pairs, and return their surfaces by output."""
         found = self._explain(self.quantity, list(pairs), method, UNSCORED)
-        several = not all(isinstance(k, tuple) and k in found for k in pairs)
-        shown: dict[Label, dict[tuple[str, str], Surface]] = found if several else {None: found}
+        by_output = found if isinstance(found, MultiOutput) else {None: found}
+        shown: dict[Label, dict[tuple[str, str], Surface]] = {
+            label: dict(surfaces) for label, surfaces in by_output.items()
+        }
         first = next(iter(next(iter(shown.values())).values()))
         of = f"{first.provenance.get('method', '')}, {counted(len(pairs), 'pair')}"
         self.passes.append(Pass({**first.provenance, "method": of}))

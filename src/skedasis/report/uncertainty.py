@@ -25,7 +25,7 @@ from skedasis.methods.ale import ALE, RHALE
 from skedasis.methods.pdp import PDP
 from skedasis.plots.scales import counted
 from skedasis.quantities.base import Quantity
-from skedasis.quantities.outputs import FromModel, MultiOutput
+from skedasis.quantities.outputs import FromModel, MultiOutputQuantity
 from skedasis.quantities.uncertainty import entropy
 from skedasis.report.passes import UNSCORED, ModelRunner, Pass, with_scores
 from skedasis.results.diagnosis import Diagnosis
@@ -74,7 +74,7 @@ class UncertaintySection:
 
 def model_of(quantity: Quantity) -> Any:
     """Return the model of a quantity, or None if it is not known."""
-    one = quantity.one if isinstance(quantity, MultiOutput) else quantity
+    one = quantity.one if isinstance(quantity, MultiOutputQuantity) else quantity
     return one.model if isinstance(one, FromModel) else None
 
 

@@ -43,6 +43,7 @@ from skedasis.results.axis import (
     TimedAxis,
     make_read_only,
 )
+from skedasis.results.containers import Columns
 from skedasis.results.display import SavedResult, count, sample_text, save_if
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.ale_math import Accumulate
@@ -962,9 +963,11 @@ class Effect(SavedResult):
         UnsupportedError
             If no data frame library is installed, or the effect has no bins, curves or missing values.
         """
-        return operations.to_data_frame(
-            operations.effect_table(self, of), backend or self.about.library
-        )
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "effect") -> Columns:
+        """Return the columns of `to_frame`."""
+        return operations.effect_table(self, of)
 
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.

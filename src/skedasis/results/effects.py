@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Floats, Level, TableLike
-from skedasis.data.features import find_feature
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import UnsupportedError
 from skedasis.results import operations
-from skedasis.results.display import Ranking, SavedResult, sample_text, save_if
+from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
+from skedasis.results.display import Ranking, sample_text, save_if
 from skedasis.results.effect import Effect
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.random import RandomState
@@ -69,14 +69,14 @@ def check_order(by: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects(SavedResult, Mapping[str, Effect]):
+class Effects(ResultMapping[str, Effect]):
     """A mapping from feature names to effects, in X's order.
 
     Parameters
     ----------
     effects : dict of str to Effect
     provenance : dict
-        Record of the pass that computed them.
+        Record of the pass that computed them: the entries that all effects share.
 
     Examples
     --------
@@ -91,27 +91,21 @@ class Effects(SavedResult, Mapping[str, Effect]):
     effects: dict[str, Effect]
     provenance: Provenance = field(default_factory=no_provenance)
 
+    def __post_init__(self) -> None:
+        self.complete_provenance()
+
+    @property
+    def members(self) -> Mapping[str, Effect]:
+        """Return the effects by feature."""
+        return self.effects
+
     def __getitem__(self, feature: Hashable) -> Effect:
         """Return the effect of a feature, given its name, its label or its position in X."""
         if isinstance(feature, str) and feature in self.effects:
             return self.effects[feature]
-        features = [e.about.feature for e in self.effects.values()]
-        for f in features:
-            if feature in (f.key, f.position) and not isinstance(feature, bool):
-                return self.effects[f.name]
-        if isinstance(feature, str):
-            return self.effects[features[find_feature(features, feature)].name]
-        known = f"one of {list(self.effects)}"
-        raise DataError("feature", repr(feature), known, "Pass the name of an explained feature")
-
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.effects
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.effects)
-
-    def __len__(self) -> int:
-        return len(self.effects)
+        return self.effects[
+            explained_name([e.about.feature for e in self.effects.values()], feature)
+        ]
 
     def __repr__(self) -> str:
         names = f"{', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}"
@@ -354,14 +348,13 @@ class Effects(SavedResult, Mapping[str, Effect]):
             If no data frame library is installed, if a feature has no bins or curves, or if no feature has a point of
             missing values.
         """
-        effects = list(self.effects.values())
-        table = (
-            operations.ranking_table(self.ranking())
-            if of == "ranking"
-            else operations.effects_table(effects, of)
-        )
-        library = effects[0].about.library
-        return operations.to_data_frame(table, backend or library)
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def table(self, of: str = "effect") -> Columns:
+        """Return the columns of `to_frame`."""
+        if of == "ranking":
+            return operations.ranking_table(self.ranking())
+        return operations.effects_table(list(self.effects.values()), of)
 
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first, or an overview of them.

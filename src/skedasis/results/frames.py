@@ -8,7 +8,7 @@ tables of results, and `to_data_frame` converts a table to a data frame of the r
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -19,6 +19,7 @@ from skedasis._types import Values
 from skedasis.data.times import TimeAxis, TimePoints
 from skedasis.errors import UnsupportedError
 from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, TimedAxis
+from skedasis.results.containers import Column, Columns
 from skedasis.results.effect import BinStats, Effect
 from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
 
@@ -227,6 +228,42 @@ def _columns(
     return out
 
 
+def separate_pair_columns_by_kind(tables: Sequence[Columns]) -> list[Columns]:
+    """Return tables of surfaces with separate columns for numbers, levels and times, if an axis has several kinds.
+
+    As `separate_columns_by_kind`, for each of the two axes: ``"x0"``, ``"level0"`` and ``"time0"``, or ``"left0"``,
+    ``"left_level0"``, ``"left_time0"``, ``"right0"``, …
+    """
+    replaced = [_axis_columns(tables, axis) for axis in ("0", "1")]
+    separated: list[Columns] = []
+    for i, table in enumerate(tables):
+        out: Columns = {}
+        for name, column in table.items():
+            axis = name[-1] if name[:-1] in ("x", "left", "right") else ""
+            if not axis:
+                out[name] = column
+            elif name[:-1] != "right" and name not in out:
+                out |= replaced[int(axis)][i]
+        separated.append(out)
+    return separated
+
+
+def _axis_columns(tables: Sequence[Columns], axis: str) -> list[Columns]:
+    """Return the columns of one axis of each table of a surface, separated by kind."""
+    own: list[Columns] = []
+    for table in tables:
+        names = [n for n in ("x", "left", "right") if f"{n}{axis}" in table]
+        columns = {n: table[f"{n}{axis}"] for n in names}
+        for name, column in columns.items():
+            if not isinstance(column, TimePoints) and np.asarray(column).dtype.kind == "U":
+                columns[name] = np.asarray(column).astype(object)  # text: levels
+        own.append({"feature": table[f"feature{axis}"], **columns})
+    return [
+        {f"{n}{axis}": c for n, c in separate.items() if n != "feature"}
+        for separate in separate_columns_by_kind(own)
+    ]
+
+
 # --- tables of surfaces and rankings --------------------------------------------------------------
 
 
@@ -321,6 +358,33 @@ def tile_column(column: Values | TimePoints, count: int) -> Values | TimePoints:
 def concatenate_tables(tables: Sequence[Table]) -> Table:
     """Concatenate tables with the same columns."""
     return {name: _concatenated([t[name] for t in tables]) for name in tables[0]}
+
+
+def stack_tables(tables: Sequence[Mapping[str, Column]]) -> Columns:
+    """Concatenate tables of which some may lack columns: there numbers are NaN, and other values None."""
+    names = dict.fromkeys(name for table in tables for name in table)
+    sizes = [len(next(iter(table.values()))) for table in tables]
+    out: Columns = {}
+    for name in names:
+        own = [table[name] for table in tables if name in table]
+        if len(own) == len(tables):
+            out[name] = _concatenated(own)
+            continue
+        first = own[0]
+        columns = [
+            table.get(name, _unknown(first, size))
+            for table, size in zip(tables, sizes, strict=True)
+        ]
+        out[name] = _concatenated(columns)
+    return out
+
+
+def _unknown(like: Column, size: int) -> Column:
+    """Return a column of missing values of the kind of another column."""
+    if isinstance(like, TimePoints):
+        return TimePoints(like.axis, np.full(size, np.nan))
+    numeric = np.asarray(like).dtype.kind in "fiub"
+    return np.full(size, np.nan) if numeric else np.full(size, None, dtype=object)
 
 
 def _concatenated(columns: Sequence[Any]) -> Any:

@@ -245,7 +245,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
         """
         return operations.to_data_frame(self.table(of), backend or self.library)
 
-    def table(self, of: Literal["pairs", "overall"] = "pairs") -> dict[str, list[str] | Values]:
+    def table(self, of: str = "pairs") -> dict[str, list[str] | Values]:
         """Return the columns of `to_frame`."""
         if of == "overall":
             return _columns(FeatureInteraction, self.overall)

@@ -76,9 +76,11 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import (
     Condition,
     MultiModelRegions,
+    MultiModelRegionsByFeature,
     RegionNode,
     Regions,
     RegionsByFeature,
@@ -92,6 +94,7 @@ from skedasis.results.surface import (
     PartialDependenceSurface,
     Surface,
 )
+from skedasis.results.surfaces import Surfaces
 from skedasis.stats.grid import Cells
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.moments import Moments
@@ -278,6 +281,7 @@ _RESULTS = (
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
     *(Contrast, Contrasts),
+    *(Surfaces, MultiOutput, MultiModelRegionsByFeature),
 )
 
 
@@ -318,13 +322,12 @@ _READ_ERRORS = (
 
 
 def save(result: object, path: str | Path) -> None:
-    """Save a result, or a dictionary of results, to one npz file.
+    """Save a result, or a mapping of results, to one npz file.
 
     Parameters
     ----------
-    result : Effect, Effects, Regions, Surface, Importance, Interactions, Diagnosis, Ledger or dict
-        Any result. `explain` returns a dictionary for several outputs (by output) and for a list of pairs (by pair of
-        names).
+    result : Effect, Effects, Surface, Surfaces, Regions, Importance, MultiOutput, …, or a mapping of these
+        Any result; and your own dictionary of results, which `load` returns as a dictionary.
     path : str or Path
         The file; no suffix is added to its name.
 
@@ -348,15 +351,14 @@ def save(result: object, path: str | Path) -> None:
     >>> pairs = sd.explain(lambda X: X[:, 0] * X[:, 1], X, [(0, 1), (0, 2)], method=sd.ALE(bins=3))
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "pairs.npz"
     >>> save(pairs, path)
-    >>> list(sd.load(path))
-    [('x0', 'x1'), ('x0', 'x2')]
+    >>> sd.load(path)
+    <Surfaces of 2 pairs on prediction: x0 × x1, x0 × x2>
     """
     if not _is_result(result):
         raise DataError(
             "save",
             f"an object of type {type(result).__name__}",
-            "an Effect, Effects, Regions, a Surface, an Importance, Interactions, a Diagnosis, a Ledger, "
-            "or a dictionary of these",
+            "a result, such as Effect, Effects, Surfaces or MultiOutput, or a dictionary of results",
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
     packer = Packer(_KINDS)
@@ -379,7 +381,7 @@ def load(path: str | Path) -> Any:
 
     Returns
     -------
-    Effect, Effects, Regions, Surface, Importance, Interactions, Diagnosis, Ledger or dict
+    Effect, Effects, Surface, Surfaces, Regions, Importance, MultiOutput, …, or dict
         A new object with bitwise identical numbers. Results have no `==`: compare their arrays.
 
     Raises
@@ -443,7 +445,7 @@ def _arrays(file: Mapping[str, Values]) -> Callable[[str], Values]:
 
 
 def _is_result(value: object) -> bool:
-    """Return whether this is a result, or a dictionary of results."""
+    """Return whether this is a result, or a mapping of results."""
     if isinstance(value, _RESULTS):
         return True
     return isinstance(value, Mapping) and len(value) > 0 and all(map(_is_result, value.values()))

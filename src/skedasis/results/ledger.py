@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from skedasis._arguments import check_name
+from skedasis._arguments import check_name, check_option
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import JsonValue
 from skedasis.results import operations
@@ -122,8 +122,9 @@ class Ledger(SavedResult):
         """Return whether the R² for the labels are known."""
         return not math.isnan(self.parts[-1].label_r2)
 
-    def table(self) -> dict[str, list[object]]:
-        """Return the columns of `to_frame`."""
+    def table(self, of: str = "parts") -> dict[str, list[object]]:
+        """Return the columns of `to_frame`; there is one table, of the parts."""
+        check_option("to_frame(of)", of, ("parts",), "Omit it")
         columns: dict[str, list[object]] = {
             "part": [p.name for p in self.parts],
             "kind": [p.kind for p in self.parts],

@@ -30,9 +30,10 @@ from skedasis.results.axis import (
     TimedAxis,
     make_read_only,
 )
+from skedasis.results.containers import ResultMapping, explained_name, frame_library
 from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
-from skedasis.results.effects import Effects, check_order
+from skedasis.results.effects import check_order
 from skedasis.results.importance import Importance
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.resampling import t_interval
@@ -622,7 +623,7 @@ class ModelsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
+class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
     """A mapping from feature names to effects of several fitted models, in X's order.
 
     Parameters
@@ -644,19 +645,21 @@ class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
     effects: dict[str, MultiModelEffect]
     provenance: Json = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.complete_provenance()
+
+    @property
+    def members(self) -> Mapping[str, MultiModelEffect]:
+        """Return the effects by feature."""
+        return self.effects
+
     def __getitem__(self, feature: Level) -> MultiModelEffect:
         """Return the effect of a feature, given its name, its label or its position in X."""
-        first = Effects({name: e.models[0] for name, e in self.effects.items()})
-        return self.effects[first[feature].feature]
-
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.effects
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.effects)
-
-    def __len__(self) -> int:
-        return len(self.effects)
+        if isinstance(feature, str) and feature in self.effects:
+            return self.effects[feature]
+        return self.effects[
+            explained_name([e.about.feature for e in self.effects.values()], feature)
+        ]
 
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
@@ -727,15 +730,16 @@ class MultiModelEffects(SavedResult, Mapping[str, MultiModelEffect]):
             One row per feature and point; per feature, model and point; or per feature. If some of the features are
             categorical, points are in two columns: ``"x"``, NaN for levels, and ``"level"``, None for numbers.
         """
-        effects = list(self.effects.values())
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def table(self, of: str = "effect") -> Table:
+        """Return the columns of `to_frame`."""
         if of == "ranking":
             lines = [asdict(line) for line in self.ranking()]
-            table: Table = {name: [line[name] for line in lines] for name in lines[0]}
-        else:
-            table = operations.concatenate_tables(
-                operations.separate_columns_by_kind([e.table(of) for e in effects])
-            )
-        return operations.to_data_frame(table, backend or effects[0].about.library)
+            return {name: [line[name] for line in lines] for name in lines[0]}
+        return operations.concatenate_tables(
+            operations.separate_columns_by_kind([e.table(of) for e in self.effects.values()])
+        )
 
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first.
@@ -857,6 +861,11 @@ class MultiModelSurface(MultiModelResult[Surface]):
         return self.models[0].features
 
     @property
+    def abouts(self) -> tuple[About, About]:
+        """Return the descriptions of both features and the quantity, of the first model."""
+        return self.models[0].abouts
+
+    @property
     def about(self) -> About:
         """Return the description of the first feature and the quantity, of the first model."""
         return self.models[0].about
@@ -907,7 +916,11 @@ class MultiModelSurface(MultiModelResult[Surface]):
             operations.point_column(x, t) for x, t in zip(self.points, first.times, strict=True)
         )
         x0, x1 = operations.column_pairs(a, b)
-        return self._columns({"x0": x0, "x1": x1}, of, "effect")
+        names = {
+            f"feature{i}": np.array([name] * len(x0), dtype=object)
+            for i, name in enumerate(self.features)
+        }
+        return self._columns({**names, "x0": x0, "x1": x1}, of, "effect")
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""

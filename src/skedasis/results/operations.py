@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from skedasis.results.ale_statistics import statistics as ale_statistics
     from skedasis.results.build.pairs import rebin_surface
     from skedasis.results.build.rebin import rebin_effect
+    from skedasis.results.checks.check import in_order as checks_in_order
     from skedasis.results.checks.elevated_regions import elevated_regions
     from skedasis.results.checks.heterogeneity_test import heterogeneity_test
     from skedasis.results.checks.reliability import (
@@ -69,6 +70,8 @@ if TYPE_CHECKING:
         point_column,
         ranking_table,
         separate_columns_by_kind,
+        separate_pair_columns_by_kind,
+        stack_tables,
         surface_table,
         tile_column,
         to_data_frame,
@@ -103,6 +106,7 @@ if TYPE_CHECKING:
         surface_error,
     )
     from skedasis.results.io import save
+    from skedasis.results.lines import ranked_lines, sort_key
 else:
 
     def __getattr__(name: str) -> object:
@@ -146,6 +150,7 @@ MODULES = {
     "ale_statistics": "skedasis.results.ale_statistics:statistics",
     "rebin_surface": "skedasis.results.build.pairs:rebin_surface",
     "rebin_effect": "skedasis.results.build.rebin:rebin_effect",
+    "checks_in_order": "skedasis.results.checks.check:in_order",
     "elevated_regions": "skedasis.results.checks.elevated_regions:elevated_regions",
     "heterogeneity_test": "skedasis.results.checks.heterogeneity_test:heterogeneity_test",
     "check_effect": "skedasis.results.checks.reliability:check_effect",
@@ -159,6 +164,8 @@ MODULES = {
     "point_column": "skedasis.results.frames:point_column",
     "ranking_table": "skedasis.results.frames:ranking_table",
     "separate_columns_by_kind": "skedasis.results.frames:separate_columns_by_kind",
+    "separate_pair_columns_by_kind": "skedasis.results.frames:separate_pair_columns_by_kind",
+    "stack_tables": "skedasis.results.frames:stack_tables",
     "surface_table": "skedasis.results.frames:surface_table",
     "tile_column": "skedasis.results.frames:tile_column",
     "to_data_frame": "skedasis.results.frames:to_data_frame",
@@ -178,5 +185,7 @@ MODULES = {
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
     "surface_error": "skedasis.results.intervals.surfaces:surface_error",
     "save": "skedasis.results.io:save",
+    "ranked_lines": "skedasis.results.lines:ranked_lines",
+    "sort_key": "skedasis.results.lines:sort_key",
 }
 """Name of each operation → its module and its name there."""

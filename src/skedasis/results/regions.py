@@ -9,7 +9,7 @@ this module writes conditions and rules as text, combines them, and evaluates th
 | `RegionScores` | heterogeneity scores of the whole and within the regions |
 | `Regions` | the regions of one feature: a sequence of `Effect`, one per region |
 | `RegionsByFeature` | the regions of several features |
-| `MultiModelRegions` | the regions of one feature for several models |
+| `MultiModelRegions`, `MultiModelRegionsByFeature` | the regions of one or several features for several models |
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
@@ -33,6 +33,16 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
+from skedasis.results.containers import (
+    Columns as AnyColumns,
+)
+from skedasis.results.containers import (
+    ResultMapping,
+    explained_name,
+    frame_library,
+    key_column,
+    no_members_error,
+)
 from skedasis.results.curve_words import curve_words, number_text
 from skedasis.results.display import (
     DisplayMixin,
@@ -1169,7 +1179,7 @@ class RegionsRank:
 
 
 @dataclass(frozen=True, eq=False)
-class RegionsByFeature(SavedResult, Mapping[str, Regions]):
+class RegionsByFeature(ResultMapping[str, Regions]):
     """A mapping from feature names to their regions, in X's order.
 
     Attributes
@@ -1178,27 +1188,28 @@ class RegionsByFeature(SavedResult, Mapping[str, Regions]):
     joint : bool
         Whether all features have the same regions: one partition of the rows for all of them.
     provenance : dict
-        Record of the pass that computed them.
+        Record of the pass that computed them: the entries that the regions of all features share.
     """
 
     regions: dict[str, Regions]
     joint: bool = False
     provenance: Provenance = field(default_factory=no_provenance)
 
+    def __post_init__(self) -> None:
+        self.complete_provenance()
+
+    @property
+    def members(self) -> Mapping[str, Regions]:
+        """Return the regions by feature."""
+        return self.regions
+
     def __getitem__(self, feature: Hashable) -> Regions:
         """Return the regions of a feature, given its name, its label or its position in X."""
         if isinstance(feature, str) and feature in self.regions:
             return self.regions[feature]
-        return self.regions[self.effects[feature].feature]
-
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.regions
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.regions)
-
-    def __len__(self) -> int:
-        return len(self.regions)
+        return self.regions[
+            explained_name([r.about.feature for r in self.regions.values()], feature)
+        ]
 
     def __repr__(self) -> str:
         names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
@@ -1333,11 +1344,10 @@ class RegionsByFeature(SavedResult, Mapping[str, Regions]):
         UnsupportedError
             As `Regions.to_frame`.
         """
-        first = next(iter(self.regions.values()), None)
-        if first is None:
+        if not self.regions:
             got = "no features"
             raise DataError("to_frame", got, "at least one feature", "Explain some features")
-        return operations.to_data_frame(self.table(of), backend or first.about.library)
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
     def table(self, of: str = "ranking") -> Columns:
         """Return the columns of `to_frame`."""
@@ -1540,6 +1550,142 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
     def explore(self, path: str | Path | None = None, *, title: str | None = None) -> Explorable:
         """Return the recurrence and the regions of each model as an interactive page; see `Regions.explore`."""
         return save_if(operations.multi_model_regions_page(self, title=title), path)
+
+
+@dataclass(frozen=True)
+class RecurrenceRank:
+    """One line of the ranking of features by how their regions recur over several models.
+
+    Parameters
+    ----------
+    feature : str
+    importance, heterogeneity_score : float
+        Means over the models, of all rows, in units of the quantity.
+    models_with_regions : int
+        Number of models with a split.
+    first_split : str
+        The most frequent feature of the first split; empty if no model has a split.
+    models : int
+        Number of models with this first split.
+    condition : str
+        As in `Recurrence`.
+    """
+
+    feature: str
+    importance: float
+    heterogeneity_score: float
+    models_with_regions: int
+    first_split: str
+    models: int
+    condition: str
+
+
+@dataclass(frozen=True, eq=False)
+class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
+    """A mapping from feature names to their regions for several models, in X's order.
+
+    Attributes
+    ----------
+    regions : dict of str to MultiModelRegions
+    provenance : dict
+        Record of the pass that computed them: the entries that the regions of all features share.
+    """
+
+    regions: dict[str, MultiModelRegions]
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __post_init__(self) -> None:
+        self.complete_provenance()
+
+    @property
+    def members(self) -> Mapping[str, MultiModelRegions]:
+        """Return the regions by feature."""
+        return self.regions
+
+    def __getitem__(self, feature: Hashable) -> MultiModelRegions:
+        """Return the regions of a feature, given its name, its label or its position in X."""
+        if isinstance(feature, str) and feature in self.regions:
+            return self.regions[feature]
+        return self.regions[
+            explained_name([r.about.feature for r in self.regions.values()], feature)
+        ]
+
+    def __repr__(self) -> str:
+        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
+        of = count(len(self), "feature")
+        models = [f", {count(len(r), 'model')}" for r in self.values()][:1]
+        return f"<MultiModelRegionsByFeature of {of}{''.join(models)}: {names}>"
+
+    def __str__(self) -> str:
+        return f"{self!r}\n{self.ranking()}" if self.regions else repr(self)
+
+    def ranking(self) -> Ranking[RecurrenceRank]:
+        """Return the features with how their regions recur, the largest mean heterogeneity score first.
+
+        Returns
+        -------
+        Ranking of RecurrenceRank
+            A tuple of lines that prints as a table. Features without scores follow, ordered by importance.
+        """
+        lines: list[RecurrenceRank] = []
+        for name, found in self.regions.items():
+            wholes = [r.whole for r in found.models]
+            often = [line for line in found.recurrence if line.feature != NO_SPLIT]
+            first = often[0] if often else Recurrence("", 0, "")
+            lines.append(
+                RecurrenceRank(
+                    name,
+                    float(np.mean([e.importance for e in wholes])),
+                    float(np.mean([e.heterogeneity_score for e in wholes])),
+                    sum(len(r) > 1 for r in found.models),
+                    first.feature,
+                    first.models,
+                    first.condition,
+                )
+            )
+
+        def order(line: RecurrenceRank) -> tuple[float, float]:
+            score = line.heterogeneity_score
+            return -score if math.isfinite(score) else math.inf, -line.importance
+
+        return Ranking(sorted(lines, key=order))
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["ranking", "recurrence", "regions", "splits", "effect", "bins"] = "ranking",
+    ) -> Any:
+        """Return the ranking, or a table of `MultiModelRegions.to_frame` for all features.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"ranking", "recurrence", "regions", "splits", "effect", "bins"}
+            The first column ``"of"`` names the feature, except in the ranking.
+
+        Raises
+        ------
+        DataError
+            For another `of`, and if there is no feature.
+        UnsupportedError
+            As `Regions.to_frame`.
+        """
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def table(self, of: str = "ranking") -> AnyColumns:
+        """Return the columns of `to_frame`."""
+        if not self.regions:
+            raise no_members_error("to_frame", "at least one feature")
+        if of == "ranking":
+            lines = self.ranking()
+            return {f.name: [vars(line)[f.name] for line in lines] for f in fields(RecurrenceRank)}
+        tables = [r.table(of) for r in self.regions.values()]
+        if of in ("effect", "bins"):
+            tables = operations.separate_columns_by_kind(tables)
+        sizes = [len(next(iter(table.values()))) for table in tables]
+        return {"of": key_column(list(self), sizes), **operations.stack_tables(tables)}
 
 
 def _agreement(splits: Sequence[Split]) -> str:

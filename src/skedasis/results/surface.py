@@ -33,6 +33,7 @@ from skedasis.results.axis import (
     between,
     make_read_only,
 )
+from skedasis.results.containers import Columns
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.provenance import Provenance, no_provenance
@@ -577,9 +578,11 @@ class Surface(SavedResult):
         of : {"effect", "cells"}
             One row per point of the surface, or per cell.
         """
-        return operations.to_data_frame(
-            operations.surface_table(self, of), backend or self.about.library
-        )
+        return operations.to_data_frame(self.table(of), backend or self.about.library)
+
+    def table(self, of: str = "effect") -> Columns:
+        """Return the columns of `to_frame`."""
+        return operations.surface_table(self, of)
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map with contours.

@@ -10,10 +10,11 @@ import numpy as np
 
 from skedasis._arguments import listed, shown
 from skedasis._renamed import RenamedAttributes
-from skedasis._types import Bools
+from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
 from skedasis.results import operations
+from skedasis.results.containers import key_column
 from skedasis.results.display import DisplayMixin, count
 
 Code = Literal[
@@ -132,6 +133,8 @@ class Check(RenamedAttributes):
         The interval of the axis, the level, or None for the whole effect.
     numbers : dict
         The numbers in the message.
+    output : hashable
+        For a result of several outputs, the label of the output; otherwise None.
     """
 
     code: Code
@@ -141,6 +144,7 @@ class Check(RenamedAttributes):
     feature: str = ""
     where: tuple[Any, Any] | str | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    output: OutputLabel = None
 
     @property
     def page(self) -> str:
@@ -154,7 +158,8 @@ class Check(RenamedAttributes):
         return f"{_PAGE}#{self.code}"
 
     def __str__(self) -> str:
-        return f"{self.severity}: {self.message}"
+        of_output = "" if self.output is None else f"output {self.output!r}: "
+        return f"{self.severity}: {of_output}{self.message}"
 
 
 class Checks(DisplayMixin, tuple[Check, ...]):
@@ -188,8 +193,9 @@ class Checks(DisplayMixin, tuple[Check, ...]):
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row per finding.
 
-        Its columns are `feature`, `code`, `severity`, `left` and `right` (the interval of a numeric feature), `level`
-        (of a categorical feature; for a feature of times, the interval as text), `rows` and `message`.
+        Its columns are `output` (for a result of several outputs), `feature`, `code`, `severity`, `left` and `right`
+        (the interval of a numeric feature), `level` (of a categorical feature; for a feature of times, the interval as
+        text), `rows` and `message`.
 
         Parameters
         ----------
@@ -209,6 +215,9 @@ class Checks(DisplayMixin, tuple[Check, ...]):
             "rows": np.array([np.nan if f.rows is None else f.rows for f in self], dtype=float),
             "message": np.array([f.message for f in self], dtype=object),
         }
+        if any(f.output is not None for f in self):
+            outputs = key_column([f.output for f in self], [1] * len(self))
+            table = {"output": outputs, **table}
         return operations.to_data_frame(table, backend)
 
 
