@@ -1,374 +1,609 @@
-"""`Surfaces`, `MultiOutput` and the other results that contain results: lookup, tables, provenance, saving."""
+"""Containers: results are the same for every container, and a model receives the container it was fitted on."""
 
 from __future__ import annotations
 
-import pickle
-from functools import cache
+import copy
+import warnings
+from decimal import Decimal
 
+import narwhals as nw
+import narwhals.stable.v1 as nw_v1
+import narwhals.stable.v2 as nw_v2
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
 
 import skedasis as sd
-from skedasis.results.containers import key_column, shared_entries
-from skedasis.results.effects import Rank
-from skedasis.results.multi_output import OutputRank
-from skedasis.results.surfaces import SurfaceRank
-from tests.helpers import refused
-
-ROWS = 120
-RNG = np.random.default_rng(3)
-TABLE = pd.DataFrame(RNG.uniform(-1, 1, size=(ROWS, 3)), columns=["age", "bmi", "cost"])
-PAIRS = [("age", "bmi"), ("bmi", "cost"), ("age", "cost")]
-
-
-def targets(X):
-    """Return two columns: an additive function, and a strong interaction."""
-    X = np.asarray(X, dtype=float)
-    return np.column_stack([X[:, 0] + X[:, 2], 5 * X[:, 0] * X[:, 1] + X[:, 1]])
-
-
-class Classes:
-    """A classifier with given classes, each with a probability of its own."""
-
-    def __init__(self, *classes):
-        self.classes_ = np.empty(len(classes), dtype=object)
-        self.classes_[:] = classes
-
-    def predict_proba(self, X):
-        X = np.asarray(X, dtype=float)
-        scores = np.column_stack([k * X[:, 0] for k in range(len(self.classes_))])
-        p = np.exp(scores)
-        return p / p.sum(axis=1, keepdims=True)
-
-
-BOTH = sd.prediction(targets, output="all")
-OPTIONS = {"method": sd.ALE(bins=4), "progress": False, "heterogeneity_rows": 40}
-
-
-@cache
-def made(name: str):
-    """Return one container of each kind."""
-    models = [lambda X, k=k: k * targets(X)[:, 1] for k in (1.0, 2.0)]
-    every = [sd.prediction(lambda X, k=k: k * targets(X), output="all") for k in (1.0, 2.0)]
-    what = {
-        "effects": lambda: sd.explain(BOTH, TABLE, **OPTIONS),
-        "effect": lambda: sd.explain(BOTH, TABLE, "age", **OPTIONS),
-        "surface": lambda: sd.explain(BOTH, TABLE, ("age", "bmi"), **OPTIONS),
-        "surfaces of outputs": lambda: sd.explain(BOTH, TABLE, PAIRS, **OPTIONS),
-        "surfaces": lambda: sd.explain(lambda X: targets(X)[:, 1], TABLE, PAIRS, **OPTIONS),
-        "importance": lambda: sd.explain(BOTH, TABLE, method=sd.PFI(3), progress=False),
-        "regions": lambda: sd.explain(BOTH, TABLE, "age", by="cost", **OPTIONS),
-        "regions of features": lambda: sd.explain(BOTH, TABLE, by="cost", **OPTIONS),
-        "interactions": lambda: sd.interactions(BOTH, TABLE, ale=False, progress=False),
-        "ledger": lambda: sd.ledger(BOTH, TABLE, regions={}, progress=False),
-        "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
-        "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
-        "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
-        "surface of models": lambda: sd.explain(every, TABLE, ("age", "bmi"), **OPTIONS),
-        "surfaces of models and outputs": lambda: sd.explain(every, TABLE, PAIRS, **OPTIONS),
-        "importance of models": lambda: sd.explain(every, TABLE, method="pfi", progress=False),
-        "regions of models": lambda: sd.regions(models, TABLE, **OPTIONS),
-    }
-    return what[name]()
-
-
-OUTPUTS = [
-    *("effect", "effects", "surface", "surfaces of outputs", "importance", "regions"),
-    *("regions of features", "interactions", "ledger", "effect of models", "effects of models"),
-    *("surface of models", "surfaces of models and outputs", "importance of models"),
-]
-SURFACES = ["surfaces", "surfaces of models"]
-ALL = [*OUTPUTS, *SURFACES, "regions of models"]
-
-
-def message_of(kind, call, *args, **keywords):
-    """Return the message of the error that a call raises, which has the common format."""
-    with refused(kind) as info:
-        call(*args, **keywords)
-    return str(info.value)
-
-
-# --- laws -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_frame_is_that_of_the_members_one_below_the_other(name):
-    found = made(name)
-    frame = found.to_frame("pandas", of="regions") if name == "regions of models" else None
-    frame = found.to_frame("pandas") if frame is None else frame
-    keys = ["feature0", "feature1"] if name in SURFACES else ["output"]
-    if name == "regions of models":
-        keys = ["of"]
-    assert list(frame.columns)[: len(keys)] == keys
-    start = 0
-    for key, member in found.items():
-        one = member.to_frame("pandas")
-        if name == "regions of models":
-            one = member.to_frame("pandas", of="regions")
-        part = frame.iloc[start : start + len(one)].reset_index(drop=True)
-        start += len(one)
-        named = list(key) if isinstance(key, tuple) else [key]
-        assert part[keys].to_numpy().tolist() == [named] * len(one)
-        pd.testing.assert_frame_equal(part[list(one.columns)], one, check_dtype=False)
-    assert start == len(frame)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_saving_is_an_identity(name, tmp_path):
-    found = made(name)
-    found.save(tmp_path / "found.npz")
-    again = sd.load(tmp_path / "found.npz")
-    assert type(again) is type(found)
-    assert list(again) == list(found)
-    assert again.provenance == found.provenance
-    pd.testing.assert_frame_equal(again.to_frame("pandas"), found.to_frame("pandas"))
-    assert str(again) == str(found)
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_the_provenance_has_what_all_members_share(name):
-    found = made(name)
-    members = list(found.values())
-    shared = found.provenance
-    for entry, value in shared_entries(members).items():
-        assert shared[entry] == value
-    for member in members:
-        for entry in {"method", "settings", "random_state", "model_rows"} & set(member.provenance):
-            assert shared[entry] == member.provenance[entry]
-
-
-def test_entries_that_differ_are_left_to_the_members():
-    rows = TABLE.assign(age=TABLE["age"] + TABLE["bmi"])
-    effects = sd.explain(lambda X: targets(X)[:, 1], rows, **OPTIONS)
-    each = [e.provenance["vif"] for e in effects.values()]
-    assert len(set(each)) == 3
-    assert "vif" not in effects.provenance
-    for entry in ("method", "quantity", "rows", "random_state", "model_rows", "versions"):
-        assert effects.provenance[entry] == effects["age"].provenance[entry]
-    own = sd.Effects({name: effects[name] for name in ("age", "bmi")})
-    assert own.provenance["model_rows"] == effects.provenance["model_rows"]
-    assert shared_entries([effects["age"], 1]) == {}
-    assert sd.Effects({}).provenance == {}
-
-
-def test_rankings_have_the_lines_of_all_outputs_in_order():
-    found = made("effects")
-    lines = found.ranking()
-    assert [line.importance for line in lines] == sorted(
-        (r.importance for r in lines), reverse=True
-    )
-    assert all(isinstance(line, Rank) and isinstance(line, OutputRank) for line in lines)
-    want = [(k, r.feature, r.importance) for k, es in found.items() for r in es.ranking()]
-    assert sorted((r.output, r.feature, r.importance) for r in lines) == sorted(want)
-    assert str(lines).splitlines()[0].split()[:2] == ["output", "feature"]
-    by_score = found.ranking("heterogeneity_score")
-    assert by_score[0].heterogeneity_score == max(r.heterogeneity_score for r in lines)
-    assert pickle.loads(pickle.dumps(lines)) == lines
-    frame = found.to_frame("pandas", of="ranking")
-    assert frame[["output", "feature"]].to_numpy().tolist() == [
-        [r.output, r.feature] for r in lines
-    ]
-
-
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_every_output_has_lines(name):
-    found = made(name)
-    assert {line.output for line in found.ranking()} == {0, 1}
-    assert "ranking(by)" in message_of(sd.DataError, found.ranking, by="size")
-
-
-# --- pairs ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SURFACES)
-def test_pairs_are_found_by_names_labels_and_positions_in_either_order(name):
-    found = made(name)
-    assert list(found) == PAIRS
-    want = found["age", "bmi"]
-    for pair in (("bmi", "age"), (0, 1), (1, 0), ("age", 1), ["age", "bmi"]):
-        assert found[pair] is want
-    assert ("bmi", "age") in found
-    assert ("age", "age") not in found
-    assert found.get(("bmi", "age")) is want
-    assert found.get(("age", "sex")) is None
-    assert found.get("age", 3) == 3
-    assert list(found.keys()) == PAIRS
-
-
-def test_pairs_that_are_not_there():
-    found = made("surfaces")
-    assert "Did you mean 'age'?" in message_of(sd.DataError, lambda: found["agee", "bmi"])
-    assert "two features" in message_of(sd.DataError, lambda: found["age"])
-    assert "two features" in message_of(sd.DataError, lambda: found["age", "bmi", "cost"])
-    some = sd.Surfaces({k: found[k] for k in PAIRS[:2]})
-    message = message_of(sd.DataError, lambda: some["age", "cost"])
-    assert "'age' and 'bmi', 'bmi' and 'cost'" in message
-    assert "Explain this pair, too" in message
-    none = sd.Surfaces({})
-    assert repr(none) == str(none) == "<Surfaces of 0 pairs>"
-    assert len(none.ranking()) == 0
-    assert "which are none" in message_of(sd.DataError, lambda: none["age", "cost"])
-    assert "at least one pair" in message_of(sd.DataError, none.to_frame)
-
-
-def test_the_strongest_pair_is_first():
-    found = made("surfaces")
-    lines = found.ranking()
-    assert isinstance(lines[0], SurfaceRank)
-    assert (lines[0].feature0, lines[0].feature1) == ("age", "bmi")
-    strengths = [found[r.feature0, r.feature1].interaction_strength() for r in lines]
-    assert [r.interaction_strength for r in lines] == strengths == sorted(strengths, reverse=True)
-    lower, upper = found.interval(0.9)["age", "bmi"]
-    np.testing.assert_array_equal(lower, found["age", "bmi"].interval(0.9)[0])
-    assert (lower <= upper).all()
-
-
-def test_pairs_of_several_kinds_have_a_column_for_each_kind():
-    rows = TABLE.assign(
-        sex=np.where(TABLE["age"] > 0, "f", "m"), day=pd.date_range("2024-01-01", periods=ROWS)
-    )
-    pairs = [("age", "bmi"), ("sex", "bmi"), ("age", "day"), ("sex", "day")]
-    found = sd.explain(lambda X: X["age"].to_numpy() * X["bmi"].to_numpy(), rows, pairs, **OPTIONS)
-    frame = found.to_frame("pandas")
-    names = ["feature0", "feature1", "x0", "level0", "x1", "time1", "value", "heterogeneity"]
-    assert list(frame.columns)[:8] == names
-    levels = frame[frame["feature0"] == "sex"]
-    assert set(levels["level0"]) == {"f", "m"}
-    assert levels["x0"].isna().all()
-    assert frame.loc[frame["feature1"] == "day", "time1"].notna().all()
-    assert frame.loc[frame["feature1"] == "bmi", "time1"].isna().all()
-    cells = found.to_frame("polars", of="cells")
-    assert {"left0", "left_level0", "right_level0", "left_time1"} <= set(cells.columns)
-    assert len(cells) == sum(s.cells.effect.size for s in found.values())
-
-
-# --- outputs --------------------------------------------------------------------------------------
-
-
-LABELS = [
-    ("<script>alert(1)</script>", "a & b", "'quoted'"),
-    (0, 1),
-    (False, True),
-    (("a", 1), ("a", 2), "a"),
-    (1, "1"),
-    ("only",),
-    tuple(f"class {i}" for i in range(40)),
-    (1.5, 2.5),
-    ("", "a\nb"),
-]
-
-
-@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: str(labels)[:20])
-def test_any_labels_of_outputs(labels, tmp_path):
-    q = sd.probability(Classes(*labels), class_="all")
-    found = sd.explain(q, TABLE, ["age", "bmi"], **OPTIONS)
-    assert list(found) == list(labels)
-    for label in labels:
-        assert found[label]["age"].about.quantity
-        assert label in found
-    frame = found.to_frame("polars")
-    kept = len({type(k) for k in labels}) == 1 and not isinstance(labels[0], tuple)
-    assert frame["output"].unique(maintain_order=True).to_list() == (
-        list(labels) if kept else key_column(labels, [1] * len(labels))
-    )
-    assert len({str(v) for v in frame["output"].to_list()}) == len(labels)
-    found.save(tmp_path / "labels.npz")
-    again = sd.load(tmp_path / "labels.npz")
-    assert list(again) == list(labels)
-    assert [type(k) for k in again] == [type(k) for k in labels]
-    assert len(found.ranking()) == 2 * len(labels)
-    assert f"{len(labels)} output" in repr(found)
-    assert len(repr(found).splitlines()) == 1
-    assert "<script>" not in found._repr_html_()
-
-
-def test_labels_are_found_as_levels_are():
-    numbers = sd.explain(sd.probability(Classes(0, 1), class_="all"), TABLE, "age", **OPTIONS)
-    assert numbers[1.0] is numbers[np.int64(1)] is numbers[1]
-    assert True not in numbers
-    assert [0] not in numbers
-    assert "one of 0, 1" in message_of(sd.DataError, lambda: numbers[True])
-    words = sd.explain(
-        sd.probability(Classes("bad", "good"), class_="all"), TABLE, "age", **OPTIONS
-    )
-    assert "Did you mean 'bad'?" in message_of(sd.DataError, lambda: words["Bad"])
-    assert words.get("Bad") is None
-
-
-def test_no_output():
-    none = sd.MultiOutput({})
-    assert repr(none) == str(none) == "<MultiOutput of 0 outputs>"
-    assert len(none.ranking()) == len(none.checks()) == len(none.interval()) == 0
-    assert "at least one output" in message_of(sd.DataError, none.to_frame)
-    assert "no output" in message_of(sd.DataError, lambda: none["a"])
-
-
-@pytest.mark.parametrize(
-    "name", ["effect", "effects", "surface", "surfaces of outputs", "importance"]
+from skedasis.data.dataset import as_dataset
+from tests.helpers import (
+    ACCUMULATED,
+    METHODS,
+    Remembers,
+    bent,
+    bent_slope,
+    every_method,
+    refused,
+    rise,
+    same_effect,
+    table,
 )
-def test_intervals_are_those_of_the_members(name):
-    found = made(name)
-    for label, want in ((k, found[k].interval(0.8)) for k in found):
-        got = found.interval(0.8)[label]
-        pairs = [(got[k], want[k]) for k in want] if isinstance(want, dict) else [(got, want)]
-        for one, two in pairs:
-            np.testing.assert_array_equal(one, two)
+
+NAMES = ["a", "b", "c"]
 
 
-def test_members_without_intervals_or_checks_say_so():
-    assert "Ledger has no interval" in message_of(sd.UnsupportedError, made("ledger").interval)
-    assert "Ledger has no checks" in message_of(sd.UnsupportedError, made("ledger").checks)
+def whole(n=80):
+    """Return rows of integers, exact in every dtype."""
+    return np.random.default_rng(1).integers(0, 40, size=(n, 3))
 
 
-def test_findings_name_their_output():
-    checks = made("effects").checks()
-    assert {c.output for c in checks} <= {0, 1}
-    assert any(c.code == "heterogeneous" and c.output == 1 for c in checks)
-    assert str(checks[0]).startswith(f"{checks[0].severity}: output {checks[0].output}: ")
-    assert next(iter(checks.to_frame("pandas").columns)) == "output"
-    alone = made("effects")[1].checks()
-    assert "output" not in alone.to_frame("pandas").columns
-    assert len(alone) == sum(c.output == 1 for c in checks)
+def model_of(X):
+    """Return `bent` of the rows of any container."""
+    if isinstance(X, pa.Table):
+        X = np.column_stack([np.asarray(X[name]) for name in NAMES])
+    elif hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    return bent(np.asarray(X, dtype=float) / 10)
 
 
-def test_one_pass_costs_the_same_model_rows():
-    """Count the rows that a model is called with: a container is made without a further call."""
-    calls = []
+# ------------------------------------------------------------------------------------ NumPy
 
-    def counted(X):
-        calls.append(len(X))
-        return targets(X)
-
-    found = sd.explain(sd.prediction(counted, output="all"), TABLE, **OPTIONS)
-    p = found.provenance
-    known = ("model_rows", "slope_rows", "check_rows", "score_rows")
-    assert sum(calls) == sum(p[name] for name in known)
-    before = len(calls)
-    found.ranking()
-    found.to_frame("pandas")
-    str(found)
-    found._repr_html_()
-    assert len(calls) == before
-
-
-def test_completion_of_keys():
-    assert made("effects")._ipython_key_completions_() == [0, 1]
-    assert made("surfaces")._ipython_key_completions_() == PAIRS
+ARRAYS = {
+    "C": np.ascontiguousarray,
+    "Fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "big-endian": lambda X: X.astype(">f8"),
+    "int64": lambda X: X.astype(np.int64),
+    "int8": lambda X: X.astype(np.int8),
+    "uint16": lambda X: X.astype(np.uint16),
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "longdouble": lambda X: X.astype(np.longdouble),
+    "object": lambda X: X.astype(object),
+    "subclass": lambda X: X.view(type("Own", (np.ndarray,), {})),
+    "unmasked": np.ma.array,
+}
 
 
-def test_several_outputs_of_several_models_are_refused_by_regions():
-    every = [BOTH, BOTH]
-    assert "one output" in message_of(sd.UnsupportedError, sd.regions, every, TABLE, **OPTIONS)
+@every_method
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_of_every_layout_and_type_give_the_same_numbers(method, kind):
+    X = whole().astype(float)
+    held = ARRAYS[kind](X)
+    # Edges and grid points that are representable in every dtype.
+    way = METHODS[method](
+        **({"bins": sd.Edges([0, 10, 20, 40])} if method in ACCUMULATED else {"grid": [0, 7, 39]})
+    )
+    e = sd.explain(model_of, held, 0, method=way)
+    same_effect(e, sd.explain(model_of, X, 0, method=way))
 
 
-def test_regions_of_several_models():
-    found = made("regions of models")
-    assert isinstance(found, sd.MultiModelRegionsByFeature)
-    assert found[0] is found["age"]
-    assert found.get("sex") is None
-    lines = found.ranking()
-    assert {line.feature for line in lines} == {"age", "bmi", "cost"}
-    first = next(line for line in lines if line.feature == "age")
-    assert (first.first_split, first.models) == ("bmi", 2) or first.models_with_regions == 0
-    assert repr(found) == "<MultiModelRegionsByFeature of 3 features, 2 models: age, bmi, cost>"
+@every_method
+def test_read_only_arrays_are_enough(method):
+    X = table()
+    X.flags.writeable = False
+    weights = np.ones(80)
+    weights.flags.writeable = False
+    e = sd.explain(bent, X, 0, method=method, sample_weight=weights)
+    np.testing.assert_allclose(e.value, sd.explain(bent, table(), 0, method=method).value)
+
+
+@every_method
+def test_memory_mapped_arrays_are_enough(method, tmp_path):
+    X = table()
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    e = sd.explain(bent, mapped, method=method)
+    plain = sd.explain(bent, X, method=method)
+    for name in plain:
+        same_effect(e[name], plain[name])
+
+
+@every_method
+@pytest.mark.parametrize("dtype", [bool, np.int32, np.float32, np.float64, object])
+def test_a_model_gets_arrays_of_the_type_of_x(method, dtype):
+    model = Remembers(lambda X: X[:, 0].astype(float) * 2 + X[:, 1].astype(float))
+    X = (whole() % 2).astype(dtype)
+    schema = {"x0": "continuous"} if dtype is bool else None
+    e = sd.explain(model, X, 0, method=method, schema=schema)
+    assert {(type(s), s.dtype, s.shape[1]) for s in model.seen} == {(np.ndarray, X.dtype, 3)}
+    assert all(s.flags.writeable for s in model.seen)
+    assert rise(e) == pytest.approx(2.0)
+
+
+@every_method
+def test_a_value_that_does_not_fit_an_integer_column_promotes_it(method):
+    X = whole()
+    X[:, 1] = np.arange(80) % 5
+    ways = {"bins": sd.Uniform(7)} if method in ACCUMULATED else {"grid": [0.25, 3.5]}
+    model = Remembers(lambda X: 0.5 * X[:, 0] + X[:, 1])
+    es = sd.explain(model, X, [0, 1], method=METHODS[method](**ways))
+    swept = [s for s in model.seen if s.dtype == float]
+    if method in ("ale", "pdp", "ice"):
+        assert swept
+        assert any((s[:, 0] % 1 != 0).any() for s in swept)
+    # A batch without fractional values is not promoted, even after one that was.
+    assert any(s.dtype == X.dtype for s in model.seen)
+    assert all((s % 1 != 0).any() for s in swept)
+    assert rise(es["x0"]) == pytest.approx(0.5 * (es["x0"].x[-1] - es["x0"].x[0]))
+
+
+def test_an_integer_array_is_itself_again_after_a_promotion():
+    X = whole()
+    codes = np.linspace(0, 1, 40)
+    model = Remembers(lambda X: codes[X[:, 1].astype(int)] + X[:, 0])
+    grid = {"x0": [0.5, 1.5], "x1": [1.0, 2.0], "x2": [3.0]}
+    es = sd.explain(model, X, ["x0", "x1", "x2"], method=sd.PDP(grid=grid), heterogeneity_rows=0)
+    assert [s.dtype.kind for s in model.seen[2:]] == ["f", "i", "i"]
+    assert rise(es["x1"]) == pytest.approx(codes[2] - codes[1])
+
+
+# ------------------------------------------------------------------------------------ frames
+
+
+def arrow(X):
+    return pa.table({n: X[:, j] for j, n in enumerate(NAMES)})
+
+
+def categories(X):
+    frame = pd.DataFrame(X, columns=NAMES)
+    return frame.assign(a=pd.Categorical(frame["a"], ordered=True))
+
+
+FRAMES = {
+    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
+    "pandas int64": lambda X: pd.DataFrame(X.astype(np.int64), columns=NAMES),
+    "pandas int8": lambda X: pd.DataFrame(X.astype(np.int8), columns=NAMES),
+    "pandas float32": lambda X: pd.DataFrame(X.astype(np.float32), columns=NAMES),
+    "pandas float16": lambda X: pd.DataFrame(X.astype(np.float16), columns=NAMES),
+    "pandas Int64": lambda X: pd.DataFrame(X.astype(np.int64), columns=NAMES).astype("Int64"),
+    "pandas Float64": lambda X: pd.DataFrame(X, columns=NAMES).astype("Float64"),
+    "pandas arrow": lambda X: pd.DataFrame(X, columns=NAMES).astype("double[pyarrow]"),
+    "pandas object": lambda X: pd.DataFrame(X.astype(object), columns=NAMES),
+    "pandas ordered categories": categories,
+    "pandas, integer labels": pd.DataFrame,
+    "pandas, shuffled index": lambda X: pd.DataFrame(
+        X, columns=NAMES, index=np.arange(len(X))[::-1]
+    ),
+    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
+    "polars Int32": lambda X: pl.DataFrame(X.astype(np.int32), schema=NAMES),
+    "polars Float32": lambda X: pl.DataFrame(X.astype(np.float32), schema=NAMES),
+    "polars Decimal": lambda X: pl.DataFrame(X, schema=NAMES).cast(pl.Decimal(20, 2)),
+    "arrow": arrow,
+    "arrow int": lambda X: arrow(X.astype(np.int64)),
+    "arrow float32": lambda X: arrow(X.astype(np.float32)),
+    "arrow, in chunks": lambda X: pa.concat_tables([arrow(X[:30]), arrow(X[30:])]),
+}
+
+
+@every_method
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_of_every_library_and_type_give_the_numbers_of_an_array(method, kind):
+    X = whole().astype(float)
+    way = METHODS[method](
+        **({"bins": sd.Edges([0, 10, 20, 40])} if method in ACCUMULATED else {"grid": [0, 7, 39]})
+    )
+    e = sd.explain(model_of, FRAMES[kind](X), 0, method=way)
+    same_effect(e, sd.explain(model_of, X, 0, method=way))
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_all_features_of_a_frame_in_one_pass_with_weights_and_slopes(method, kind):
+    X = table()
+    weights = np.arange(80) % 3
+    q = sd.prediction(model_of, slope=lambda X: bent_slope(np.asarray(to_numpy(X)) / 10) / 10)
+    es = sd.explain(q, FRAMES[kind](X), method=method, sample_weight=weights)
+    plain = sd.explain(q, X, method=method, sample_weight=weights)
+    assert list(es) == NAMES
+    for name, other in zip(NAMES, plain.values(), strict=True):
+        same_effect(es[name], other)
+    assert es.provenance["model_rows"] == plain.provenance["model_rows"]
+
+
+def to_numpy(X):
+    if isinstance(X, np.ndarray):
+        return X
+    return np.column_stack([np.asarray(X[name]) for name in NAMES])
+
+
+@every_method
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "pandas",
+        "pandas int8",
+        "pandas float32",
+        "pandas Int64",
+        "pandas Float64",
+        "pandas arrow",
+        "polars",
+        "polars Int32",
+        "polars Float32",
+        "arrow",
+        "arrow int",
+        "arrow float32",
+    ],
+)
+def test_a_callable_gets_the_same_kind_of_frame_columns_in_order_and_types_kept(method, kind):
+    X = FRAMES[kind](whole())
+    model = Remembers(lambda X: np.asarray(X["a"], dtype=float) + np.asarray(X["c"], dtype=float))
+    way = METHODS[method](
+        **({"bins": sd.Edges([0, 8, 39])} if method in ACCUMULATED else {"grid": [0, 7, 39]})
+    )
+    sd.explain(model, X, ["c", "a"], method=way)
+    assert {type(s) for s in model.seen} == {type(X)}
+    for s in model.seen:
+        if isinstance(X, (pa.Table, pl.DataFrame)):
+            assert s.schema == X.schema
+        else:
+            pd.testing.assert_series_equal(s.dtypes, X.dtypes)
+
+
+@pytest.mark.parametrize("kind", ["pandas int64", "pandas Int64", "polars Int32", "arrow int"])
+def test_a_fraction_promotes_the_swept_column_of_a_frame_and_no_other(kind):
+    X = FRAMES[kind](whole())
+    model = Remembers(lambda X: np.asarray(X["a"], dtype=float))
+    e = sd.explain(model, X, "a", method=sd.PDP(grid=[0.5, 1.0]), heterogeneity_rows=0)
+    np.testing.assert_allclose(e.value, [0.5, 1.0])
+    seen = model.seen[-1]
+    types = [str(s) for s in seen.schema.types] if isinstance(X, pa.Table) else None
+    types = [str(t) for t in (types or getattr(seen, "dtypes", None))]
+    own = X.schema.types if isinstance(X, pa.Table) else X.dtypes
+    assert types[0].lower() in ("float64", "double")
+    assert types[1:] == [str(t) for t in own][1:]
+
+
+def test_a_boolean_column_stays_boolean_where_it_is_swept_by_its_own_values():
+    yes = np.arange(30) % 2 == 0
+    for frame in (pd.DataFrame({"a": yes}), pl.DataFrame({"a": yes}), pa.table({"a": yes})):
+        model = Remembers(lambda X: np.asarray(X["a"]).astype(bool) * 2.0)
+        e = sd.explain(model, frame, "a", method="pdp", schema={"a": "ordinal"})
+        np.testing.assert_allclose(e.value, [0.0, 2.0])
+        assert {np.asarray(s["a"]).dtype for s in model.seen} == {np.dtype(bool)}
+
+
+@every_method
+@pytest.mark.parametrize("library", ["pandas", "nullable", "object", "polars", "arrow"])
+def test_each_librarys_own_missing_values_are_missing(method, library):
+    X = whole().astype(float)
+    X[[2, 9], 0] = np.nan
+    values = [None if np.isnan(v) else int(v) for v in X[:, 0]]
+    rest = {"b": X[:, 1], "c": X[:, 2]}
+    frame = {
+        "pandas": lambda: pd.DataFrame({"a": X[:, 0], **rest}),
+        "nullable": lambda: pd.DataFrame({"a": pd.array(values, dtype="Int64"), **rest}),
+        "object": lambda: pd.DataFrame(
+            {"a": pd.array(values, dtype="Int64").astype(object), **rest}
+        ),
+        "polars": lambda: pl.DataFrame({"a": values, **rest}),
+        "arrow": lambda: pa.table({"a": values, **rest}),
+    }[library]()
+
+    def model(X):
+        a = X["a"] if isinstance(X, pd.DataFrame) else X["a"].to_numpy()
+        a = pd.Series(a).astype("Float64").to_numpy(dtype=float, na_value=np.nan)
+        return np.where(np.isnan(a), 1.0, a**2) + np.asarray(X["b"])
+
+    e = sd.explain(model, frame, "a", method=method)
+    plain = sd.explain(
+        lambda X: np.where(np.isnan(X[:, 0]), 1.0, X[:, 0] ** 2) + X[:, 1], X, 0, method=method
+    )
+    assert e.missing == 2
+    same_effect(e, plain, rtol=1e-9)
+
+
+def test_exact_numbers_of_python_are_numbers():
+    X = whole().astype(float)
+    frame = pd.DataFrame({"a": [Decimal(int(v)) for v in X[:, 0]], "b": X[:, 1], "c": X[:, 2]})
+    e = sd.explain(model_of, frame, "a", method="ale")
+    same_effect(e, sd.explain(model_of, X, 0, method="ale"))
+
+
+def test_a_frame_of_a_library_gives_tables_of_that_library():
+    X = table()
+    for kind, library in (("pandas", pd), ("polars", pl), ("arrow", pa)):
+        es = sd.explain(model_of, FRAMES[kind](X), method="ale")
+        assert es["a"].about.library is not None
+        assert type(es.to_frame()).__module__.split(".")[0] == library.__name__
+        assert type(es["a"].to_frame(of="bins")).__module__.split(".")[0] == library.__name__
+
+
+def test_text_and_unordered_categories_are_nominal_and_order_is_kept():
+    frame = pd.DataFrame(
+        {
+            "text": ["x", "y"] * 10,
+            "loose": pd.Categorical(["u", "v"] * 10),
+            "ranked": pd.Categorical(["lo", "hi"] * 10, categories=["lo", "hi"], ordered=True),
+            "number": np.arange(20),
+            "yes": [True, False] * 10,
+        }
+    )
+    kinds = {f.name: f.kind for f in as_dataset(frame).features}
+    assert kinds == {
+        "text": "nominal",
+        "loose": "nominal",
+        "ranked": "ordinal",
+        "number": "continuous",
+        "yes": "nominal",
+    }
+    levels = {f.name: f.levels for f in as_dataset(frame).features}
+    assert levels["ranked"] == ("lo", "hi")
+    model = Remembers(lambda X: np.where(X["ranked"] == "hi", 2.0, 0.0))
+    e = sd.explain(model, frame, "ranked", method="ale")
+    assert e.levels.values == ("lo", "hi")
+    assert rise(e) == 2.0
+    assert all(list(s.dtypes) == list(frame.dtypes) for s in model.seen)
+
+
+@pytest.mark.parametrize("narwhals", [nw, nw_v1, nw_v2])
+@pytest.mark.parametrize("native", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_frames_of_narwhals_are_explained_as_frames_of_their_library(native, narwhals):
+    X = native({"a": [1.0, 2.0, 3.0], "b": [0.0, 1.0, 5.0]})
+    source = as_dataset(narwhals.from_native(X))
+    (batch,) = source.batches(3)
+    assert [f.name for f in source.features] == ["a", "b"]
+    assert type(batch.tile(1).own()) is type(X)
+
+
+# ------------------------------------------------- estimators receive the container of their fit
+
+
+def fitted_target(X):
+    return np.sin(X[:, 0]) + X[:, 1] * X[:, 2]
+
+
+MODELS = {
+    "linear": LinearRegression,
+    "pipeline": lambda: make_pipeline(StandardScaler(), LinearRegression()),
+    "forest": lambda: RandomForestRegressor(5, random_state=0),
+    "tree": lambda: DecisionTreeRegressor(max_depth=4, random_state=0),
+    "by name": lambda: make_pipeline(
+        ColumnTransformer(
+            [("scaled", StandardScaler(), ["a", "b"]), ("rest", "passthrough", ["c"])]
+        ),
+        LinearRegression(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_estimators_fitted_on_a_frame_get_frames_without_a_warning(name, method, kind):
+    X = FRAMES[kind](table())
+    model = MODELS[name]().fit(X, fitted_target(table()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        es = sd.explain(model, X, method=method)
+    same = MODELS[name]().fit(FRAMES["pandas"](table()), fitted_target(table()))
+    plain = sd.explain(same.predict, FRAMES["pandas"](table()), method=method)
+    if method != "rhale":  # closed forms and steps differ from central differences
+        for feature in NAMES:
+            np.testing.assert_allclose(es[feature].value, plain[feature].value, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [n for n in MODELS if n != "by name"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "pandas Float64"])
+def test_estimators_fitted_on_arrays_get_arrays_whatever_x_is(name, kind):
+    X = table()
+    model = MODELS[name]().fit(X, fitted_target(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        es = sd.explain(model, FRAMES[kind](X), method="rhale")
+    plain = sd.explain(model, X, method="rhale")
+    assert list(es) == NAMES
+    for feature, other in zip(NAMES, plain.values(), strict=True):
+        same_effect(es[feature], other)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
+def test_estimators_fitted_on_a_frame_take_an_array_without_a_warning(name, method):
+    X = table()
+    frame = FRAMES["pandas"](X)
+    model = MODELS[name]().fit(frame, fitted_target(X))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        es = sd.explain(model, X, method=method)
+    plain = sd.explain(model, frame, method=method)
+    assert list(es) == ["x0", "x1", "x2"]
+    for feature, other in zip(es, plain.values(), strict=True):
+        same_effect(es[feature], other)
+
+
+def test_a_frame_with_booleans_reaches_a_model_of_arrays_as_numbers():
+    X = table()
+    X[:, 2] = X[:, 2] > 0
+    frame = FRAMES["pandas"](X).astype({"c": bool})
+    model = Remembers(LinearRegression().fit(X, fitted_target(X)).predict)
+    model.n_features_in_ = 3
+    es = sd.explain(model, frame, ["a", "b"], method="ale")
+    assert {s.dtype for s in model.seen} == {np.dtype(float)}
+    same_effect(es["a"], sd.explain(model, X, 0, method="ale"))
+
+
+def test_a_column_transformer_with_categories_gets_its_frame():
+    X = FRAMES["pandas"](table()).assign(city=["x", "y", "z", "x"] * 20)
+    pre = ColumnTransformer(
+        [("city", OneHotEncoder(), ["city"]), ("rest", StandardScaler(), NAMES)]
+    )
+    model = make_pipeline(pre, LogisticRegression()).fit(X, X["a"] + (X["city"] == "x") > 0)
+    es = sd.explain(model, X, method="ale")
+    assert list(es) == [*NAMES, "city"]
+    value = dict(zip(es["city"].levels.values, es["city"].value, strict=True))
+    assert value["x"] > max(value["y"], value["z"])
+    assert rise(es["a"]) > 0
+    assert rise(sd.explain(model, X, "a", method="rhale")) > 0
+
+
+# -------------------------------------------------------------- the caller's data are not changed
+
+
+def writes_array(X):
+    X[:, 1] = 0.0
+    return X[:, 0] * 2.0
+
+
+def writes_frame(X):
+    X["b"] = 0.0
+    X.iloc[:, 2] = 1.0
+    return X["a"] * 2.0
+
+
+@every_method
+@pytest.mark.parametrize("kind", ["array", "Fortran", "int", *FRAMES])
+def test_nothing_of_the_callers_is_changed(method, kind):
+    X = whole().astype(float)
+    arrays = {"array": X, "Fortran": np.asfortranarray(X), "int": X.astype(int)}
+    held = arrays[kind] if kind in arrays else FRAMES[kind](X)
+    weights, y = np.arange(80) % 3 * 1.0, np.arange(80)
+    schema = {0: sd.Feature("any", unit="m")}
+    before = copy.deepcopy((held, weights, y, schema))
+    sd.explain(model_of, held, 0, method=method, sample_weight=weights, y=y, schema=schema)
+    assert_same(held, before[0])
+    np.testing.assert_array_equal(weights, before[1])
+    np.testing.assert_array_equal(y, before[2])
+    assert schema == before[3]
+
+
+def assert_same(a, b):
+    assert type(a) is type(b)
+    if isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b)
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+    else:
+        assert a.equals(b)
+
+
+@every_method
+@pytest.mark.parametrize("n", [5, 80, 500])
+def test_a_model_that_writes_into_its_array_is_refused_and_changes_nothing(method, n):
+    X = table(n)
+    before = X.copy()
+    with refused(sd.ModelOutputError, "written to", "X.copy()"):
+        sd.explain(writes_array, X, 0, method=method)
+    np.testing.assert_array_equal(X, before)
+
+
+@every_method
+def test_a_model_that_writes_into_its_frame_changes_only_its_own_copy(method):
+    X = FRAMES["pandas"](table())
+    before = X.copy(deep=True)
+    ways = (
+        [METHODS[method]()]
+        if method in ACCUMULATED
+        else [METHODS[method](grid=[1.0]), METHODS[method]()]
+    )
+    for way in ways:
+        es = sd.explain(writes_frame, X, method=way)
+        pd.testing.assert_frame_equal(X, before)
+        plain = sd.explain(lambda X: X["a"] * 2.0, X, method=way)
+        for name in NAMES:
+            same_effect(es[name], plain[name])
+
+
+def test_a_slope_function_that_writes_changes_nothing_of_the_callers():
+    def slope(X):
+        out = bent_slope(X)
+        X[:] = 0.0
+        return out
+
+    X = table()
+    before = X.copy()
+    e = sd.explain(sd.prediction(bent, slope=slope), X, 0, method="rhale")
+    np.testing.assert_array_equal(X, before)
+    same_effect(e, sd.explain(sd.prediction(bent, slope=bent_slope), X, 0, method="rhale"))
+
+
+def test_results_do_not_share_memory_with_the_callers_rows():
+    X = table()
+    e = sd.explain(bent, X, 0, method="ale")
+    x = e.rows.x.copy()
+    X[:] = 0.0
+    np.testing.assert_array_equal(e.rows.x, x)
+
+
+# ------------------------------------------------------------------------------ schema, y, at
+
+
+@every_method
+def test_units_and_kinds_of_a_schema_reach_the_result(method):
+    X = table()
+    schema = {"x0": sd.Feature("x0", unit="kg"), 1: "ordinal"}
+    es = sd.explain(bent, X, method=method, schema=schema)
+    assert es["x0"].about.feature.axis == "x0 [kg]"
+    assert es["x1"].about.feature.kind == "ordinal"
+    assert es["x2"].about.feature.unit is None
+    listed = sd.explain(bent, X, 0, method=method, schema=[sd.Feature("x0", unit="kg")])
+    assert listed.about.feature.unit == "kg"
+    same_effect(listed, sd.explain(bent, X, 0, method=method))
+
+
+@every_method
+def test_a_feature_declared_nominal_has_levels(method):
+    X = table()
+    X[:, 1] = np.arange(80) % 3
+    es = sd.explain(bent, X, method=method, schema={"x1": "nominal"})
+    assert list(es) == ["x0", "x1", "x2"]
+    assert sorted(es["x1"].levels.values) == [0, 1, 2]
+    assert es["x0"].levels is None
+    plain = sd.explain(bent, X, "x0", method=method)
+    same_effect(es["x0"], plain)
+
+
+def test_an_ordinal_feature_has_its_own_values_for_a_grid():
+    X = whole()
+    e = sd.explain(model_of, X, 0, method="pdp", schema={"x0": "ordinal"})
+    np.testing.assert_array_equal(e.x, np.unique(X[:, 0]))
+
+
+@every_method
+@pytest.mark.parametrize(
+    "labels", [np.arange(80), list(range(80)), pd.Series(range(80)), ["a"] * 80]
+)
+def test_labels_may_be_given_and_are_not_needed(method, labels):
+    X = table()
+    weights = np.arange(80) % 2
+    e = sd.explain(bent, X, 0, method=method, y=labels, sample_weight=weights)
+    same_effect(e, sd.explain(bent, X, 0, method=method, sample_weight=weights))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_a_quantity_is_evaluated_at_rows_of_any_container(kind):
+    X = table()
+    np.testing.assert_allclose(sd.prediction(model_of).at(FRAMES[kind](X)), model_of(X))
+    model = LinearRegression().fit(X, fitted_target(X))
+    np.testing.assert_allclose(sd.prediction(model).at(FRAMES[kind](X)), model.predict(X))
+
+
+def test_single_precision_models_and_rows_still_give_slopes():
+    X = table(300).astype(np.float32)
+    model = MLPRegressor(hidden_layer_sizes=(8,), max_iter=5, random_state=0, activation="tanh")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, fitted_target(X))
+    exact = sd.explain(model, X, 0, method=sd.DALE(bins=5))
+    differences = sd.explain(model.predict, X, 0, method=sd.DALE(bins=5))
+    assert exact.provenance["local_effects"].startswith("closed form")
+    np.testing.assert_allclose(differences.value, exact.value, atol=2e-3)
+    # A model that returns a single-precision series of polars.
+    frame = pl.DataFrame(X, schema=NAMES)
+    answered = sd.explain(
+        lambda X: pl.Series(model.predict(X.to_numpy()).astype(np.float32)),
+        frame,
+        "a",
+        method=sd.DALE(bins=5),
+    )
+    np.testing.assert_allclose(answered.value, exact.value, atol=2e-3)

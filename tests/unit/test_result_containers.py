@@ -1,0 +1,374 @@
+"""`Surfaces`, `MultiOutput` and the other results that contain results: lookup, tables, provenance, saving."""
+
+from __future__ import annotations
+
+import pickle
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.results.containers import key_column, shared_entries
+from skedasis.results.effects import Rank
+from skedasis.results.multi_output import OutputRank
+from skedasis.results.surfaces import SurfaceRank
+from tests.helpers import refused
+
+ROWS = 120
+RNG = np.random.default_rng(3)
+TABLE = pd.DataFrame(RNG.uniform(-1, 1, size=(ROWS, 3)), columns=["age", "bmi", "cost"])
+PAIRS = [("age", "bmi"), ("bmi", "cost"), ("age", "cost")]
+
+
+def targets(X):
+    """Return two columns: an additive function, and a strong interaction."""
+    X = np.asarray(X, dtype=float)
+    return np.column_stack([X[:, 0] + X[:, 2], 5 * X[:, 0] * X[:, 1] + X[:, 1]])
+
+
+class Classes:
+    """A classifier with given classes, each with a probability of its own."""
+
+    def __init__(self, *classes):
+        self.classes_ = np.empty(len(classes), dtype=object)
+        self.classes_[:] = classes
+
+    def predict_proba(self, X):
+        X = np.asarray(X, dtype=float)
+        scores = np.column_stack([k * X[:, 0] for k in range(len(self.classes_))])
+        p = np.exp(scores)
+        return p / p.sum(axis=1, keepdims=True)
+
+
+BOTH = sd.prediction(targets, output="all")
+OPTIONS = {"method": sd.ALE(bins=4), "progress": False, "heterogeneity_rows": 40}
+
+
+@cache
+def made(name: str):
+    """Return one container of each kind."""
+    models = [lambda X, k=k: k * targets(X)[:, 1] for k in (1.0, 2.0)]
+    every = [sd.prediction(lambda X, k=k: k * targets(X), output="all") for k in (1.0, 2.0)]
+    what = {
+        "effects": lambda: sd.explain(BOTH, TABLE, **OPTIONS),
+        "effect": lambda: sd.explain(BOTH, TABLE, "age", **OPTIONS),
+        "surface": lambda: sd.explain(BOTH, TABLE, ("age", "bmi"), **OPTIONS),
+        "surfaces of outputs": lambda: sd.explain(BOTH, TABLE, PAIRS, **OPTIONS),
+        "surfaces": lambda: sd.explain(lambda X: targets(X)[:, 1], TABLE, PAIRS, **OPTIONS),
+        "importance": lambda: sd.explain(BOTH, TABLE, method=sd.PFI(3), progress=False),
+        "regions": lambda: sd.explain(BOTH, TABLE, "age", by="cost", **OPTIONS),
+        "regions of features": lambda: sd.explain(BOTH, TABLE, by="cost", **OPTIONS),
+        "interactions": lambda: sd.interactions(BOTH, TABLE, ale=False, progress=False),
+        "ledger": lambda: sd.ledger(BOTH, TABLE, regions={}, progress=False),
+        "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
+        "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
+        "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
+        "surface of models": lambda: sd.explain(every, TABLE, ("age", "bmi"), **OPTIONS),
+        "surfaces of models and outputs": lambda: sd.explain(every, TABLE, PAIRS, **OPTIONS),
+        "importance of models": lambda: sd.explain(every, TABLE, method="pfi", progress=False),
+        "regions of models": lambda: sd.regions(models, TABLE, **OPTIONS),
+    }
+    return what[name]()
+
+
+OUTPUTS = [
+    *("effect", "effects", "surface", "surfaces of outputs", "importance", "regions"),
+    *("regions of features", "interactions", "ledger", "effect of models", "effects of models"),
+    *("surface of models", "surfaces of models and outputs", "importance of models"),
+]
+SURFACES = ["surfaces", "surfaces of models"]
+ALL = [*OUTPUTS, *SURFACES, "regions of models"]
+
+
+def message_of(kind, call, *args, **keywords):
+    """Return the message of the error that a call raises, which has the common format."""
+    with refused(kind) as info:
+        call(*args, **keywords)
+    return str(info.value)
+
+
+# --- laws -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_frame_is_that_of_the_members_one_below_the_other(name):
+    found = made(name)
+    frame = found.to_frame("pandas", of="regions") if name == "regions of models" else None
+    frame = found.to_frame("pandas") if frame is None else frame
+    keys = ["feature0", "feature1"] if name in SURFACES else ["output"]
+    if name == "regions of models":
+        keys = ["of"]
+    assert list(frame.columns)[: len(keys)] == keys
+    start = 0
+    for key, member in found.items():
+        one = member.to_frame("pandas")
+        if name == "regions of models":
+            one = member.to_frame("pandas", of="regions")
+        part = frame.iloc[start : start + len(one)].reset_index(drop=True)
+        start += len(one)
+        named = list(key) if isinstance(key, tuple) else [key]
+        assert part[keys].to_numpy().tolist() == [named] * len(one)
+        pd.testing.assert_frame_equal(part[list(one.columns)], one, check_dtype=False)
+    assert start == len(frame)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_saving_is_an_identity(name, tmp_path):
+    found = made(name)
+    found.save(tmp_path / "found.npz")
+    again = sd.load(tmp_path / "found.npz")
+    assert type(again) is type(found)
+    assert list(again) == list(found)
+    assert again.provenance == found.provenance
+    pd.testing.assert_frame_equal(again.to_frame("pandas"), found.to_frame("pandas"))
+    assert str(again) == str(found)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_provenance_has_what_all_members_share(name):
+    found = made(name)
+    members = list(found.values())
+    shared = found.provenance
+    for entry, value in shared_entries(members).items():
+        assert shared[entry] == value
+    for member in members:
+        for entry in {"method", "settings", "random_state", "model_rows"} & set(member.provenance):
+            assert shared[entry] == member.provenance[entry]
+
+
+def test_entries_that_differ_are_left_to_the_members():
+    rows = TABLE.assign(age=TABLE["age"] + TABLE["bmi"])
+    effects = sd.explain(lambda X: targets(X)[:, 1], rows, **OPTIONS)
+    each = [e.provenance["vif"] for e in effects.values()]
+    assert len(set(each)) == 3
+    assert "vif" not in effects.provenance
+    for entry in ("method", "quantity", "rows", "random_state", "model_rows", "versions"):
+        assert effects.provenance[entry] == effects["age"].provenance[entry]
+    own = sd.Effects({name: effects[name] for name in ("age", "bmi")})
+    assert own.provenance["model_rows"] == effects.provenance["model_rows"]
+    assert shared_entries([effects["age"], 1]) == {}
+    assert sd.Effects({}).provenance == {}
+
+
+def test_rankings_have_the_lines_of_all_outputs_in_order():
+    found = made("effects")
+    lines = found.ranking()
+    assert [line.importance for line in lines] == sorted(
+        (r.importance for r in lines), reverse=True
+    )
+    assert all(isinstance(line, Rank) and isinstance(line, OutputRank) for line in lines)
+    want = [(k, r.feature, r.importance) for k, es in found.items() for r in es.ranking()]
+    assert sorted((r.output, r.feature, r.importance) for r in lines) == sorted(want)
+    assert str(lines).splitlines()[0].split()[:2] == ["output", "feature"]
+    by_score = found.ranking("heterogeneity_score")
+    assert by_score[0].heterogeneity_score == max(r.heterogeneity_score for r in lines)
+    assert pickle.loads(pickle.dumps(lines)) == lines
+    frame = found.to_frame("pandas", of="ranking")
+    assert frame[["output", "feature"]].to_numpy().tolist() == [
+        [r.output, r.feature] for r in lines
+    ]
+
+
+@pytest.mark.parametrize("name", OUTPUTS)
+def test_every_output_has_lines(name):
+    found = made(name)
+    assert {line.output for line in found.ranking()} == {0, 1}
+    assert "ranking(by)" in message_of(sd.DataError, found.ranking, by="size")
+
+
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURFACES)
+def test_pairs_are_found_by_names_labels_and_positions_in_either_order(name):
+    found = made(name)
+    assert list(found) == PAIRS
+    want = found["age", "bmi"]
+    for pair in (("bmi", "age"), (0, 1), (1, 0), ("age", 1), ["age", "bmi"]):
+        assert found[pair] is want
+    assert ("bmi", "age") in found
+    assert ("age", "age") not in found
+    assert found.get(("bmi", "age")) is want
+    assert found.get(("age", "sex")) is None
+    assert found.get("age", 3) == 3
+    assert list(found.keys()) == PAIRS
+
+
+def test_pairs_that_are_not_there():
+    found = made("surfaces")
+    assert "Did you mean 'age'?" in message_of(sd.DataError, lambda: found["agee", "bmi"])
+    assert "two features" in message_of(sd.DataError, lambda: found["age"])
+    assert "two features" in message_of(sd.DataError, lambda: found["age", "bmi", "cost"])
+    some = sd.Surfaces({k: found[k] for k in PAIRS[:2]})
+    message = message_of(sd.DataError, lambda: some["age", "cost"])
+    assert "'age' and 'bmi', 'bmi' and 'cost'" in message
+    assert "Explain this pair, too" in message
+    none = sd.Surfaces({})
+    assert repr(none) == str(none) == "<Surfaces of 0 pairs>"
+    assert len(none.ranking()) == 0
+    assert "which are none" in message_of(sd.DataError, lambda: none["age", "cost"])
+    assert "at least one pair" in message_of(sd.DataError, none.to_frame)
+
+
+def test_the_strongest_pair_is_first():
+    found = made("surfaces")
+    lines = found.ranking()
+    assert isinstance(lines[0], SurfaceRank)
+    assert (lines[0].feature0, lines[0].feature1) == ("age", "bmi")
+    strengths = [found[r.feature0, r.feature1].interaction_strength() for r in lines]
+    assert [r.interaction_strength for r in lines] == strengths == sorted(strengths, reverse=True)
+    lower, upper = found.interval(0.9)["age", "bmi"]
+    np.testing.assert_array_equal(lower, found["age", "bmi"].interval(0.9)[0])
+    assert (lower <= upper).all()
+
+
+def test_pairs_of_several_kinds_have_a_column_for_each_kind():
+    rows = TABLE.assign(
+        sex=np.where(TABLE["age"] > 0, "f", "m"), day=pd.date_range("2024-01-01", periods=ROWS)
+    )
+    pairs = [("age", "bmi"), ("sex", "bmi"), ("age", "day"), ("sex", "day")]
+    found = sd.explain(lambda X: X["age"].to_numpy() * X["bmi"].to_numpy(), rows, pairs, **OPTIONS)
+    frame = found.to_frame("pandas")
+    names = ["feature0", "feature1", "x0", "level0", "x1", "time1", "value", "heterogeneity"]
+    assert list(frame.columns)[:8] == names
+    levels = frame[frame["feature0"] == "sex"]
+    assert set(levels["level0"]) == {"f", "m"}
+    assert levels["x0"].isna().all()
+    assert frame.loc[frame["feature1"] == "day", "time1"].notna().all()
+    assert frame.loc[frame["feature1"] == "bmi", "time1"].isna().all()
+    cells = found.to_frame("polars", of="cells")
+    assert {"left0", "left_level0", "right_level0", "left_time1"} <= set(cells.columns)
+    assert len(cells) == sum(s.cells.effect.size for s in found.values())
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+LABELS = [
+    ("<script>alert(1)</script>", "a & b", "'quoted'"),
+    (0, 1),
+    (False, True),
+    (("a", 1), ("a", 2), "a"),
+    (1, "1"),
+    ("only",),
+    tuple(f"class {i}" for i in range(40)),
+    (1.5, 2.5),
+    ("", "a\nb"),
+]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: str(labels)[:20])
+def test_any_labels_of_outputs(labels, tmp_path):
+    q = sd.probability(Classes(*labels), class_="all")
+    found = sd.explain(q, TABLE, ["age", "bmi"], **OPTIONS)
+    assert list(found) == list(labels)
+    for label in labels:
+        assert found[label]["age"].about.quantity
+        assert label in found
+    frame = found.to_frame("polars")
+    kept = len({type(k) for k in labels}) == 1 and not isinstance(labels[0], tuple)
+    assert frame["output"].unique(maintain_order=True).to_list() == (
+        list(labels) if kept else key_column(labels, [1] * len(labels))
+    )
+    assert len({str(v) for v in frame["output"].to_list()}) == len(labels)
+    found.save(tmp_path / "labels.npz")
+    again = sd.load(tmp_path / "labels.npz")
+    assert list(again) == list(labels)
+    assert [type(k) for k in again] == [type(k) for k in labels]
+    assert len(found.ranking()) == 2 * len(labels)
+    assert f"{len(labels)} output" in repr(found)
+    assert len(repr(found).splitlines()) == 1
+    assert "<script>" not in found._repr_html_()
+
+
+def test_labels_are_found_as_levels_are():
+    numbers = sd.explain(sd.probability(Classes(0, 1), class_="all"), TABLE, "age", **OPTIONS)
+    assert numbers[1.0] is numbers[np.int64(1)] is numbers[1]
+    assert True not in numbers
+    assert [0] not in numbers
+    assert "one of 0, 1" in message_of(sd.DataError, lambda: numbers[True])
+    words = sd.explain(
+        sd.probability(Classes("bad", "good"), class_="all"), TABLE, "age", **OPTIONS
+    )
+    assert "Did you mean 'bad'?" in message_of(sd.DataError, lambda: words["Bad"])
+    assert words.get("Bad") is None
+
+
+def test_no_output():
+    none = sd.MultiOutput({})
+    assert repr(none) == str(none) == "<MultiOutput of 0 outputs>"
+    assert len(none.ranking()) == len(none.checks()) == len(none.interval()) == 0
+    assert "at least one output" in message_of(sd.DataError, none.to_frame)
+    assert "no output" in message_of(sd.DataError, lambda: none["a"])
+
+
+@pytest.mark.parametrize(
+    "name", ["effect", "effects", "surface", "surfaces of outputs", "importance"]
+)
+def test_intervals_are_those_of_the_members(name):
+    found = made(name)
+    for label, want in ((k, found[k].interval(0.8)) for k in found):
+        got = found.interval(0.8)[label]
+        pairs = [(got[k], want[k]) for k in want] if isinstance(want, dict) else [(got, want)]
+        for one, two in pairs:
+            np.testing.assert_array_equal(one, two)
+
+
+def test_members_without_intervals_or_checks_say_so():
+    assert "Ledger has no interval" in message_of(sd.UnsupportedError, made("ledger").interval)
+    assert "Ledger has no checks" in message_of(sd.UnsupportedError, made("ledger").checks)
+
+
+def test_findings_name_their_output():
+    checks = made("effects").checks()
+    assert {c.output for c in checks} <= {0, 1}
+    assert any(c.code == "heterogeneous" and c.output == 1 for c in checks)
+    assert str(checks[0]).startswith(f"{checks[0].severity}: output {checks[0].output}: ")
+    assert next(iter(checks.to_frame("pandas").columns)) == "output"
+    alone = made("effects")[1].checks()
+    assert "output" not in alone.to_frame("pandas").columns
+    assert len(alone) == sum(c.output == 1 for c in checks)
+
+
+def test_one_pass_costs_the_same_model_rows():
+    """Count the rows that a model is called with: a container is made without a further call."""
+    calls = []
+
+    def counted(X):
+        calls.append(len(X))
+        return targets(X)
+
+    found = sd.explain(sd.prediction(counted, output="all"), TABLE, **OPTIONS)
+    p = found.provenance
+    known = ("model_rows", "slope_rows", "check_rows", "score_rows")
+    assert sum(calls) == sum(p[name] for name in known)
+    before = len(calls)
+    found.ranking()
+    found.to_frame("pandas")
+    str(found)
+    found._repr_html_()
+    assert len(calls) == before
+
+
+def test_completion_of_keys():
+    assert made("effects")._ipython_key_completions_() == [0, 1]
+    assert made("surfaces")._ipython_key_completions_() == PAIRS
+
+
+def test_several_outputs_of_several_models_are_refused_by_regions():
+    every = [BOTH, BOTH]
+    assert "one output" in message_of(sd.UnsupportedError, sd.regions, every, TABLE, **OPTIONS)
+
+
+def test_regions_of_several_models():
+    found = made("regions of models")
+    assert isinstance(found, sd.MultiModelRegionsByFeature)
+    assert found[0] is found["age"]
+    assert found.get("sex") is None
+    lines = found.ranking()
+    assert {line.feature for line in lines} == {"age", "bmi", "cost"}
+    first = next(line for line in lines if line.feature == "age")
+    assert (first.first_split, first.models) == ("bmi", 2) or first.models_with_regions == 0
+    assert repr(found) == "<MultiModelRegionsByFeature of 3 features, 2 models: age, bmi, cost>"
