@@ -11,7 +11,7 @@ several outputs as one quantity per output, all read from the same responses.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overload
 
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import is_int, shown
 from skedasis._types import (
+    DType,
     Floats,
     Ints,
     ModelRows,
@@ -34,7 +35,7 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import introspection
 from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.autodiff import Differentiable
-from skedasis.models.calling import CallStats
+from skedasis.models.calling import CallStats, as_array, as_numbers, unit_round_off
 from skedasis.models.introspection import (
     check_fitted_on,
     check_predictor,
@@ -55,6 +56,7 @@ from skedasis.models.protocols import (
 )
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import ModelProxy, Quantity
+from skedasis.quantities.inverse import InverseFunction, InverseLike, as_inverse
 
 if TYPE_CHECKING:
     from skedasis.derivatives import chain_rule
@@ -188,6 +190,9 @@ class FromModel(Quantity):
 # --- prediction, probability, logit ---------------------------------------------------------------
 
 
+_DTYPE_ROWS = 64
+"""Rows of a response from which the precision of the model is determined."""
+
 _ROUNDING = 1e-6
 """Tolerance for probabilities above 1 or below 0 through rounding in single precision."""
 
@@ -287,6 +292,90 @@ class Prediction(FromModel):
         if self.slope is not None:
             return DerivativeInfo("slopes", "the given slope function", given=True)
         return super().derivative_info(feature)
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedPrediction(Prediction):
+    """A function of a prediction: `inverse` applied to it. Created by `prediction(inverse=...)`.
+
+    A class of its own, because a transformed sum of leaves is no sum of leaves: what trees compute from the type
+    `Prediction` does not apply. `slope` and `mixed_slope` are derivatives of the model, before `inverse`.
+    """
+
+    inverse: InverseFunction = field(kw_only=True)
+
+    def describe(self) -> str:
+        """Return the quantity as a user would write it."""
+        return f"{self.name}({title(self.model)}, inverse={self.inverse.name})"
+
+    @property
+    def stepped(self) -> bool:
+        """Return whether the model or the inverse is piecewise constant."""
+        return self.inverse.stepped or super().stepped
+
+    def read(self, raw: RawResponse, y: Values | None = None) -> object:
+        """Return the inverse of the values of the explained output; raise if it is not finite where they are."""
+        predicted = as_numbers(super().read(raw), self.describe())
+        if predicted.ndim == 2 and predicted.shape[1] == 1:
+            predicted = predicted[:, 0]
+        if predicted.ndim != 1:
+            return predicted  # the evaluator raises an error that states the expected shape
+        values = self.inverse(predicted)
+        bad = np.isfinite(predicted) & ~np.isfinite(values)
+        if bad.any():
+            at = predicted[bad]
+            raise ModelOutputError(
+                self.describe(),
+                f"NaN or infinity from inverse {self.inverse.name} for {int(bad.sum()):,} of "
+                f"{len(bad):,} predictions (between {at.min():.4g} and {at.max():.4g})",
+                "finite numbers",
+                "Check that the model predicts on the scale that inverse is the inverse of",
+            )
+        return values
+
+    def computed(self, raw: RawResponse) -> DType | None:
+        """Return the dtype of the model's response, which values computed from it in float64 do not show."""
+        numbers = as_array(raw, self.describe()).ravel()[:_DTYPE_ROWS]
+        if numbers.dtype.kind != "f":
+            return None
+        if numbers.dtype.itemsize < 8:
+            return numbers.dtype
+        single = unit_round_off(numbers.dtype, numbers) > np.finfo(float).eps
+        return np.dtype(np.float32) if single else None
+
+    def derivative_info(self, feature: Feature) -> DerivativeInfo:
+        """Return that of the prediction: the chain rule applies to slopes, and steps of it remain steps."""
+        of = super().derivative_info(feature)
+        if self.inverse.stepped and of.kind != "steps":
+            what = f"differences across bins: {self.inverse.name} is piecewise constant"
+            return DerivativeInfo("steps", what)
+        if of.kind != "slopes":
+            return of
+        return replace(of, description=f"{of.description}, {self.inverse.described}")
+
+    def slopes(self, X: ModelRows, y: Values | None = None) -> object:
+        """Return the derivatives by the chain rule: g'(f) times those of the model. Calls the model once more."""
+        slopes = as_numbers(super().slopes(X, y), f"{self.describe()}: slope")
+        outer = self._outer(X, self.inverse.slope)
+        if slopes.ndim != 2 or len(slopes) != len(outer):
+            return slopes  # the evaluator raises an error that states the expected shape
+        return outer[:, None] * slopes
+
+    def mixed(self, X: ModelRows, j: int, k: int) -> object:
+        """Return g''(f) ∂f/∂x_j ∂f/∂x_k + g'(f) ∂²f/∂x_j∂x_k."""
+        mixed = as_numbers(super().mixed(X, j, k), f"{self.describe()}: mixed")
+        slopes = as_numbers(super().slopes(X), f"{self.describe()}: slope")
+        first = self._outer(X, self.inverse.slope)
+        second = self._outer(X, self.inverse.curvature)
+        mixed = mixed[:, 0] if mixed.ndim == 2 and mixed.shape[1] == 1 else mixed
+        if mixed.shape != first.shape or slopes.ndim != 2 or len(slopes) != len(first):
+            return mixed  # the evaluator raises an error that states the expected shape
+        return second * slopes[:, j] * slopes[:, k] + first * mixed
+
+    def _outer(self, X: ModelRows, of: Callable[[Floats], Floats]) -> Floats:
+        """Return a derivative of the inverse at the predictions, (n,)."""
+        predicted = as_numbers(super().read(self.raw(X)), self.describe())
+        return of(predicted.reshape(len(predicted)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -398,7 +487,8 @@ def prediction(
     slope: RowFunction | None = None,
     mixed: MixedFunction | None = None,
     output: int | None = None,
-    name: str = "prediction",
+    inverse: InverseLike | None = None,
+    name: str | None = None,
     unit: str | None = None,
 ) -> Prediction: ...
 
@@ -410,7 +500,8 @@ def prediction(
     slope: RowFunction | None = None,
     mixed: MixedFunction | None = None,
     output: str | Sequence[str],
-    name: str = "prediction",
+    inverse: InverseLike | None = None,
+    name: str | None = None,
     unit: str | None = None,
 ) -> MultiOutputQuantity: ...
 
@@ -421,7 +512,8 @@ def prediction(
     slope: RowFunction | None = None,
     mixed: MixedFunction | None = None,
     output: int | str | Sequence[str] | None = None,
-    name: str = "prediction",
+    inverse: InverseLike | None = None,
+    name: str | None = None,
     unit: str | None = None,
 ) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
@@ -441,8 +533,14 @@ def prediction(
         For a model with several outputs, (n, o): the index of one, "all", or a name for each. With "all" or names,
         methods return ``{output: result}``, all from the same model rows; `slope` must return (n, o, d) and `mixed`
         (n, o).
+    inverse : str, callable, or (callable, callable), optional
+        A vectorised function g of the model's predictions, (n,) to (n,): g(prediction) is explained. Use it if the
+        model was fitted on transformed labels: ``inverse="exp"`` explains prices with a model of log prices. Either a
+        name ("exp", "exp2", "exp10", "expm1", "log", "log1p", "square", "cube", "sqrt", "cbrt", "reciprocal", "sinh",
+        "tanh", "expit", "ndtr", "identity"), or a function such as `numpy.exp`, or a function and its derivative. See
+        Notes.
     name, unit : str, optional
-        Label and unit for the axes of plots.
+        Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
 
     Returns
     -------
@@ -451,17 +549,31 @@ def prediction(
     Raises
     ------
     DataError
-        For a file that is missing, of another format, or truncated.
+        For an unknown `inverse`. For a file that is missing, of another format, or truncated.
     UnsupportedError
         For a classifier (labels cannot be averaged), an object that cannot be called, and an ONNX or Keras model that
         does not take exactly one table. On evaluation: for the DALE of a pair of a piecewise linear network, whose
         mixed derivatives are zero almost everywhere.
     ModelOutputError
         On evaluation: for a torch, JAX, Keras or ONNX model whose response for a row depends on the other rows of the
-        batch.
+        batch. If `inverse` returns NaN or infinity for a finite prediction, such as "exp" of 1000.
 
     Notes
     -----
+    With `inverse`, all results are effects of the transformed quantity g(prediction), not transformed effects: exp of
+    an effect on log prices is a factor, and not the effect on prices. The exp of a predicted log price is about
+    the median price, which is lower than the mean price (by the factor exp(-s²/2) for normal errors with variance s²).
+    No correction is made. Labels, as for `loss` and `report`, must be on the scale of g(prediction).
+
+    Slopes follow from the model's by the chain rule, ``g'(prediction) * slope``, and cost one model row per slope row
+    in addition, which the provenance counts in `slope_rows` only; `slope` and `mixed` are those of the model, before
+    `inverse`. The derivative is exact for the functions with a name, the same functions of NumPy and SciPy, and a
+    function that is given with its derivative. For others it is extrapolated from differences of the function itself,
+    with a relative error of about 1e-12; this needs a smooth function, and no model rows. Trees are evaluated without
+    calling the model, and the function is applied to their sum.
+
+    `sklearn.compose.TransformedTargetRegressor` transforms its predictions itself: do not pass `inverse` for it.
+
     Torch modules, jitted functions of JAX, and Keras models on either provide slopes by automatic differentiation: one
     forward and one backward pass per row for all features (with several outputs, one backward pass for each), counted
     as one slope row. Mixed derivatives take a second backward pass. Rows are converted in parts of 2,048 (65,536 for a
@@ -482,9 +594,16 @@ def prediction(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import skedasis as sd
     >>> sd.prediction(lambda X: X[:, 0], name="price", unit="EUR").axis
     'price [EUR]'
+
+    A model of log prices, explained in prices:
+
+    >>> log_price = sd.prediction(lambda X: X[:, 0], inverse="exp", name="price", unit="EUR")
+    >>> float(log_price.at(np.array([[5.0]]))[0].round(2))
+    148.41
 
     One of several outputs of a network:
 
@@ -495,7 +614,19 @@ def prediction(
     """
     model = adapt_model(model)
     check_predictor(model, slope, mixed)
-    return predictions(Prediction(model, name, unit, slope, mixed), output)
+    function = as_inverse(inverse)
+    if function is None:
+        return predictions(Prediction(model, name or "prediction", unit, slope, mixed), output)
+    if mixed is not None and slope is None:
+        raise DataError(
+            "prediction(inverse, mixed)",
+            "mixed derivatives without slopes",
+            "both, or neither: the mixed derivative of a function of the prediction needs them",
+            "Pass slope=, too",
+        )
+    name = name or f"{function.name}(prediction)"
+    one = TransformedPrediction(model, name, unit, slope, mixed, inverse=function)
+    return predictions(one, output)
 
 
 @overload
