@@ -308,3 +308,110 @@ def test_a_report_takes_groups_and_codes(folder):
 def test_the_demonstration_learns_from_text(folder):
     found = demo.user_problem("shop.csv", "kind", "a b")
     assert found.nominal == ("town",)
+
+
+# ------------------------------------------------------------------------------ units and labels
+def unit_and_label(*args, **kwargs):
+    done("size", "--out", "size.npz", *args, **kwargs)
+    found = sd.load("size.npz").about.feature
+    return found.name, found.unit, found.label, found.kind
+
+
+def test_units_and_labels_of_columns(folder):
+    told = unit_and_label("--unit", "size=m² = area", "--label", "size=Living <b>area</b>")
+    assert told == ("size", "m² = area", "Living <b>area</b>", "continuous")
+
+
+def test_a_schema_file_describes_columns_of_the_data(folder):
+    schema = {"size": {"unit": "m²", "label": "Area"}, "kind": {"label": "not a feature"}}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    assert unit_and_label("--schema", "schema.json") == ("size", "m²", "Area", "continuous")
+    # The command line wins over the file.
+    assert unit_and_label("--schema", "schema.json", "--unit", "size=ft²")[1:3] == ("ft²", "Area")
+
+
+def test_a_schema_file_declares_kinds_and_levels(folder):
+    schema = {"code": {"kind": "ordinal", "levels": [7, 2, 1]}, "size": "continuous"}
+    (folder / "schema.json").write_text(json.dumps(schema))
+    done("code", "--schema", "schema.json", "--out", "code.npz")
+    assert sd.load("code.npz").about.feature.levels == (7, 2, 1)
+
+
+def test_a_column_name_with_the_sign(folder):
+    frame = pd.read_csv("shop.csv").rename(columns={"wood": "a=b"})
+    frame.to_csv("signs.csv", index=False)
+    done("a=b", "--unit", "a=b=kg", "--out", "e.npz", data="signs.csv")
+    assert sd.load("e.npz").about.feature.unit == "kg"
+
+
+def test_columns_of_an_array_have_units(folder, monkeypatch):
+    monkeypatch.setattr(readers, "_LIBRARIES", ())
+    pd.read_csv("shop.csv")[["size", "code"]].to_csv("plain.csv", index=False)
+    (folder / "market.py").write_text("def f(X): return X[:, 0]")
+    args = ["effect", "market:f", "plain.csv", "size", "--unit", "size=m²", "--out", "e.npz"]
+    result = CliRunner().invoke(app, args, env={"COLUMNS": "120"})
+    assert result.exit_code == 0, result.output
+    assert sd.load("e.npz").about.feature.axis == "size [m²]"
+
+
+@pytest.mark.parametrize(
+    ("args", "content", "parts"),
+    [
+        (("--unit", "size"), None, ("--unit", "COLUMN=TEXT", "temp=°C")),
+        (("--unit", "=m"), None, ("--unit", "COLUMN=TEXT")),
+        (("--label", "size= "), None, ("--label", "COLUMN=TEXT", "temp=Temperature")),
+        (("--unit", "sise=m"), None, ("--unit", "sise", "size")),
+        (("--schema", "none.json"), None, ("--schema", "none.json", "No such file")),
+        (("--schema", "s.json"), "{", ("--schema", "no JSON")),
+        (("--schema", "s.json"), "[1]", ("--schema", "a JSON list")),
+        (("--schema", "s.json"), '{"size": 3}', ("--schema: 'size'", "3")),
+        (("--schema", "s.json"), '{"sise": "ordinal"}', ("--schema", "'sise'", "size")),
+        (("--schema", "s.json"), '{"size": {"units": "m"}}', ("'units'", "Did you mean 'unit'?")),
+        (("--schema", "s.json"), '{"size": "odd"}', ("'odd'", "ordinal")),
+    ],
+)
+def test_wrong_units_labels_and_schemas_are_explained(folder, args, content, parts):
+    if content is not None:
+        (folder / "s.json").write_text(content)
+    said = " ".join(refusal("size", *args).split())
+    for part in parts:
+        assert part in said
+
+
+# --------------------------------------------------------------------------- functions of predictions
+def test_an_inverse_is_applied_to_predictions(folder):
+    said = done("size", "--inverse", "exp", "--bins", 5, "--out", "e.npz")
+    assert "exp(prediction)" in said
+    e, model = sd.load("e.npz"), sys.modules["market"].price
+    X = pd.read_csv("shop.csv").drop(columns="kind")
+    expected = sd.explain(lambda X: np.exp(model(X)), X, "size", method=sd.RHALE(bins=5))
+    np.testing.assert_allclose(e.value, expected.value, rtol=1e-12)
+    assert "inverse=exp" in e.provenance["quantity"]
+
+
+def test_a_loss_of_transformed_predictions(folder):
+    frame = pd.read_csv("shop.csv").assign(area=lambda f: f["size"] ** 2)
+    frame.to_csv("area.csv", index=False)
+    call = ["effect", "market:linear", "area.csv", "size", "--out", "e.npz", "--bins", "3"]
+    args = ("--target", "area", "--loss", "absolute_error", "--inverse", "square")
+    result = CliRunner().invoke(app, [*call, *args], env={"COLUMNS": "140"})
+    assert result.exit_code == 0, result.output
+    e = sd.load("e.npz")
+    model, X = sys.modules["market"].linear, frame[["size"]]
+    by_hand = sd.loss(lambda X: model.predict(X) ** 2, "absolute_error")
+    expected = sd.explain(by_hand, X, "size", y=frame["area"], method=sd.RHALE(bins=3))
+    np.testing.assert_allclose(e.value, expected.value, atol=1e-9)
+    assert e.about.quantity == "absolute error of square(prediction)"
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        (("--inverse", "ln"), ("--inverse", "'ln'", "Did you mean 'exp'?")),
+        (("--inverse", "exp", "--quantity", "entropy"), ("--inverse", "--quantity prediction")),
+    ],
+)
+def test_wrong_inverses_are_explained(folder, args, parts):
+    said = " ".join(refusal("size", *args).split())
+    for part in parts:
+        assert part in said

@@ -349,3 +349,17 @@ def test_help(folder):
         "not trained on",
     ):
         assert word in done.stdout
+
+
+def test_an_inverse_is_applied_before_the_loss(folder):
+    done = importance("--inverse", "exp", "--out", "i.npz", model="bazaar:line", target="price")
+    assert done.exit_code == 0, done.output
+    assert "--inverse applies to predictions" in done.output
+    found, frame = sd.load("i.npz"), pd.read_csv("shop.csv").dropna(subset=["price"])
+    model = sys.modules["bazaar"].line
+    X = frame[list(found.features)]
+    baseline = ((frame["price"] - np.exp(model.predict(X))) ** 2).mean()
+    assert found.baseline == pytest.approx(baseline, rel=1e-9)
+    assert found.quantity == "squared error of exp(prediction)"
+    done = importance("--inverse", "exp", "--quantity", "entropy")
+    assert "--quantity loss or prediction" in one_line(done, 2)

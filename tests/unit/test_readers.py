@@ -51,10 +51,6 @@ def test_parts_of_a_table(tmp_path, library):
     assert part.names == ("c", "a")
     np.testing.assert_array_equal(part.column("c"), [3, 9])
     np.testing.assert_array_equal(part.column("a"), [1, 7])
-    if library == "numpy":
-        assert [f.name for f in part.schema.values()] == ["c", "a"]
-    else:
-        assert part.schema is None
 
 
 @pytest.mark.parametrize(

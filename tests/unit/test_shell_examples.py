@@ -493,7 +493,7 @@ def test_a_report_gets_what_was_asked_for(folder, monkeypatch):
     assert (seen["progress"], seen["path"]) == (False, Path("p.html"))
     assert seen["features"] == [0, 1, "heat"]
     assert seen["groups"] == {"heat": [2, 3, 4]}
-    assert seen["schema"] == {"oil": "nominal"}
+    assert seen["schema"] == {"oil": {"kind": "nominal"}}
     assert type(seen["model"]).__name__ == "LogisticRegression"
     assert run("skedasis report my:clf houses.csv --class yes").exit_code == 0
     assert (seen["rows"], seen["pairs"], seen["uncertainty"]) == (True, 4, True)

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_int, check_option
 from skedasis._types import Container, Floats, Ints, Json, TableLike
 from skedasis.data.dataset import Dataset, as_dataset
-from skedasis.data.features import Feature, Schema, SchemaEntry, find_feature
+from skedasis.data.features import Declared, Feature, Schema, find_feature
 from skedasis.engine.explain import EffectMethod, FeatureList, explain
 from skedasis.engine.options import ExplainOptions, NullKeywords, takes_options
 from skedasis.engine.progress import Progress
@@ -127,7 +127,7 @@ def _extended_schema(
         )
         for f, label in zip(features, labels, strict=True)
     }
-    declared: Iterable[tuple[Hashable, SchemaEntry]] = (
+    declared: Iterable[tuple[Hashable, Declared]] = (
         schema.items() if isinstance(schema, Mapping) else ((f.name, f) for f in schema)
     )
     return {**dict(declared), **copies}

@@ -43,6 +43,12 @@ IMPORTANCES = {
 }
 
 
+INVERSES = (
+    *("exp", "exp2", "exp10", "expm1", "log", "log1p", "square", "cube", "sqrt", "cbrt"),
+    *("reciprocal", "sinh", "tanh", "expit", "ndtr", "identity"),
+)
+
+
 LOSSES = ("squared_error", "absolute_error", "pinball", "log_loss", "zero_one")
 
 
@@ -68,6 +74,11 @@ def importances(incomplete: str) -> list[tuple[str, str]]:
 def losses(incomplete: str) -> list[str]:
     """Complete losses."""
     return [name for name in LOSSES if name.startswith(incomplete)]
+
+
+def inverses(incomplete: str) -> list[str]:
+    """Complete names of functions of predictions."""
+    return [name for name in INVERSES if name.startswith(incomplete)]
 
 
 def checks(incomplete: str) -> list[tuple[str, str]]:

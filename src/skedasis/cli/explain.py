@@ -146,7 +146,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     wanted: list[Any] = [columns.find(name, "--feature") for name in dict.fromkeys(named)]
     if opts.with_ is not None:
         wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     results: list[tuple[Document, Any]] = []
     for one in wanted:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
@@ -194,7 +194,7 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
         if opts.with_ is not None or len(named) > 1:
             got = "--with" if opts.with_ is not None else f"{len(named)} features"
             raise DataError("--contrast", got, "one feature", "Explain one feature at a time")
-    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
 
 
 def _explain(
@@ -331,8 +331,12 @@ class ImportanceSettings:
     seed: int
     features: tuple[str, ...]
     n_jobs: int
+    inverse: str | None = None
 
     def __post_init__(self) -> None:
+        inputs.kind_of(None, None, None, self.inverse)
+        if self.inverse is not None and self.quantity not in (None, "loss", "prediction"):
+            self._refuse("--inverse", "loss or prediction", "Leave one of them out")
         if self.quantity is not None and self.quantity not in IMPORTANCES:
             known = ", ".join(IMPORTANCES)
             raise DataError(
@@ -383,6 +387,7 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
         opts.random_state,
         tuple(dict.fromkeys(named)),
         opts.n_jobs,
+        opts.inverse,
     )
     path = options.needed(models, data, "importance")
     output.check_out(opts.out, [path, *models])
@@ -419,14 +424,15 @@ def _resolve(
         If labels are needed but not given.
     """
     if settings.quantity is None:
-        predictive = settings.loss is None and _is_predictive(model, columns)
+        open_ = settings.loss is None and settings.inverse is None
+        predictive = open_ and _is_predictive(model, columns)
         usual = "likelihood" if settings.conditional or settings.features else "both"
         settings = replace(settings, quantity=usual if predictive else "loss")
         if not predictive and settings.loss is None:
             settings = replace(settings, loss=_usual_loss(model, labels))
-            terminal.say(
-                f"loss      {settings.loss}, because {title(model)} has no predictive distribution"
-            )
+            why = f"{title(model)} has no predictive distribution"
+            why = why if open_ else "--inverse applies to predictions"
+            terminal.say(f"loss      {settings.loss}, because {why}")
     if settings.quantity == "loss" and settings.loss is None:
         settings = replace(settings, loss=_usual_loss(model, labels))
     if settings.quantity in _NEEDS_LABELS and labels is None:
@@ -503,9 +509,11 @@ def _quantity(settings: ImportanceSettings, model: Any) -> Quantity:
 
     if settings.quantity == "loss":
         kind = cast(LossName, settings.loss or "squared_error")  # `loss` checks it
+        if settings.inverse is not None:
+            return loss(inputs.quantity_of(model, None, inverse=settings.inverse), kind)
         return loss(model, kind)
     if settings.quantity == "prediction":
-        return inputs.quantity_of(model, settings.class_)
+        return inputs.quantity_of(model, settings.class_, inverse=settings.inverse)
     kinds = {
         "likelihood": uncertainty.nll,
         "entropy": uncertainty.entropy,
@@ -684,7 +692,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
     output.check_out(opts.out, [path, *specs], PAGES)
     output.check_out(opts.json_file, [path, *specs], (".json",), "--json-file")
     numbers = _row_numbers(opts)
-    inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+    inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
     names = named(specs)
     wanted = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
     table = inputs.read(opts, path, terminal, opts.bars)
@@ -698,9 +706,12 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         expected = "numbers of rows of a file of which all rows are explained"
         raise DataError("--rows", got, expected, f"Remove the rows without a {opts.target}")
     columns = inputs.columns_of(opts, rows.table, next(iter(models.values())))
-    plain = opts.class_ is None and opts.quantity is None and opts.loss is None
+    given = (opts.class_, opts.quantity, opts.loss, opts.inverse)
+    plain = all(option is None for option in given)
     quantities: Any = {
-        name: model if plain else inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+        name: model
+        if plain
+        else inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
         for name, model in models.items()
     }
     done = build(

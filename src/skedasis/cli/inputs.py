@@ -9,8 +9,9 @@ from __future__ import annotations
 import csv
 import difflib
 import importlib
+import json
 import sys
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -25,12 +26,13 @@ from skedasis.cli.output import Terminal
 from skedasis.cli.parquet import ParquetTable, is_parquet, opened
 from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
-from skedasis.data.features import Feature, SchemaEntry
+from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
 from skedasis.engine.options import as_bytes
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import is_classifier
+from skedasis.quantities.inverse import InverseName, as_inverse
 from skedasis.results.checks.check import CODES
 
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ def some_labels(rows: Rows) -> Values | None:
 def columns_of(opts: DataOptions, table: FileTable, model: object) -> Columns:
     """Return the columns that a model takes, with the options about them."""
     excluded = [n for n in (opts.target, opts.sample_weight, *(opts.ignore or ())) if n is not None]
-    return parse_columns(features_of(table, model, excluded), opts.categorical, opts.group)
+    return parse_columns(features_of(table, model, excluded), opts, table.names)
 
 
 def load(opts: TrustOptions, spec: str, terminal: Terminal, bars: bool | None) -> Any:
@@ -393,7 +395,11 @@ def output_of(class_: str) -> int | str:
 
 
 def quantity_of(
-    model: Any, class_: str | None, kind: str | None = None, loss: str | None = None
+    model: Any,
+    class_: str | None,
+    kind: str | None = None,
+    loss: str | None = None,
+    inverse: str | None = None,
 ) -> Quantity:
     """Return the quantity of a model that the options select.
 
@@ -407,6 +413,8 @@ def quantity_of(
         the default of the model.
     loss : str, optional
         Name of a loss.
+    inverse : str, optional
+        Name of the function that is applied to predictions.
 
     Raises
     ------
@@ -416,7 +424,14 @@ def quantity_of(
     from skedasis.quantities import outputs, uncertainty
     from skedasis.quantities.outputs import as_quantity
 
-    requested, kind = kind, kind_of(kind, class_, loss)
+    requested, kind = kind, kind_of(kind, class_, loss, inverse)
+    if inverse is not None:
+        function = cast("InverseName", inverse)  # checked by `kind_of`
+        if class_ is None:
+            predicted = outputs.prediction(model, inverse=function)
+        else:
+            predicted = outputs.prediction(model, output=output_of(class_), inverse=function)
+        return _loss(predicted, loss) if kind == "loss" else predicted
     if kind is None:
         return as_quantity(model)
     if kind == "loss":
@@ -436,7 +451,9 @@ def quantity_of(
     return kinds[kind](model)
 
 
-def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | None:
+def kind_of(
+    kind: str | None, class_: str | None, loss: str | None, inverse: str | None = None
+) -> str | None:
     """Return the kind of quantity that the options select, or None for the default of the model.
 
     Raises
@@ -445,13 +462,21 @@ def kind_of(kind: str | None, class_: str | None, loss: str | None) -> str | Non
         For an unknown kind, and for options that exclude each other.
     """
     if kind is None:
-        kind = "loss" if loss is not None else None if class_ is None else "probability"
+        usual = None if class_ is None or inverse is not None else "probability"
+        kind = "loss" if loss is not None else usual
     elif kind not in QUANTITIES:
         got, fix = repr(kind), "Choose one of these"
         raise DataError("--quantity", got, f"one of {', '.join(QUANTITIES)}", fix)
     if loss is not None and kind != "loss":
         raise DataError("--loss", f"--quantity {kind}", "--quantity loss", "Leave one of them out")
-    if class_ is not None and kind not in ("probability", "logit"):
+    if inverse is not None:
+        as_inverse(inverse, "--inverse")
+        if kind not in (None, "prediction", "loss"):
+            fix = "Leave one of them out"
+            expected = "--quantity prediction or loss"
+            raise DataError("--inverse", f"--quantity {kind}", expected, fix)
+    outputs_too = kind in ("probability", "logit") or (inverse is not None and kind is None)
+    if class_ is not None and not outputs_too:
         raise DataError(
             "--class",
             f"--quantity {kind}",
@@ -469,7 +494,11 @@ def _loss(model: Any, kind: str | None) -> Quantity:
 
 
 def check_labels(
-    kind: str | None, class_: str | None, loss: str | None, target: str | None
+    kind: str | None,
+    class_: str | None,
+    loss: str | None,
+    target: str | None,
+    inverse: str | None = None,
 ) -> bool:
     """Check the options about the quantity before any file is read; return whether it needs labels.
 
@@ -478,7 +507,7 @@ def check_labels(
     DataError
         For options that exclude each other, and for a missing target.
     """
-    kind = kind_of(kind, class_, loss)
+    kind = kind_of(kind, class_, loss, inverse)
     if kind not in ("likelihood", "loss"):
         return False
     if target is None:
@@ -505,7 +534,7 @@ class Columns:
     """
 
     table: FileTable
-    schema: dict[str | int, SchemaEntry] | None
+    schema: dict[str | int, Declared] | None
     groups: dict[str, list[int]] | None
 
     def find(self, name: str, option: str) -> str | int:
@@ -532,31 +561,90 @@ class Columns:
         return FeatureSelection(dataset, wanted, self.groups).asked[0]
 
 
-def parse_columns(
-    table: FileTable, categorical: Sequence[str] | None, group: Sequence[str] | None
-) -> Columns:
-    """Return the columns of a table, with the options ``--categorical`` and ``--group`` applied.
+def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -> Columns:
+    """Return the columns of a table, with the options about them applied.
+
+    ``--unit``, ``--label`` and ``--categorical`` take precedence over the file of ``--schema``, which may describe any
+    column of the data file: `names` are all of them, those of the table are features.
 
     Raises
     ------
     DataError
-        For missing columns and invalid groups.
+        For missing columns, invalid groups, and invalid files of ``--schema``.
     """
-    schema: dict[str | int, SchemaEntry] = dict((table.schema or {}).items())
-    for name in categorical or ():
-        place = table.place(name, "--categorical")
-        if table.is_frame:
-            schema[name] = "nominal"
-        else:
-            schema[place] = Feature(name, "nominal", position=place)
+    places = _declared(table, opts, names)
+    schema: dict[str | int, Declared] = {}
+    for place, name in enumerate(table.names):
+        if table.is_frame and place in places:
+            schema[name] = places[place]
+        elif not table.is_frame:
+            schema[place] = {**places.get(place, {}), "name": name}
     groups: dict[str, list[int]] = {}
-    for text in group or ():
+    for text in opts.group or ():
         name, columns = _group(text)
         if name in groups:
             fix = "Give each group a name of its own"
             raise DataError("--group", f"{name!r} twice", "different names", fix)
         groups[name] = [table.place(column, "--group") for column in columns]
     return Columns(table, schema or None, groups or None)
+
+
+def _declared(
+    table: FileTable, opts: DataOptions, names: Collection[str]
+) -> dict[int, SchemaEntry]:
+    """Return what the options declare for each column, by position."""
+    places: dict[int, SchemaEntry] = {}
+    for name, entry in _schema_file(opts.schema).items():
+        if name in names and name not in table.names:
+            continue
+        place = table.place(name, "--schema")
+        # Text is the short form of a kind; what else is wrong the library says, which knows the keys.
+        places[place] = cast("SchemaEntry", {"kind": entry} if isinstance(entry, str) else entry)
+    for name, unit in _by_column(table, opts.unit, "--unit", "temp=°C"):
+        places[name] = {**places.get(name, {}), "unit": unit}
+    for name, label in _by_column(table, opts.label, "--label", "temp=Temperature"):
+        places[name] = {**places.get(name, {}), "label": label}
+    for name in opts.categorical or ():
+        place = table.place(name, "--categorical")
+        places[place] = {**places.get(place, {}), "kind": "nominal"}
+    return places
+
+
+def _by_column(
+    table: FileTable, given: Sequence[str] | None, option: str, example: str
+) -> Iterator[tuple[int, str]]:
+    """Yield the columns and texts of an option whose values read ``COLUMN=TEXT``."""
+    for text in given or ():
+        # A column's name may contain the sign: the longest known one wins.
+        ends = [i for i, sign in enumerate(text) if sign == "="]
+        known = [i for i in ends if text[:i] in table.names]
+        end = known[-1] if known else next(iter(ends), -1)
+        if end < 1 or not text[end + 1 :].strip():
+            fix = f"Write {option} {example}"
+            raise DataError(option, repr(text), "COLUMN=TEXT", fix)
+        yield table.place(text[:end].strip(), option), text[end + 1 :].strip()
+
+
+def _schema_file(path: str | None) -> dict[str, object]:
+    """Return the content of the file of ``--schema``: what it declares for each column."""
+    if path is None:
+        return {}
+    fix = 'Write for example {"temp": {"unit": "°C", "label": "Temperature"}}'
+    try:
+        found: object = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise DataError("--schema", f"{path}: {reason}", "a JSON file", fix) from error
+    except ValueError as error:
+        raise DataError("--schema", f"{path}, which is no JSON: {error}", "JSON", fix) from error
+    expected = "a JSON object with a kind, or an object of kind, unit, label and levels, per column"
+    if not isinstance(found, dict):
+        raise DataError("--schema", f"a JSON {type(found).__name__}", expected, fix)
+    entries = cast("dict[str, object]", found)
+    for name, entry in entries.items():
+        if not isinstance(entry, (str, dict)):
+            raise DataError(f"--schema: {name!r}", repr(entry)[:80], expected, fix)
+    return entries
 
 
 def _group(text: str) -> tuple[str, list[str]]:

@@ -140,13 +140,13 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     if len(named) == 1:
         fix = "Name another feature, or none for all pairs"
         raise DataError("FEATURE", f"only {named[0]!r}", "at least two features", fix)
-    labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+    labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
     table = inputs.read(opts, path, terminal, opts.bars)
     model = inputs.load(opts, models[0], terminal, opts.bars)
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
     wanted = [columns.find(name, "--feature") for name in named]
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]

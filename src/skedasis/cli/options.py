@@ -200,6 +200,17 @@ class ModelOptions:
             rich_help_panel=MODEL_PANEL,
         ),
     ] = None
+    inverse: Annotated[
+        str | None,
+        typer.Option(
+            help="Function to apply to the predictions before explaining them, for a model of transformed labels: exp, "
+            "expm1, exp10, square, expit, ….",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.inverses,
+            rich_help_panel=MODEL_PANEL,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -269,6 +280,34 @@ class DataOptions:
             help="Column whose numbers are codes without an order; may be repeated.",
             metavar="COLUMN",
             autocompletion=completion.columns,
+            rich_help_panel=DATA_PANEL,
+        ),
+    ] = None
+    unit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Unit of a column, shown on axes and in sentences; may be repeated.",
+            metavar="COLUMN=UNIT",
+            autocompletion=completion.columns,
+            rich_help_panel=DATA_PANEL,
+        ),
+    ] = None
+    label: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Text for a column in figures and sentences, in place of its name; may be repeated.",
+            metavar="COLUMN=TEXT",
+            autocompletion=completion.columns,
+            rich_help_panel=DATA_PANEL,
+        ),
+    ] = None
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            help='JSON file with kinds, units, labels and levels of columns: {"temp": {"unit": "°C", "label": '
+            '"Temperature"}}.',
+            metavar="FILE",
+            show_default=False,
             rich_help_panel=DATA_PANEL,
         ),
     ] = None

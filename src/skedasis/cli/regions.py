@@ -185,7 +185,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
     wanted = [columns.find(name, "--feature") for name in named]
-    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
@@ -226,7 +226,7 @@ def _check(opts: RegionsOptions, named: list[str]) -> bool:
     if opts.by is not None and extra is not None:
         fix = f"Leave {extra} or --by out"
         raise DataError(extra, f"{extra} with --by", "an option of the search", fix)
-    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+    return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
 
 
 def _found(

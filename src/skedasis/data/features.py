@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 
-from skedasis._arguments import is_int
+from skedasis._arguments import is_int, shown
 from skedasis._types import Level
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
@@ -41,11 +42,16 @@ class Feature:
         Positions of the columns of a group; empty for a single column.
     time : TimeAxis, optional
         The conversion to days on an axis, for a column of dates, times or durations. It is inferred from the column.
+    label : str, optional
+        The text for people, in figures, reports and messages about results. By default the name, which remains what
+        results are indexed by.
 
     Examples
     --------
     >>> Feature("bmi", unit="kg/m²").axis
     'bmi [kg/m²]'
+    >>> Feature("bmi", unit="kg/m²", label="Body mass index").axis
+    'Body mass index [kg/m²]'
     """
 
     name: str
@@ -57,6 +63,12 @@ class Feature:
     dtype: str = "float64"
     members: tuple[int, ...] = ()
     time: TimeAxis | None = field(default=None, repr=False)
+    label: str | None = field(default=None, kw_only=True)
+
+    @property
+    def title(self) -> str:
+        """Return the text for people: the label if there is one, else the name."""
+        return self.label or self.name
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -75,26 +87,39 @@ class Feature:
 
     @property
     def slope_denominator(self) -> str:
-        """Return the denominator of slopes: "day" for times, else the unit, else the name."""
-        return "day" if self.time is not None else self.unit or self.name
+        """Return the denominator of slopes: "day" for times, else the unit, else the title."""
+        return "day" if self.time is not None else self.unit or self.title
 
     @property
     def axis(self) -> str:
-        """Return the axis label: the name, with the unit if there is one."""
-        return f"{self.name} [{self.unit}]" if self.unit else self.name
+        """Return the axis label: the title, with the unit if there is one."""
+        return f"{self.title} [{self.unit}]" if self.unit else self.title
 
 
-SchemaEntry: TypeAlias = Kind | Feature
-"""What a schema declares for a column: its kind, or a `Feature` with its name, kind, unit and levels."""
+class SchemaEntry(TypedDict, total=False):
+    """What a schema declares for a column as a dictionary. What is left out remains as inferred from the column.
+
+    The keys are fields of `Feature`; `name` names a column of an array.
+    """
+
+    kind: Kind
+    unit: str | None
+    label: str | None
+    levels: Sequence[Level] | None
+    name: str
+
+
+Declared: TypeAlias = Kind | Feature | SchemaEntry
+"""What a schema declares for a column: its kind, a `Feature`, or a dictionary of some of a Feature's fields."""
 # `Mapping` is invariant in its keys: a user's `dict[str, Kind]` is no `Mapping[Hashable, Kind]`.
 Schema: TypeAlias = (
-    Mapping[str, SchemaEntry]
-    | Mapping[int, SchemaEntry]
-    | Mapping[str | int, SchemaEntry]
-    | Mapping[Hashable, SchemaEntry]
+    Mapping[str, Declared]
+    | Mapping[int, Declared]
+    | Mapping[str | int, Declared]
+    | Mapping[Hashable, Declared]
     | Sequence[Feature]
 )
-"""The argument `schema`: columns by label, name or position, and what is declared for them."""
+"""The argument `schema`: columns by key, name or position, and what is declared for them."""
 Groups: TypeAlias = Mapping[str, Iterable[Hashable]]
 """The argument `groups`: the name of each group, and its columns by label, name or position."""
 
@@ -107,17 +132,24 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
     features : sequence of Feature
         As inferred from the columns' types.
     schema : None, mapping or sequence of Feature
-        ``{"age": "ordinal"}``, ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature`
-        objects with the names of columns.
+        ``{"age": "ordinal"}``, ``{"age": {"unit": "years", "label": "Age at entry"}}``,
+        ``{0: Feature("age", unit="years")}`` (which names a column of an array), or `Feature` objects with the names of
+        columns. A `Feature` replaces name, kind, unit, levels and label; a dictionary replaces what it contains.
 
     Raises
     ------
     DataError
-        For an unknown column, an unknown kind, or a schema of another type.
+        For an unknown column, an unknown kind, an unknown key or a wrong value of a dictionary, or a schema of another
+        type.
+
+    Notes
+    -----
+    Labels that several columns share, or that are the name of another column, are followed by the column's name, so
+    that no text stands for two features.
     """
     if schema is None:
         return tuple(features)
-    entries: list[tuple[Hashable, SchemaEntry]]
+    entries: list[tuple[Hashable, Declared]]
     if isinstance(schema, Mapping):
         entries = list(schema.items())
     elif isinstance(schema, Sequence) and all(isinstance(f, Feature) for f in schema):
@@ -127,29 +159,108 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
             "schema",
             f"{type(schema).__name__}",
             "a mapping or a list of Feature",
-            'Write schema={"age": "ordinal"} or schema=[sd.Feature("age", unit="years")]',
+            'Write schema={"age": "ordinal"} or schema={"age": {"unit": "years"}}',
         )
     declared = list(features)
     for name, entry in entries:
         position = find_feature(declared, name)
         declared[position] = _apply(declared[position], entry)
     check_names([f.name for f in declared])
-    return tuple(declared)
+    return _distinct_labels(declared)
 
 
-def _apply(inferred: Feature, entry: SchemaEntry) -> Feature:
-    if isinstance(entry, Feature) and entry.kind in get_args(Kind):
-        return replace(
-            inferred, name=entry.name, kind=entry.kind, unit=entry.unit, levels=entry.levels
-        )
-    if entry in get_args(Kind):
-        return replace(inferred, kind=entry)
-    raise DataError(
-        f"schema[{inferred.name!r}]",
-        repr(entry.kind if isinstance(entry, Feature) else entry),
-        " | ".join(get_args(Kind)),
-        "Use one of these kinds, or pass a sd.Feature",
+def _distinct_labels(features: Sequence[Feature]) -> tuple[Feature, ...]:
+    """Return the features with the name after each label that is also the title of another feature."""
+    # Compared as figures show them: on one line.
+    titles = [" ".join(f.title.split()) for f in features]
+    times = Counter(titles)
+    return tuple(
+        replace(f, label=f"{f.label} ({f.name})") if f.label and times[title] > 1 else f
+        for f, title in zip(features, titles, strict=True)
     )
+
+
+def _apply(inferred: Feature, entry: Declared) -> Feature:
+    if isinstance(entry, Mapping):
+        return _apply_fields(inferred, entry)
+    if isinstance(entry, Feature) and entry.kind in get_args(Kind):
+        what = f"schema[{inferred.name!r}]"
+        return replace(
+            inferred,
+            name=entry.name,
+            kind=entry.kind,
+            unit=entry.unit,
+            levels=entry.levels,
+            label=_text(entry.label, f"{what}.label"),
+        )
+    if isinstance(entry, str) and entry in get_args(Kind):
+        return replace(inferred, kind=entry)
+    raise _unknown_kind(
+        f"schema[{inferred.name!r}]", entry.kind if isinstance(entry, Feature) else entry
+    )
+
+
+def _unknown_kind(what: str, got: object) -> DataError:
+    return DataError(
+        what,
+        shown(got),
+        " | ".join(get_args(Kind)),
+        'Use one of these kinds, or a dictionary such as {"unit": "years"}',
+    )
+
+
+def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
+    """Return the feature with the fields that a dictionary contains replaced."""
+    what = f"schema[{inferred.name!r}]"
+    allowed = tuple(SchemaEntry.__annotations__)
+    for key in entry:
+        if key not in allowed:
+            import difflib  # for the message of an error only
+
+            near = difflib.get_close_matches(str(key).lower(), allowed, n=1, cutoff=0.5)
+            raise DataError(
+                what,
+                f"the key {shown(key)}",
+                f"some of {', '.join(map(repr, allowed))}",
+                f"Did you mean {near[0]!r}?" if near else "Remove this key",
+            )
+    kind = entry.get("kind", inferred.kind)
+    if not isinstance(kind, str) or kind not in get_args(Kind):
+        raise _unknown_kind(f"{what}['kind']", kind)
+    levels = entry.get("levels", inferred.levels)
+    if isinstance(levels, (str, bytes)) or not (levels is None or isinstance(levels, Iterable)):
+        raise DataError(
+            f"{what}['levels']", shown(levels), "a list of values", "Write for example [1, 2, 3]"
+        )
+    if kind == "continuous" and levels is not None:
+        raise DataError(
+            f"{what}['levels']",
+            f"levels of a feature of kind {kind!r}",
+            "levels of an ordinal or nominal feature",
+            'Add "kind": "ordinal" if the levels are in order, else "kind": "nominal"',
+        )
+    name = entry.get("name", inferred.name)
+    return replace(
+        inferred,
+        name=_text(name, f"{what}['name']") or inferred.name,
+        kind=kind,
+        unit=_text(entry.get("unit", inferred.unit), f"{what}['unit']"),
+        levels=None if levels is None else tuple(levels),
+        label=_text(entry.get("label", inferred.label), f"{what}['label']"),
+    )
+
+
+def _text(text: object, what: str) -> str | None:
+    """Return a text or None; raise if it is something else, or shows nothing."""
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise DataError(what, shown(text), "text", "Write it in quotation marks, or leave it out")
+    if not any(c.isprintable() and not c.isspace() for c in text):
+        raise DataError(
+            what, shown(text), "text with at least one visible character", "Leave it out"
+        )
+    return text
 
 
 def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from skedasis._types import Container, Ints, Values
-from skedasis.data.features import Feature, check_names
+from skedasis.data.features import check_names
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -180,13 +180,6 @@ class FileTable:
     def is_frame(self) -> bool:
         """Return whether the data are a data frame, which has column names."""
         return not isinstance(self.data, np.ndarray)
-
-    @property
-    def schema(self) -> dict[int, Feature] | None:
-        """Return the schema that names an array's columns for `skedasis.explain`; None for a data frame."""
-        if self.is_frame:
-            return None
-        return {j: Feature(name, position=j) for j, name in enumerate(self.names)}
 
     def __len__(self) -> int:
         return len(self.data)

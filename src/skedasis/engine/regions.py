@@ -1478,16 +1478,16 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Giv
                     feature,
                     levels=() if is_missing else (level,),
                     missing=is_missing,
-                    text=f"{feature.name} is missing"
+                    text=f"{feature.title} is missing"
                     if is_missing
-                    else f"{feature.name} = {label}",
+                    else f"{feature.title} = {label}",
                     columns=names,
                 )
             )
         if (region < 0).any():
             region[region < 0] = len(conditions)
             conditions.append(
-                Condition(feature, levels=(), missing=True, text=f"{feature.name} is missing")
+                Condition(feature, levels=(), missing=True, text=f"{feature.title} is missing")
             )
         return _Given(feature.name, [c.text for c in conditions], region, conditions)
     x = dataset.floats(feature.position)
@@ -1510,6 +1510,6 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Giv
     ]
     if np.isnan(x).any():
         region = np.where(np.isnan(x), len(conditions), region)
-        text = f"{feature.name} is missing"
+        text = f"{feature.title} is missing"
         conditions.append(Condition(feature, math.inf, math.inf, missing=True, text=text))
     return _Given(feature.name, [c.text for c in conditions], region.astype(np.int64), conditions)

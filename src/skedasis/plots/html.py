@@ -397,7 +397,7 @@ def _(effect: Effect) -> list[Markup]:
 def _units(about: About) -> str:
     """Return the units for the caption of a table, where they are known."""
     own, unit = about.feature.unit, about.unit
-    said = [f"{about.feature.name} in {own}"] if own else []
+    said = [f"{about.feature.title} in {own}"] if own else []
     said += [f"{about.quantity} in {unit}"] if unit else []
     return f" ({', '.join(said)})" if said else ""
 
@@ -454,7 +454,7 @@ def _(found: MultiModelRegionsByFeature) -> list[Markup]:
 @numbers_of.register
 def _(surface: Surface) -> list[Markup]:
     of = "effect" if surface.cells is None else "cells"
-    a, b = surface.features
+    a, b = surface.feature_titles
     names = {"0": a, "1": b}
     found = surface_table(surface, of)
     columns = {
@@ -609,7 +609,7 @@ def effect_page(effect: Effect, view: EffectPlotOptions, *, title: str | None = 
     """Return the page of one effect; see `Effect.explore`."""
     drawn = draw(page_effect(effect, view), ident="effect")
     hints = [HINT] if effect.curves is None or view.ice is None else [HINT, CURVES]
-    return _one(title or effect.feature, lead(effect), drawn, numbers_of(effect), hints)
+    return _one(title or effect.feature_title, lead(effect), drawn, numbers_of(effect), hints)
 
 
 def page_effect(effect: Effect, view: EffectPlotOptions | None = None) -> FigureSpec:
@@ -740,7 +740,7 @@ def _controls(by: By, items: int) -> Markup:
 
 def surface_page(surface: Surface, *, title: str | None = None) -> Explorable:
     """Return the page of a surface; see `Surface.explore`."""
-    a, b = surface.features
+    a, b = surface.feature_titles
     return _one(
         title or f"{a} and {b}",
         lead(surface),
@@ -851,7 +851,7 @@ def multi_model_effect_page(
     drawn = draw(models_figure(found, confidence_level, of), ident="models")
     said = f"{found.spec.method} of {found.about.quantity} for {counted(len(found), 'model')}."
     hints = [HINT, CURVES]
-    return _one(title or found.feature, said, drawn, numbers_of(found), hints)
+    return _one(title or found.feature_title, said, drawn, numbers_of(found), hints)
 
 
 def multi_model_effects_page(
@@ -904,7 +904,7 @@ def regions_page(
     """Return the page of the regions of one feature; see `Regions.explore`."""
     spec = regions_figure(regions, RegionsPlotOptions(kind, confidence_level))
     drawn = draw(spec, ident="regions", width=WIDE_PAGE if len(spec.stacks) > 1 else WIDTH)
-    named = title or f"Regions of {regions.feature}"
+    named = title or f"Regions of {regions.feature_title}"
     parts = [
         head(named, f"{heading_text(regions)}."),
         tag("figure", drawn.svg, class_="skd-figure"),
@@ -950,7 +950,7 @@ PAGES = 30
 def multi_model_regions_page(found: MultiModelRegions, *, title: str | None = None) -> Explorable:
     """Return the page of regions for several models; see `MultiModelRegions.explore`."""
     drawn = draw(recurrence_figure(found), ident="models")
-    named = title or f"Regions of {found.feature} for {counted(len(found), 'model')}"
+    named = title or f"Regions of {found.feature_title} for {counted(len(found), 'model')}"
     parts = [
         head(named, "How many models have their first split on which feature."),
         tag("figure", drawn.svg, class_="skd-figure"),

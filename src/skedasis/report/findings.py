@@ -803,7 +803,7 @@ def _quantiles(effect: Effect, low: float, high: float, points: int = 101) -> Fl
 def _rule(node: RegionNode) -> str:
     """Return a rule with short names."""
     texts = [
-        c.text.replace(" ".join(c.feature.name.split()), named(c.feature.name, NAME_LENGTH), 1)
+        c.text.replace(" ".join(c.feature.title.split()), named(c.feature.title, NAME_LENGTH), 1)
         for c in node.conditions
     ]
     if not texts:

@@ -532,6 +532,11 @@ class Effect(SavedResult):
         return self.about.feature.name
 
     @property
+    def feature_title(self) -> str:
+        """Return the feature's text for people: its label if it has one, else its name."""
+        return self.about.feature.title
+
+    @property
     def rule(self) -> str:
         """Return the rule of the region that the effect is of, such as "workingday = 0"; empty for all rows."""
         return self.provenance.get("rule", "")

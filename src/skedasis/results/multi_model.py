@@ -442,6 +442,11 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """Return the feature name."""
         return self.about.feature.name
 
+    @property
+    def feature_title(self) -> str:
+        """Return the feature's text for people: its label if it has one, else its name."""
+        return self.about.feature.title
+
     def __repr__(self) -> str:
         return (
             f"<MultiModelEffect: {len(self)} models, {self.feature!r} on {self.about.quantity}: "
@@ -864,6 +869,11 @@ class MultiModelSurface(MultiModelResult[Surface]):
     def abouts(self) -> tuple[About, About]:
         """Return the descriptions of both features and the quantity, of the first model."""
         return self.models[0].abouts
+
+    @property
+    def feature_titles(self) -> tuple[str, str]:
+        """Return the two features' texts for people: their labels, or their names."""
+        return self.models[0].feature_titles
 
     @property
     def about(self) -> About:

@@ -313,7 +313,7 @@ def condition_text(
     >>> condition_text(Feature("season", "nominal"), levels=("winter",), excluded=True)
     'season not in {winter}'
     """
-    name = _one_line(feature.name)
+    name = _one_line(feature.title)
     suffix = _OR_MISSING if missing else ""
     if only is not None:
         return f"{name} = {_value_text(feature, only, levels)}{suffix}"
@@ -507,6 +507,11 @@ class Split:
     stability: float
     look_ahead: bool
     rows: int
+
+    @property
+    def feature_title(self) -> str:
+        """Return the conditioning feature's text for people: its label if it has one, else its name."""
+        return next((c.feature.title for c in self.conditions), self.feature)
 
 
 @dataclass(frozen=True)
@@ -718,6 +723,11 @@ class Regions(SavedResult, Sequence[Effect]):
     def feature(self) -> str:
         """Return the name of the feature."""
         return self.whole.feature
+
+    @property
+    def feature_title(self) -> str:
+        """Return the feature's text for people: its label if it has one, else its name."""
+        return self.whole.feature_title
 
     @property
     def quantity(self) -> str:
@@ -1080,7 +1090,7 @@ def summary_text(regions: Regions) -> str:
 def heading_text(regions: Regions) -> str:
     """Return the first line of the text of regions: the feature, the quantity, and what the regions explain."""
     scores = regions.scores
-    said = f"{_one_line(regions.feature)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
+    said = f"{_one_line(regions.feature_title)} on {_one_line(regions.quantity)} ({regions.whole.spec.method}): "
     said += summary_text(regions)
     if not math.isfinite(scores.whole):
         return f"{said} (no heterogeneity scores)" if len(regions) > 1 else said
@@ -1136,7 +1146,7 @@ def split_text(split: Split) -> str:
 
     Curves accumulate steps: they may differ by more than the score, which compares single rows.
     """
-    said = [f"split on {_one_line(split.feature)}"]
+    said = [f"split on {_one_line(split.feature_title)}"]
     share = percent_text(split.share, split.share_error)
     if split.share - 2 * split.share_error > 1:
         said[0] += f": the variance between curves is {share} of the squared score"
@@ -1465,6 +1475,11 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         return self.models[0].feature
 
     @property
+    def feature_title(self) -> str:
+        """Return the feature's text for people: its label if it has one, else its name."""
+        return self.models[0].feature_title
+
+    @property
     def about(self) -> About:
         """Return the description of the feature and the quantity, of the first model."""
         return self.models[0].about
@@ -1475,7 +1490,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
         return f"<MultiModelRegions of {self.feature!r}: {count(len(self), 'model')}, {said}>"
 
     def __str__(self) -> str:
-        of = f"{_one_line(self.feature)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
+        of = f"{_one_line(self.feature_title)} on {_one_line(self.about.quantity)}: {count(len(self), 'model')}"
         lines = [f"model {i}: {summary_text(r)}" for i, r in enumerate(self.models)]
         return "\n".join([of, "", str(self.recurrence), "", *lines])
 
@@ -1699,5 +1714,5 @@ def _agreement(splits: Sequence[Split]) -> str:
         feature = first[0].feature
         low, high = (_number_text(feature, end) for end in (min(ends), max(ends)))
         unit = f" {_one_line(feature.unit)}" if feature.unit and feature.time is None else ""
-        return f"{_one_line(feature.name)} at {low} to {high}{unit}"
+        return f"{_one_line(feature.title)} at {low} to {high}{unit}"
     return "; ".join(texts[:3]) + (f"; … ({len(texts)} conditions)" if len(texts) > 3 else "")

@@ -301,6 +301,11 @@ class Surface(SavedResult):
         return self.abouts[0].feature.name, self.abouts[1].feature.name
 
     @property
+    def feature_titles(self) -> tuple[str, str]:
+        """Return the two features' texts for people: their labels, or their names."""
+        return self.abouts[0].feature.title, self.abouts[1].feature.title
+
+    @property
     def about(self) -> About:
         """Return the description of the first feature and the quantity, which is the same for both features."""
         return self.abouts[0]

@@ -97,7 +97,7 @@ class Places:
         n, names = len(self), distinct_names(self.names, LONGEST)
         ticks = tuple(float(i) for i in range(n))
         return Axis(
-            shorten(feature.name, LONGEST),
+            shorten(feature.title, LONGEST),
             feature.unit,
             -0.5,
             n - 0.5,

@@ -326,7 +326,7 @@ def overlay_figure(
     check_count(effects, labels)
     names = _labels(effects) if labels is None else distinct_labels(labels)
     panel, curves = overlay_panel(effects, names, center, confidence_level)
-    feature = effects[0].feature
+    feature = effects[0].feature_title
     title = f"{panel.title} of {shorten(feature, LONG)}"
     return FigureSpec(((panel,),), title, overlay_alt_text(feature, curves), order=names)
 
@@ -381,7 +381,7 @@ def overlay_panel(
         height=160.0,
         title=_listed(names, "effect"),
         notes=tuple(notes),
-        tooltips=tuple(overlaid_tooltips(first.feature, x, curves, places)),
+        tooltips=tuple(overlaid_tooltips(first.feature_title, x, curves, places)),
     )
     return panel, curves
 

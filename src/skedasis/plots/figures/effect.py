@@ -71,7 +71,7 @@ def effect_figure(effect: Effect, options: EffectPlotOptions | None = None) -> F
     ['n=67', 'n=67', 'n=66']
     """
     stack = effect_panels(effect, options)
-    title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+    title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
     title += f", {shorten(effect.rule, LONG)}" if effect.rule else ""
     alt = effect_texts.alt_text(effect, stack[0])
     return FigureSpec((stack,), title, alt, order=effect_parts.legend_order(stack))

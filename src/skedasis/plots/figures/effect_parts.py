@@ -213,7 +213,7 @@ def horizontal(effect: Effect) -> Axis:
     ticks = tuple(float(v) for v in x) if few and own else ()
     missing_label = "" if effect.missing_point is None else MISSING
     return Axis(
-        shorten(feature.name, LONGEST),
+        shorten(feature.title, LONGEST),
         feature.unit,
         low,
         high,

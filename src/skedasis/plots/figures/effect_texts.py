@@ -44,7 +44,7 @@ def alt_text(effect: Effect, main: Panel) -> str:
     >>> print(alt_text(e, effect_panels(e)[0]))
     ALE of x0 on prediction. The curve runs from −1.49 at 0 to 1.51 at 1. 101 rows; 2 bins.
     """
-    name, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
+    name, quantity = shorten(effect.feature_title, LONG), shorten(effect.about.quantity, LONG)
     where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
     parts = [f"{effect.spec.method} of {name} on {quantity}{where}."]
     curve = average_of(main)
@@ -199,7 +199,7 @@ def point_tooltips(
     # The interval of an omitted grid point belongs to its left neighbour.
     edges = ends if len(chosen) == len(x) else np.append(ends[chosen], high)
     for place, i in enumerate(chosen):
-        lines = [f"{shorten(effect.feature, LONG)} = {at[i]}{unit}"]
+        lines = [f"{shorten(effect.feature_title, LONG)} = {at[i]}{unit}"]
         lines += value_lines(i, y, label, bands, axes[1].unit)
         lines += [said for left, right, said in regions if left <= x[i] <= right]
         yield Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines))
@@ -261,7 +261,7 @@ def missing_tooltip(
     """Yield the tooltip of missing values: number of rows, average and interval."""
     if found is None or effect.missing_point is None:
         return
-    lines = [f"{shorten(effect.feature, LONG)}: missing"]
+    lines = [f"{shorten(effect.feature_title, LONG)}: missing"]
     lines.append(counted(effect.missing_point.count, "row"))
     lines.append(f"average {number(found.y)}{_unit(axes[1].unit)}")
     if np.isfinite(found.upper - found.lower):
@@ -279,7 +279,7 @@ def group_tooltips(
         # Between the bars of levels are gaps.
         if x.labels and edges[k] > edges[k + 1] - 0.5:
             continue
-        head = f"{shorten(effect.feature, LONG)}: {texts[k]} – {texts[k + 1]}{_unit(x.unit)}"
+        head = f"{shorten(effect.feature_title, LONG)}: {texts[k]} – {texts[k + 1]}{_unit(x.unit)}"
         head = named.get(round(float(edges[k] + edges[k + 1]) / 2), head) if x.labels else head
         rows = [f"{name}: {_amount(float(height[k]))}" for name, height in groups]
         yield Tooltip(float(edges[k]), float(edges[k + 1]), "\n".join([head, *rows]))

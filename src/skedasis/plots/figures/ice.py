@@ -523,7 +523,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
 
 def per_words(feature: Feature) -> str:
     """Return the text after the name of a slope: " per age", or " per day" for dates and times."""
-    return f" per {'day' if feature.time is not None else shorten(feature.name, LONG)}"
+    return f" per {'day' if feature.time is not None else shorten(feature.title, LONG)}"
 
 
 def slope_unit(effect: Effect) -> str | None:
@@ -608,7 +608,7 @@ def anchored(effect: Effect, centring: bool, over: str) -> tuple[str, ...]:
         anchor = next((anchor[k] for k in keys if k in anchor), None)
     if isinstance(anchor, (int, float)) and not isinstance(anchor, bool):
         anchor = f"{anchor:.6g}".replace("-", MINUS)
-    return (f"0 at {shorten(feature.name, LONG)} = {shorten(str(anchor), LONG)}",)
+    return (f"0 at {shorten(feature.title, LONG)} = {shorten(str(anchor), LONG)}",)
 
 
 class IndividualCurves(NamedTuple):

@@ -74,7 +74,7 @@ def models_figure(
     ('x0, 2 models', ('2 models', '100 rows each'))
     """
     panel = _panel(found, confidence_level, of)
-    title = f"{shorten(found.feature, LONG)}, {len(found)} models"
+    title = f"{shorten(found.feature_title, LONG)}, {len(found)} models"
     return FigureSpec(((panel,),), title, _alt_text(found, panel), order=(MEAN,))
 
 
@@ -156,7 +156,7 @@ def _panel(found: MultiModelEffect, confidence_level: float, of: IntervalTarget 
         x, rug = replace(x, least=low, most=high), _rug(found)
         band = effect_parts.area(at, Band(lower, upper, label), "interval")
         marked = np.searchsorted(at, points if len(points) <= VERTICES else points[:0])
-        unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature, LONG)
+        unit, name = f" {shorten(x.unit, 30)}" if x.unit else "", shorten(found.feature_title, LONG)
         names = [f"{name} = {t}{unit}" for t in position_texts(at, found.time)]
         edges = [x.range[0], *((at[:-1] + at[1:]) / 2).tolist(), x.range[1]]
     curves: Mark = Curves(at, each, "model", EACH, rows=numbers, each="model")
@@ -218,7 +218,7 @@ def _alt_text(found: MultiModelEffect, panel: Panel) -> str:
     top, ends = max(abs(low), abs(high)), ""
     if np.isfinite(top):
         ends = f" The mean of the models ranges from {number_or_zero(low, top)} to {number_or_zero(high, top)}."
-    what = f"{panel.title} of {shorten(found.feature, LONG)} for {len(found)} models."
+    what = f"{panel.title} of {shorten(found.feature_title, LONG)} for {len(found)} models."
     return f"{what}{ends} {'; '.join(panel.notes)}."
 
 

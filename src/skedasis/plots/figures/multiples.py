@@ -135,8 +135,8 @@ def _each_effect(
         main, *below = effect_panels(effect, options, per_sd=True)
         alt = alt_text(effect, main)
         below = [replace(p, height=LOWER, above=()) for p in below if p.kind == "detail" and lower]
-        title = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
-        main = headed(main, place, effect.feature, _notes(effect, main), len(below))
+        title = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
+        main = headed(main, place, effect.feature_title, _notes(effect, main), len(below))
         each.append(FigureSpec(((main, *below),), title, alt))
     each = _with_shared_limits(found, each, options)
     order = effect_parts.legend_order([p for f in each for p in f.panels])
@@ -175,7 +175,7 @@ def _each_of_models(
     for place, rank in enumerate(_largest(found.ranking(by), top)):
         one = found[rank.feature]
         figure = models_figure(one, confidence_level, of)
-        main = headed(figure.main, place, rank.feature, _rank_notes(rank, one))
+        main = headed(figure.main, place, one.feature_title, _rank_notes(rank, one))
         each.append(replace(figure, stacks=((main,),)))
     return on_shared_scales(each)
 

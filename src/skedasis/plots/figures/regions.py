@@ -137,7 +137,7 @@ def regions_figure(regions: Regions, options: RegionsPlotOptions | None = None) 
     if bars is not None:
         stacks.append((bars,))
     notes = _figure_notes(regions, view, len(effects))
-    feature = shorten(regions.feature, LONG)
+    feature = shorten(regions.feature_title, LONG)
     heading = f"{whole.spec.method} of {feature}: {summary_text(regions)}"
     return FigureSpec(
         tuple(stacks),
@@ -256,7 +256,7 @@ def _region_panel(
         PANEL,
         title=title,
         notes=notes,
-        tooltips=tuple(overlaid_tooltips(regions.feature, x, shown, places)),
+        tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
     )
 
 
@@ -304,9 +304,9 @@ def _together(
         y,
         marks,
         TOGETHER,
-        title=f"{regions.whole.spec.method} of {shorten(regions.feature, LONG)}",
+        title=f"{regions.whole.spec.method} of {shorten(regions.feature_title, LONG)}",
         notes=(counted(regions.nodes[0].count, "row"), counted(len(effects), "region")),
-        tooltips=tuple(overlaid_tooltips(regions.feature, x, shown, places)),
+        tooltips=tuple(overlaid_tooltips(regions.feature_title, x, shown, places)),
     )
 
 
@@ -404,7 +404,7 @@ def _bars(
 
 def _alt_text(regions: Regions, labels: Sequence[str], effects: Sequence[Effect]) -> str:
     """Return the alternative text: what the regions explain, and each curve in words."""
-    method, feature = regions.whole.spec.method, shorten(regions.feature, LONG)
+    method, feature = regions.whole.spec.method, shorten(regions.feature_title, LONG)
     parts = [
         f"{method} of {feature} on {shorten(regions.quantity, LONG)}: {summary_text(regions)}."
     ]
@@ -451,7 +451,7 @@ def regions_overview_figure(
         raise DataError("plot", "no feature", "at least one feature", "Explain some features")
     shown = [found[r.feature] for r in ranks[:top]]
     first = shown[0]
-    names = distinct_names([clean(r.feature) for r in shown], LONGEST)
+    names = distinct_names([clean(r.feature_title) for r in shown], LONGEST)
     y = line_centres(len(shown))
     scored = any(math.isfinite(r.scores.whole) for r in shown)
     before = np.array([r.scores.whole if scored else r.loss_explained for r in shown])
@@ -541,13 +541,13 @@ def _first_split(regions: Regions) -> tuple[str, ...]:
     """Return alternatives of a text with the first split and what the regions explain."""
     share = regions.heterogeneity_explained
     share = share if math.isfinite(share) else regions.loss_explained
-    on = regions.splits[0].feature if regions.splits else regions.by
+    on = regions.splits[0].feature_title if regions.splits else regions.by
     explained = f", {percent_text(share)}" if math.isfinite(share) else ""
     return tuple(f"{shorten(on, room)}{explained}" for room in (30, 16, 9))
 
 
 def _overview_tip(regions: Regions) -> str:
-    lines = [shorten(regions.feature, LONG), summary_text(regions)]
+    lines = [shorten(regions.feature_title, LONG), summary_text(regions)]
     scores = regions.scores
     if math.isfinite(scores.whole):
         lines.append(f"heterogeneity score {with_error(scores.whole, scores.whole_error)}")
@@ -576,7 +576,7 @@ def recurrence_figure(found: MultiModelRegions) -> FigureSpec:
         (none, none),
         styles=["bar"] * len(lines),
         interval="",
-        title=f"First split of the regions of {shorten(found.feature, LONG)}",
+        title=f"First split of the regions of {shorten(found.feature_title, LONG)}",
     )
     room = (0.0, 1.6 * n, -np.inf, np.inf)
     texts = tuple(

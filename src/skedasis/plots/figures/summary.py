@@ -144,13 +144,13 @@ def regions_summary_figure(
     )
     hidden = len(regions) - len(effects)
     more = (f"and {counted(hidden, 'more region')}",) if hidden else ()
-    tips = overlaid_tooltips(regions.feature, x, [*curves, all_rows], places)
+    tips = overlaid_tooltips(regions.feature_title, x, [*curves, all_rows], places)
     panel = Panel(x, y, marks, HEIGHT, title=title, notes=(*notes, *more), tooltips=tuple(tips))
     said = f"{_method(whole)}: {summary_text(regions)}."
     alt = [said, *(f"{c.label}: {curve_words(e)}." for c, e in zip(curves, effects, strict=True))]
     alt += [f"{more[0].capitalize()}."] if more else []
     alt += [f"Bands: {100 * confidence_level:g} % intervals."] if banded else []
-    name = f"Regions of {shorten(regions.feature, LONG)}"
+    name = f"Regions of {shorten(regions.feature_title, LONG)}"
     return FigureSpec(((panel,),), name, " ".join(alt), order=(*labels, ALL_ROWS))
 
 
@@ -211,7 +211,7 @@ def effect_summary_figure(
         alt += f" {said[0].upper()}{said[1:]}."
     order = [m.label for m in marks if not isinstance(m, Heat)]
     first = [label for label in (AVERAGE, interval, SPREAD) if label in order]
-    name = f"{effect.spec.method} of {shorten(effect.feature, LONG)}"
+    name = f"{effect.spec.method} of {shorten(effect.feature_title, LONG)}"
     return FigureSpec(((panel,),), name, alt, order=tuple(first))
 
 
@@ -268,7 +268,7 @@ def models_summary_figure(
     marks = (*zero, *shown)
     y = overlaid_vertical(effects, curves, "mean" if zero else None)
     panel = replace(made, marks=marks, y=y, height=HEIGHT, title=title, notes=(*notes, *unshown))
-    feature = effects[0].feature
+    feature = effects[0].feature_title
     name = f"{shorten(feature, LONG)}, {counted(len(effects), 'model')}"
     return FigureSpec(((panel,),), name, overlay_alt_text(feature, curves), order=names)
 
@@ -278,7 +278,7 @@ def models_summary_figure(
 
 def _method(effect: Effect) -> str:
     """Return what a figure shows: "ALE of hr on prediction", with the rule of a region."""
-    feature, quantity = shorten(effect.feature, LONG), shorten(effect.about.quantity, LONG)
+    feature, quantity = shorten(effect.feature_title, LONG), shorten(effect.about.quantity, LONG)
     where = f", {shorten(effect.rule, LONG)}" if effect.rule else ""
     return f"{effect.spec.method} of {feature} on {quantity}{where}"
 

@@ -194,7 +194,7 @@ def surface_figure(
         grid="",
         tooltips=_tooltips(surface, x, y, order, count),
     )
-    title = " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.features)
+    title = " \N{MULTIPLICATION SIGN} ".join(shorten(n, 60) for n in surface.feature_titles)
     bar = colour_scale(scale, tuple(lines), diverging=diverging)
     return FigureSpec(((main, bar),), title, _alt_text(heat, scale, x, y, notes))
 
@@ -261,7 +261,7 @@ class HeatmapAxis:
 
 def heatmap_axis(side: PairAxis, feature: Feature, *, step: bool, most: int) -> HeatmapAxis:
     """Return one side of the heat map; of more than `most` nominal levels, those with most rows."""
-    name, unit = feature.name, feature.unit
+    name, unit = feature.title, feature.unit
     if isinstance(side, LevelPairAxis):
         shown = np.arange(len(side.levels))
         if len(shown) > most and feature.kind != "ordinal":
@@ -291,7 +291,7 @@ def _bands(
     """Return a side with a band per level or value."""
     n = len(names)
     ticks = tuple(float(k) for k in range(n))
-    axis = Axis(feature.name, feature.unit, -0.5, n - 0.5, 0.0, ticks, names)
+    axis = Axis(feature.title, feature.unit, -0.5, n - 0.5, 0.0, ticks, names)
     return HeatmapAxis(side, axis, np.arange(n + 1, dtype=np.float64) - 0.5, at, home)
 
 
