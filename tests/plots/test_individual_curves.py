@@ -285,7 +285,9 @@ class TestColoured:
         e = sd.explain(model, X, 0, method=sd.ICE(grid=4))
         spec = effect_figure(e, EffectPlotOptions(curves=300, color=z, color_name="z"))
         assert only(spec.main, Curves, "group-missing").rows.tolist() == list(range(7))
-        assert "z missing" in legend(spec)
+        assert "z missing (7 rows)" in legend(spec)
+        options = EffectPlotOptions(curves=300, color=z, color_name="z", group_averages=False)
+        assert "z missing" in legend(effect_figure(e, options))
 
     def test_groups_have_names_and_look_different(self, X):
         groups = np.array(["one", "two", "<three>"])[np.arange(300) % 3]
@@ -297,7 +299,14 @@ class TestColoured:
         for mark in shown:
             (name,) = set(groups[mark.rows].tolist())
             assert len(mark.rows) == 100
-            assert mark.group == mark.label == f"arm = {name}"
+            assert (mark.group, mark.label) == (f"arm = {name}", f"arm = {name} (100 rows)")
+        assert {f"arm = {name} (100 rows)" for name in set(groups)} <= set(drawn(e, options))
+        options = EffectPlotOptions(
+            color=groups, color_name="arm", own=True, curves=300, group_averages=False
+        )
+        spec = effect_figure(e, options)
+        shown = list(marks_of(spec.main, Curves))
+        assert all(mark.group == mark.label for mark in shown)
         assert {"arm = one", "arm = two", "arm = <three>"} <= set(drawn(e, options))
         points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-point")]
         assert len({STYLES[m.style].dash for m in shown}) == 3
@@ -328,6 +337,194 @@ class TestColoured:
             effect_figure(
                 sd.explain(model, X, 0, method=sd.ICE(grid=3)), EffectPlotOptions(color=X[:299, 1])
             )
+
+
+def lines_of(spec):
+    """Return the averages of groups by their legend entries."""
+    found = {m.label: m for m in marks_of(spec.main, Line) if m.style.endswith("-mean")}
+    return {label: line.y for label, line in found.items()}
+
+
+def rows_curves(e):
+    """Return the kept curves, each minus its mean over the grid, by rows of X."""
+    centred = e.curves.value - e.curves.value.mean(axis=1, keepdims=True)
+    return dict(zip(e.curves.row.tolist(), centred, strict=True))
+
+
+def interacting(X):
+    return X[:, 0] * (1 + X[:, 1]) + X[:, 1]
+
+
+class TestGroupAverages:
+    GROUPS = np.array(["one", "two", "<three>"], dtype=object)[np.arange(300) % 3]
+
+    @pytest.mark.parametrize("weighted", [False, True])
+    @pytest.mark.parametrize("curves", [300, 20, 0])
+    def test_the_average_of_a_group_is_the_mean_of_all_its_kept_curves(self, X, weighted, curves):
+        w = np.random.default_rng(1).integers(0, 4, 300).astype(float) if weighted else np.ones(300)
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5), sample_weight=w)
+        spec = effect_figure(e, EffectPlotOptions(color=self.GROUPS, curves=curves))
+        kept = rows_curves(e)
+        found = lines_of(spec)
+        for name in ("one", "two", "<three>"):
+            mine = [i for i in kept if self.GROUPS[i] == name and w[i] > 0]
+            want = np.average([kept[i] for i in mine], axis=0, weights=w[mine])
+            label = f"color = {name} ({len(mine)} rows)"
+            np.testing.assert_allclose(found[label], want, atol=1e-12)
+        # The average of all rows is that of the groups, by their weights.
+        total = [w[n == self.GROUPS].sum() for n in ("one", "two", "<three>")]
+        mean = np.average(list(found.values()), axis=0, weights=[
+            total[("one", "two", "<three>").index(k.split(" ")[2])] for k in found
+        ])  # fmt: skip
+        np.testing.assert_allclose(mean, only(spec.main, Line, "mean").y, atol=1e-12)
+
+    def test_a_sample_of_the_curves_says_so(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5), keep=3_000)
+        assert not e.curves.exact
+        spec = effect_figure(e, EffectPlotOptions(color=self.GROUPS))
+        n = len(e.curves)
+        assert 0 < n < 300
+        assert f"group averages of a sample of {n} rows" in spec.main.notes
+        kept, found = rows_curves(e), lines_of(spec)
+        mine = [kept[i] for i in kept if self.GROUPS[i] == "one"]
+        np.testing.assert_allclose(
+            found[f"color = one ({len(mine)} rows)"], np.mean(mine, axis=0), atol=1e-12
+        )
+        every = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        notes = effect_figure(every, EffectPlotOptions(color=self.GROUPS)).main.notes
+        assert not any("sample" in note for note in notes)
+
+    def test_numbers_are_cut_into_thirds_with_their_names(self, X):
+        z = X[:, 1].copy()
+        z[:7] = np.nan
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        found = lines_of(effect_figure(e, EffectPlotOptions(color=z, color_name="age [years]")))
+        labels = list(found)
+        assert labels[0].startswith("age [years] ≤ −0.")
+        assert " < age [years] ≤ " in labels[1]
+        assert labels[3] == "age [years] missing (7 rows)"
+        sizes = [int(label.rpartition("(")[2].split()[0]) for label in labels]
+        assert sum(sizes) == 300
+        assert max(sizes[:3]) - min(sizes[:3]) <= 4  # ends are rounded
+        # The groups are those that the names say.
+        low = float(labels[0].split("≤ ")[1].split()[0].replace("−", "-"))
+        kept = rows_curves(e)
+        want = np.mean([kept[i] for i in range(300) if z[i] <= low], axis=0)
+        np.testing.assert_allclose(found[labels[0]], want, atol=1e-12)
+        missing = np.mean([kept[i] for i in range(7)], axis=0)
+        np.testing.assert_allclose(found[labels[3]], missing, atol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("values", "names"),
+        [
+            (np.r_[np.zeros(280), np.linspace(1.5, 9.5, 20)], ["z ≤ 0", "z > 0"]),
+            (1e9 + np.arange(300), ["z ≤ 1,000,000,099", "z > 1,000,000,199"]),
+            (1e-9 * np.arange(300.0), ["z ≤ 9.9e−8", "z > 1.99e−7"]),
+            (np.r_[np.full(299, 0.5), np.inf], ["z ≤ 0.5", "z missing"]),
+        ],
+        ids=["ties", "offset", "small", "constant"],
+    )
+    def test_ends_of_thirds(self, X, values, names):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        found = lines_of(effect_figure(e, EffectPlotOptions(color=values, color_name="z")))
+        texts = [label.partition(" (")[0] for label in found]
+        if values[-1] == np.inf:  # the numbers are one group, and the missing one the other
+            assert texts == ["z", "z missing"]
+        else:
+            assert [texts[0], texts[-1]] == names
+
+    def test_one_group_has_no_average_of_its_own(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        for color in (np.full(300, "a"), np.full(300, 0.5), np.full(300, np.nan)):
+            spec = effect_figure(e, EffectPlotOptions(color=color))
+            assert lines_of(spec) == {}
+            assert only(spec.main, Line).style == "mean"
+
+    def test_of_many_levels_the_rare_ones_are_one_group(self, X):
+        names = np.array([f"t{min(i % 17, 11)}" for i in range(300)])
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        found = lines_of(effect_figure(e, EffectPlotOptions(color=names, curves=300)))
+        assert len(found) == 8
+        (others,) = (label for label in found if "others" in label)
+        shown = {label.split(" ")[2] for label in found if label != others}
+        kept = rows_curves(e)
+        want = np.mean([kept[i] for i in range(300) if names[i] not in shown], axis=0)
+        np.testing.assert_allclose(found[others], want, atol=1e-12)
+
+    def test_lines_differ_without_colours_and_stand_out(self, X):
+        names = np.array([f"t{i % 8}" for i in range(300)], dtype=object)
+        names[:9] = None
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=20))
+        spec = effect_figure(e, EffectPlotOptions(color=names, curves=300))
+        lines = [m for m in marks_of(spec.main, Line) if m.style.endswith("-mean")]
+        points = [m for m in marks_of(spec.main, Points) if m.style.endswith("-mean-point")]
+        looks = {(STYLES[m.style].dash, STYLES[f"{m.style}-point"].shape) for m in lines}
+        assert len(lines) == len(points) == len(looks) == 9
+        plain = effect_figure(e, EffectPlotOptions(color=names, curves=300, group_averages=False))
+        for curve, paler in zip(*(marks_of(s.main, Curves) for s in (plain, spec)), strict=True):
+            assert paler.opacity < curve.opacity
+            assert STYLES[paler.style].width < STYLES[lines[0].style].width
+        assert all(STYLES[m.style].halo for m in lines)
+        # Markers of the groups are at different points of the grid where it has enough of them.
+        assert points[0].x.tolist() != points[-1].x.tolist()
+
+    def test_tooltips_alternative_text_and_texts_beside_the_lines(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        spec = effect_figure(e, EffectPlotOptions(color=X[:, 1] > 0, color_name="$up$"))
+        for label in ("$up$ = False", "$up$ = True"):
+            assert any(t.text.split("\n")[-1 - ("False" in label)].startswith(label)
+                       for t in spec.main.tooltips)  # fmt: skip
+            assert f"Average of {label} (" in spec.alt
+            assert any(text.texts[0] == label for text in spec.main.texts)
+        assert "$up$ = True" in drawn(e, EffectPlotOptions(color=X[:, 1] > 0, color_name="$up$"))
+
+    @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
+    def test_levels(self, X, kind):
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"g": np.array(list("abc"))[np.arange(300) % 3], "z": X[:, 1]})
+        schema = {"g": sd.Feature("g", kind, levels=("a", "b", "c"))}
+        e = sd.explain(
+            lambda F: F["z"].to_numpy() * (F["g"] == "b"), frame, "g", method=sd.ICE(),
+            schema=schema,
+        )  # fmt: skip
+        up = frame["z"] > 0
+        spec = effect_figure(e, EffectPlotOptions("raw", color=up, color_name="up"))
+        points = {
+            m.label: m for m in marks_of(spec.main, Points) if m.style.endswith("-mean-point")
+        }
+        for value, name in ((True, "True"), (False, "False")):
+            found = points[f"up = {name} ({int((up == value).sum())} rows)"]
+            want = [0.0, frame["z"][up == value].mean(), 0.0]
+            by_level = dict(zip(e.axis.levels.labels, found.y, strict=True))
+            np.testing.assert_allclose([by_level[k] for k in "abc"], want, atol=1e-12)
+            np.testing.assert_array_equal(np.round(found.x), [0, 1, 2])
+        assert bool(lines_of(spec)) == (kind == "ordinal")
+        drawn(e, EffectPlotOptions(color=up))
+
+    def test_slopes_have_averages_too(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(derivative=True, grid=5))
+        up = X[:, 1] > 0
+        found = lines_of(effect_figure(e, EffectPlotOptions(color=up)))
+        want = (1 + X[up, 1]).mean()
+        np.testing.assert_allclose(found[f"color = True ({up.sum()} rows)"], want)
+
+    def test_with_histograms_each_group_has_one_entry(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        spec = effect_figure(e, EffectPlotOptions(color=self.GROUPS, histogram=True))
+        assert sum("color = one" in entry for entry in legend(spec)) == 1
+
+    def test_they_can_be_left_out(self, X):
+        e = sd.explain(interacting, X, 0, method=sd.ICE(grid=5))
+        figure = e.plot(color=self.GROUPS, group_averages=False)
+        names = [t.get_text() for box in figure.legends for t in box.get_texts()]
+        assert "color = one" in names
+        page = e.explore(color=self.GROUPS, group_averages=False).html
+        assert "group0-mean" not in page.partition("<svg ")[2]
+        page = e.explore(color=self.GROUPS).html
+        assert "group0-mean" in page.partition("<svg ")[2]
+        assert "<three>" not in page.partition("<svg ")[2]
+        with refused(sd.DataError, "plot(group_averages)", "'no'"):
+            e.plot(color=self.GROUPS, group_averages="no")
 
 
 def test_a_band_may_hold_the_whole_curve_at_once():

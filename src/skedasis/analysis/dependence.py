@@ -340,7 +340,8 @@ def _disjoint(members: Bools, k: int) -> Bools:
 
     Groups with a column in common always share information, which is no finding.
     """
-    return members & ~members[:, members[k]].any(axis=1)[:, None]
+    shares: Bools = np.any(members[:, members[k]], axis=1)
+    return members & ~shares[:, None]
 
 
 def _noise_importance(members: Bools, split_weight: Floats, k: int, r2: float) -> Floats:

@@ -73,6 +73,7 @@ class EffectViewKeywords(TypedDict, total=False):
     confidence_level: float
     color: ArrayLike | ColorType | None
     color_name: str | None
+    group_averages: bool
     elevated_regions: bool | None
     histogram: bool
     values: ArrayLike | None

@@ -242,12 +242,22 @@ def _hues() -> dict[str, Style]:
             f"group{i}-area": Style(fill=hue, fill_opacity=0.17, hatch=f"group{i}"),
             f"group{i}-outline": Style(hue, 1.2, DASHES[i]),
             f"group{i}-stacked": Style(hue, 0.7),
+            # Averages of groups, over their curves.
+            f"group{i}-mean": Style(hue, 2.0, DASHES[i], halo=True),
+            f"group{i}-mean-point": Style("ink", 0.6, fill=hue, shape=shapes[i], size=2.9),
             # Single rows on curves. Later points are smaller: those at the same place stay visible.
             f"given{i}": Style(hue, 1.1, DASHES[i], halo=True),
             f"given{i}-point": Style(
                 "ink", 0.75, fill=hue, shape=shapes[i], size=round(4.2 - 0.25 * i, 2)
             ),
             f"given{i}-small": Style("ink", 0.5, fill=hue, shape=shapes[i], size=2.0),
+        }
+    for i, shade in enumerate((1, 8, 13)):
+        found |= {
+            f"third{i}-mean": Style(f"shade{shade}", 2.0, DASHES[i], halo=True),
+            f"third{i}-mean-point": Style(
+                "ink", 0.6, fill=f"shade{shade}", shape=shapes[i], size=2.9
+            ),
         }
     for i in range(SHADES):
         found |= {
@@ -307,6 +317,8 @@ STYLES: dict[str, Style] = {
     "group-missing": Style("unknown", 0.75),
     "group-missing-dash": Style("unknown", 0.9, opacity=0.6),
     "group-missing-point": Style("ground", 0.5, fill="unknown", size=1.8),
+    "group-missing-mean": Style("unknown", 2.0, (2.6, 1.4), halo=True),
+    "group-missing-mean-point": Style("ink", 0.6, fill="ground", shape="diamond", size=2.9),
     "group-missing-area": Style(fill="unknown", fill_opacity=0.17),
     "group-missing-outline": Style("unknown", 1.2),
     "group-missing-stacked": Style("unknown", 0.7),

@@ -996,7 +996,10 @@ class Effect(SavedResult):
             coloured by it. Numbers get a colour scale; text, booleans and integers with at most 8 distinct values get
             a colour and a line style each.
         color_name : str, optional
-            Name of these values; by default the name of the series.
+            Name of these values, such as "temperature [°C]"; by default the name of the series.
+        group_averages : bool
+            Whether the average curve of each group of `color` is drawn over the curves, by default True: the weighted
+            mean of all kept curves of its rows. Numbers on a scale are cut into thirds.
         elevated_regions : bool, optional
             Whether elevated regions of the curves are marked at the lower end of the panel, with the verdict whether
             rows observed there support them (`Effect.elevated_regions`). By default only if the quantity is an
@@ -1056,6 +1059,7 @@ class Effect(SavedResult):
         confidence_level: float = 0.95,
         color: Any = None,
         color_name: str | None = None,
+        group_averages: bool = True,
         elevated_regions: bool | None = None,
         histogram: bool = False,
         values: Any = None,
@@ -1068,7 +1072,9 @@ class Effect(SavedResult):
         ----------
         path : str or Path, optional
             A file to which the page is also written.
-        ice, own, curves, confidence_level, color, color_name, elevated_regions, histogram, values, simultaneous
+        ice, own, curves, confidence_level, color, color_name, group_averages, elevated_regions, histogram, values
+            As in `plot`.
+        simultaneous
             As in `plot`.
         title : str, optional
             Title of the page; by default the feature name.
@@ -1106,6 +1112,7 @@ class Effect(SavedResult):
             confidence_level,
             color=color,
             color_name=color_name,
+            group_averages=group_averages,
             elevated_regions=elevated_regions,
             histogram=histogram,
             values=values,

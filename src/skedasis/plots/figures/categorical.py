@@ -10,6 +10,7 @@ with the values of single rows at each level (`values`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from skedasis.data.features import Feature
 from skedasis.plots.figures import effect_parts, effect_texts
 from skedasis.plots.figures.effect_parts import LONG, LONGEST, Band
 from skedasis.plots.figures.ice import (
+    GroupAverage,
     IndividualCurves,
     anchored,
     centred_as_requested,
@@ -26,7 +28,7 @@ from skedasis.plots.figures.ice import (
     individual_curves,
 )
 from skedasis.plots.figures.options import EffectPlotOptions
-from skedasis.plots.marks import Mark, Panel, Rectangles, Stack, horizontal_line
+from skedasis.plots.marks import Line, Mark, Panel, Points, Rectangles, Stack, horizontal_line
 from skedasis.plots.scales import Axis, clean, counted, distinct_names, shorten
 from skedasis.results.axis import LevelStats
 from skedasis.results.build.steps import Steps
@@ -34,6 +36,9 @@ from skedasis.results.effect import TRUSTED_ROWS, Curves, Effect, LevelMeansEffe
 
 ERROR_HALF_WIDTH, SPREAD_HALF_WIDTH, ROWS_HALF_WIDTH = 0.16, 0.3, 0.36
 """Half widths of the confidence box, of the heterogeneity box, and of the rows at a level."""
+
+BETWEEN_GROUPS = 0.08
+"""Distance of the averages of two groups at a nominal level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +267,7 @@ def _dependence(effect: Effect, places: Places, options: EffectPlotOptions) -> P
         curves = individual_curves(places.x, at, options, shown, shift)
     notes = [counted(n, "row")]
     if curves is not None:
-        notes.append(f"{len(curves.y):,} drawn individually")
+        notes += [f"{len(curves.y):,} drawn individually", *curves.notes]
     notes += [*places.notes(), *anchored(effect, centring, "levels")]
     said = "± standard deviation of centred curves"
     around = ("effect on " if moves else "", "")
@@ -298,7 +303,8 @@ def _panel(
         )
     point = effect_parts.missing_effect(effect, options.confidence_level)
     x = _axis(places, effect)
-    individual = () if curves is None else (curves.y,)
+    individual = () if curves is None else curves.reached
+    groups = () if curves is None else curves.groups
     y = effect_parts.vertical(effect, bands, (value, *individual), around, point)
     label = "average effect" if isinstance(effect, LevelStepsEffect) else "average"
     on_colors = curves is not None and options.color is not None
@@ -312,11 +318,13 @@ def _panel(
         *effect_parts.average(
             places.x, value, label, on_colors=on_colors, join="thin" if places.ordered else ""
         ),
+        *_averages(places, groups),
         *(() if curves is None else curves.own),
         *effect_parts.missing_marks(x, point),
     ]
+    means = [(g.label, g.value) for g in groups]
     tips = effect_texts.level_tooltips(
-        places.names, places.count, (value, label, y.unit), bands, below
+        places.names, places.count, (value, label, y.unit), bands, below, means
     )
     return Panel(
         x,
@@ -327,6 +335,15 @@ def _panel(
         notes=(*notes, *effect_parts.missing(effect)),
         tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, below)),
     )
+
+
+def _averages(places: Places, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
+    """Yield the average of each group of rows at the levels, side by side, or connected at ordinal levels."""
+    for k, group in enumerate(groups):
+        beside = 0.0 if places.ordered else BETWEEN_GROUPS * (k - (len(groups) - 1) / 2)
+        if places.ordered and len(places.x) > 1:
+            yield Line(places.x, group.value, group.style, group.label)
+        yield Points(places.x + beside, group.value, f"{group.style}-point", group.label)
 
 
 def _boxes(x: Floats, band: Band, style: str, half: float) -> Rectangles:

@@ -13,7 +13,7 @@ import numpy as np
 
 from skedasis._types import Floats, Ints
 from skedasis.plots.figures.effect_parts import LONG, Band, MissingEffect, average_of
-from skedasis.plots.marks import Panel, Tooltip
+from skedasis.plots.marks import Line, Panel, Points, Tooltip
 from skedasis.plots.scales import (
     Axis,
     clean,
@@ -50,6 +50,7 @@ def alt_text(effect: Effect, main: Panel) -> str:
     curve = average_of(main)
     if np.isfinite(curve.y).any():
         parts.append(_course(effect, main.x, curve.x, curve.y))
+        parts += _courses_of_groups(main)
     if effect.heterogeneity_score > 0:
         parts.append(f"{heterogeneity_text(effect).capitalize()}.")
     if main.notes:
@@ -82,6 +83,25 @@ def _course(effect: Effect, axis: Axis, x: Floats, y: Floats) -> str:
     text = f"The curve runs from {at(first)} to {at(last)}"
     extremes = [(w, i) for w, i in (("minimum", low), ("maximum", high)) if i not in (first, last)]
     return f"{text}; {', '.join(f'{w} {at(i)}' for w, i in extremes)}." if extremes else f"{text}."
+
+
+def _courses_of_groups(main: Panel) -> Iterator[str]:
+    """Yield a sentence for the average of each group of rows: its ends, or its extremes among levels."""
+    found: dict[str, Line | Points] = {}
+    for mark in main.marks:
+        if isinstance(mark, Line | Points) and mark.style.removesuffix("-point").endswith("-mean"):
+            found.setdefault(mark.label, mark)
+    for label, mark in found.items():
+        known = np.flatnonzero(np.isfinite(mark.y))
+        if len(known) == 0:
+            continue
+        top = float(np.abs(mark.y[known]).max())
+        first, last = (number_or_zero(float(mark.y[i]), top) for i in known[[0, -1]].tolist())
+        if main.x.labels:
+            first, last = (
+                number_or_zero(float(v), top) for v in (mark.y[known].min(), mark.y[known].max())
+            )
+        yield f"Average of {label}: {first} to {last}."
 
 
 def heterogeneity_text(effect: Effect) -> str:
@@ -177,8 +197,9 @@ def point_tooltips(
     curve: tuple[Floats, Floats, str],
     bands: Sequence[Band],
     regions: Sequence[tuple[float, float, str]] = (),
+    groups: Sequence[tuple[str, Floats]] = (),
 ) -> Iterator[Tooltip]:
-    """Yield a tooltip per grid point: the average and its bands, and the elevated region that contains it.
+    """Yield a tooltip per grid point: the averages, bands, and the elevated region that contains it.
 
     Parameters
     ----------
@@ -190,6 +211,8 @@ def point_tooltips(
     bands : sequence of Band
     regions : sequence of (float, float, str)
         Ends and legend entry of each elevated region.
+    groups : sequence of (str, ndarray)
+        Legend entry and average of each group of rows.
     """
     x, y, label = curve
     low, high = axes[0].range
@@ -201,6 +224,7 @@ def point_tooltips(
     for place, i in enumerate(chosen):
         lines = [f"{shorten(effect.feature_title, LONG)} = {at[i]}{unit}"]
         lines += value_lines(i, y, label, bands, axes[1].unit)
+        lines += group_lines(i, groups)
         lines += [said for left, right, said in regions if left <= x[i] <= right]
         yield Tooltip(float(edges[place]), float(edges[place + 1]), "\n".join(lines))
 
@@ -211,12 +235,14 @@ def level_tooltips(
     curve: tuple[Floats, str, str | None],
     bands: Sequence[Band],
     below: int,
+    groups: Sequence[tuple[str, Floats]] = (),
 ) -> Iterator[Tooltip]:
-    """Yield a tooltip per level: number of rows, value (whose name and unit are given) and bands."""
+    """Yield a tooltip per level: number of rows, value (whose name and unit are given), bands, averages of groups."""
     y, label, unit = curve
     for i in some(len(names)):
         lines = [shorten(names[i], LONG), counted(int(count[i]), "row")]
         lines += value_lines(i, y, label, bands, unit)
+        lines += group_lines(i, groups)
         lines += [RARE] if count[i] < TRUSTED_ROWS else []
         yield Tooltip(i - 0.5, i + 0.5, "\n".join(lines), below=below)
 
@@ -235,6 +261,13 @@ def value_lines(
             yield f"± {number_or_zero((high - low) / 2, top)} {said.removeprefix('± ')}"
         else:
             yield f"{said}: {number_or_zero(low, top)} to {number_or_zero(high, top)}"
+
+
+def group_lines(i: int, groups: Sequence[tuple[str, Floats]]) -> Iterator[str]:
+    """Yield the average of each group of rows at a point."""
+    for label, y in groups:
+        top = float(np.nanmax(np.abs(y), initial=0.0))
+        yield f"{label}: {number_or_zero(float(y[i]), top)}"
 
 
 def step_tooltips(

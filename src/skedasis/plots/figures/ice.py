@@ -4,6 +4,7 @@
 one standard deviation between curves, and the individual curves. Options of `EffectPlotOptions` add to it:
 
 - `color`: a colour encoding of the curves (`tint`), numbers on a scale or at most 8 groups;
+- `group_averages`: the average curve of each group, or of thirds of the numbers (`averages_of_groups`);
 - `histogram`: a second panel with the feature's histogram in each group (`grouped`);
 - `elevated_regions`: strips at the lower end of the panel that mark elevated regions.
 
@@ -13,6 +14,7 @@ Curves are drawn centred by default: each minus its mean over the grid, whose we
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -227,6 +229,139 @@ def _grouped(
 
 def _short(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(shorten(n, 24) for n in names)
+
+
+# --- averages of groups --------------------------------------------------------------------------
+
+THIRDS = 3
+"""Number of groups of about equal weight that numbers on a colour scale are cut into."""
+
+MARKERS = 6
+"""Number of markers on the line of a group's average, at other points than those of other groups."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupAverage:
+    """The average curve of a group of rows.
+
+    Parameters
+    ----------
+    style : str
+        That of its line.
+    label : str
+        Legend entry.
+    names : tuple of str
+        Alternatives for a text beside the line, the longest first.
+    value : ndarray of float, shape (m,)
+        Weighted mean of the group's kept curves.
+    rows : int
+        Number of these curves.
+    """
+
+    style: str
+    label: str
+    names: tuple[str, ...]
+    value: Floats
+    rows: int
+
+
+def averages_of_groups(
+    curves: Curves, colors: ColorEncoding, *, counts: bool = True
+) -> tuple[GroupAverage, ...]:
+    """Return the average curve of each group of rows; none if all rows are in one group, whose average is drawn anyway.
+
+    Parameters
+    ----------
+    curves : Curves
+        All kept curves, not only those that are drawn. Rows of weight 0 are left out.
+    colors : ColorEncoding
+        One value per curve. Numbers on a scale are cut into thirds of about equal weight.
+    counts : bool
+        Whether legend entries contain the number of rows.
+    """
+    weight = np.ones(len(curves)) if curves.weight is None else curves.weight
+    found: list[GroupAverage] = []
+    for style, name, rows in _sets_to_average(colors, weight):
+        if len(rows):
+            label = f"{name} ({counted(len(rows), 'row')})" if counts else name
+            short = name.removeprefix(f"{shorten(colors.name, 24)} ").removeprefix("= ")
+            value = np.average(curves.value[rows], axis=0, weights=weight[rows])
+            found.append(GroupAverage(f"{style}-mean", label, (name, short), value, len(rows)))
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _sets_to_average(colors: ColorEncoding, weight: Floats) -> Iterator[tuple[str, str, Ints]]:
+    """Yield style, name and indices of the curves of each group; missing values come last."""
+    positive = weight > 0
+    if colors.groups:
+        for i in range(len(colors.groups)):
+            yield f"group{i}", group_name(colors, i), np.flatnonzero(positive & (colors.value == i))
+    else:
+        known = np.isfinite(colors.value) & positive
+        edges = _thirds(colors.value[known], weight[known])
+        place = np.searchsorted(edges, colors.value)
+        for k, name in enumerate(_names_of_thirds(colors, edges)):
+            yield f"third{k}", name, np.flatnonzero(known & (place == k))
+    missing = np.flatnonzero(np.isnan(colors.value) & positive)
+    yield "group-missing", group_name(colors, -1), missing
+
+
+def _thirds(values: Floats, weight: Floats) -> Floats:
+    """Return the upper ends of all thirds but the last, as they are written: rounded to a part of the range."""
+    if len(values) == 0:
+        return np.zeros(0)
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    at = np.searchsorted(reached, reached[-1] * np.arange(1, THIRDS) / THIRDS * (1 - 1e-12))
+    edges, low, high = values[order][at], float(values.min()), float(values.max())
+    with np.errstate(divide="ignore"):
+        decimals = 2 - np.floor(np.log10(high - low)) if high > low else 0.0
+    # Where digits run out, as of numbers with a large offset, the ends stay as they are.
+    rounded = np.round(edges, int(decimals)) if abs(decimals) < 16 else edges
+    return np.array([e for e in np.unique(rounded) if low <= e < high])
+
+
+def _names_of_thirds(colors: ColorEncoding, edges: Floats) -> list[str]:
+    """Return the legend entries of thirds: "age ≤ 30", "30 < age ≤ 50", "age > 50"."""
+    called = shorten(colors.name, 24)
+    if len(edges) == 0:
+        return [called]
+    # The ends are rounded: zeros before an exponent say nothing.
+    texts = [re.sub(r"\.?0+(?=e)", "", text) for text in position_texts(edges)]
+    between = [f"{a} < {called} ≤ {b}" for a, b in itertools.pairwise(texts)]
+    return [f"{called} ≤ {texts[0]}", *between, f"{called} > {texts[-1]}"]
+
+
+def lines_of_groups(x: Floats, groups: Sequence[GroupAverage]) -> Iterator[Mark]:
+    """Yield the line of each group's average over a grid, with a few markers, which differ without colours."""
+    for k, group in enumerate(groups):
+        yield Line(x, group.value, group.style, group.label)
+        shift = (k + 0.5) / len(groups)
+        wanted = x[0] + (np.arange(MARKERS) + shift) / MARKERS * (x[-1] - x[0])
+        at = np.unique(np.clip(np.searchsorted(x, wanted), 0, len(x) - 1))
+        yield Points(x[at], group.value[at], f"{group.style}-point", group.label)
+
+
+def texts_of_groups(x: Floats, groups: Sequence[GroupAverage]) -> Iterator[Text]:
+    """Yield the name of each group beside its line, where the line is farthest from those of other groups."""
+    values = np.array([g.value for g in groups])
+    for k, group in enumerate(groups):
+        others = np.delete(values, k, axis=0)
+        gap = np.abs(others - group.value).min(axis=0)
+        # At the ends of the axis there is no room for a text.
+        inner = (x > x[0] + 0.06 * (x[-1] - x[0])) & (x < x[-1] - 0.06 * (x[-1] - x[0]))
+        known = np.isfinite(gap) & (inner if inner.any() else True)
+        if not known.any():
+            continue
+        at = int(np.argmax(np.where(known, gap, -np.inf)))
+        above = bool(group.value[at] >= np.median(values[:, at]))
+        yield Text(
+            float(x[at]),
+            float(group.value[at]),
+            group.names,
+            "value",
+            up=1 if above else -1,
+        )
 
 
 # --- histograms of groups ------------------------------------------------------------------------
@@ -475,8 +610,9 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
     moves = centring or effect.spec.center is not None
     notes = [counted(round(float(effect.moments[AXIS].count.sum())) + effect.missing, "row")]
     if curves is not None:
-        notes.append(counted(len(curves.y), "curve"))
-    individual = () if curves is None else (curves.y,)
+        notes += [counted(len(curves.y), "curve"), *curves.notes]
+    individual = () if curves is None else curves.reached
+    groups = () if curves is None else curves.groups
     point = effect_parts.missing_effect(shown, options.confidence_level)
     around = ("effect on " if moves else "", "")
     if derivative:
@@ -497,13 +633,15 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
         *(() if curves is None else curves.marks),
         *(effect_parts.area(at, b, "interval") for b in bands[1:]),
         *effect_parts.average(at, value, "average", vertices=vertices, on_colors=on_colors),
+        *lines_of_groups(at, groups),
         *(() if curves is None else curves.own),
         *strips,
         *([] if rug is None else [rug]),
         *effect_parts.missing_marks(x, point),
     ]
     ends = [(r.left, r.right, LABELS[r.verdict]) for r in regions]
-    tips = effect_texts.point_tooltips(effect, (x, y), (at, value, "average"), bands, ends)
+    means = [(g.label, g.value) for g in groups]
+    tips = effect_texts.point_tooltips(effect, (x, y), (at, value, "average"), bands, ends, means)
     return Panel(
         x,
         y,
@@ -516,7 +654,7 @@ def dependence(effect: Effect, options: EffectPlotOptions) -> Panel:
             *_beyond(effect),
             *effect_parts.missing(effect),
         ),
-        texts=texts,
+        texts=(*texts, *texts_of_groups(at, groups)),
         tooltips=(*tips, *effect_texts.missing_tooltip(effect, (x, y), point, 0)),
     )
 
@@ -617,10 +755,20 @@ class IndividualCurves(NamedTuple):
     y: Floats
     marks: tuple[Mark, ...]
     own: tuple[Mark, ...]
+    groups: tuple[GroupAverage, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def reached(self) -> tuple[Floats, ...]:
+        """Return the values that must be visible."""
+        return (self.y, *(g.value for g in self.groups))
 
 
 CURVES, OWN = "ICE curves", "observed value of each row"
 """Legend entries of curves and of the points on them."""
+
+PALER = 0.6
+"""Factor of the opacity of curves behind the averages of their groups."""
 
 DASH = 1.7
 """Half the length in points of the dash of a row at a level."""
@@ -640,8 +788,13 @@ def individual_curves(
     shift : float
         For nominal levels: largest horizontal offset of a row's dash from the position of the level.
     """
-    if curves is None or len(curves) == 0 or options.curves < 1:
+    averaged = options.color is not None and options.group_averages
+    if curves is None or len(curves) == 0 or (options.curves < 1 and not averaged):
         return None
+    groups: tuple[GroupAverage, ...] = ()
+    if options.color is not None and averaged:
+        every = tint(options.color, options.color_name, curves.row, length_of(effect))
+        groups = averages_of_groups(curves, every, counts=not options.histogram)
     rows = np.arange(len(curves)) if curves.weight is None else np.flatnonzero(curves.weight > 0)
     if len(rows) > options.curves:
         # Rows may be sorted, so the first ones or every k-th one would not be representative.
@@ -657,15 +810,19 @@ def individual_curves(
     # With many curves each is lighter, so that the average stays visible.
     density = (30 if options.color is None else 60) / max(len(rows), 1)
     opacity = 0.65 if density >= 0.5 else 0.38 if density >= 0.2 else 0.25
+    opacity *= PALER if groups else 1.0
+    # A group and its average have one legend entry.
+    entries = {g.style.removesuffix("-mean"): g.label for g in groups}
     there = (own >= x[0]) & (own <= x[-1]) if options.own else np.zeros(len(own), dtype=bool)
     marks: list[Mark] = []
     points: list[Mark] = []
-    for style, label, mine in sets:
+    for style, group_label, mine in sets:
+        label = entries.get(style, group_label)
         if shift or len(x) == 1:  # a dash per row and level
             at, down = (x[:, None] + beside[mine]).ravel(), y[mine].T.ravel()
             marks.append(Segments(at, down, at, down, f"{style}-dash", label, reach=DASH))
         else:
-            group = "" if options.color is None or style.startswith("shade") else label
+            group = "" if options.color is None or style.startswith("shade") else group_label
             marks.append(CurveMarks(x, y[mine], style, label, opacity, row[mine], group))
         seen = mine[there[mine]]
         if len(seen):
@@ -674,7 +831,10 @@ def individual_curves(
             # One legend entry for the points of all groups.
             said = "" if points else OWN
             points.append(Points(own[seen] + beside[seen], values, name, said))
-    return IndividualCurves(y, tuple(marks), tuple(points))
+    notes: tuple[str, ...] = ()
+    if groups and not curves.exact:
+        notes = (f"group averages of a sample of {counted(sum(g.rows for g in groups), 'row')}",)
+    return IndividualCurves(y, tuple(marks), tuple(points), groups, notes)
 
 
 def _beyond(effect: Effect) -> tuple[str, ...]:

@@ -47,6 +47,9 @@ class EffectPlotOptions:
         One value for each row of X, by which its curve is coloured.
     color_name : str, optional
         Name of these values; by default the name of the series.
+    group_averages : bool
+        Whether the average curve of each group that curves are coloured by is drawn; of numbers on a scale, the average
+        of each third.
     elevated_regions : bool or None
         Whether elevated regions of the ICE curves are marked; None marks them if the quantity is an uncertainty.
     histogram : bool
@@ -66,6 +69,7 @@ class EffectPlotOptions:
     confidence_level: float = 0.95
     color: ArrayLike | None = None
     color_name: str | None = None
+    group_averages: bool = True
     elevated_regions: bool | None = False
     histogram: bool = False
     values: ArrayLike | None = None
@@ -74,6 +78,7 @@ class EffectPlotOptions:
 
     def __post_init__(self) -> None:
         check_option("plot(ice)", self.ice, ("centered", "raw", None))
+        check_flag("plot(group_averages)", self.group_averages)
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"
             raise DataError("plot(histogram)", "histogram=True without color", "color", fix)
