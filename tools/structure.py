@@ -56,9 +56,9 @@ BUDGETS = {
     "plots": Budget(getattr=2),
     "quantities": Budget(any=69, getattr=17, lazy=12),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
-    "report": Budget(any=42, getattr=6, lazy=4),
+    "report": Budget(any=42, getattr=5, lazy=4),
     # 10 of these: data frames of any library, and options of members, in containers of several results.
-    "results": Budget(any=136, getattr=16, lazy=1, none=3),
+    "results": Budget(any=136, getattr=15, lazy=1, none=3),
     "skedasis": Budget(any=1, getattr=1),
     "trees": Budget(any=19, getattr=10, lazy=1),
 }
@@ -108,10 +108,8 @@ INTROSPECTIVE = frozenset(
         "quantities.tree_evaluator",
         "report.code",
         "report.quality",
-        "report.report",
         "report.uncertainty",
         "results.checks.method_disagreement",
-        "results.checks.variance_decomposition",
         "results.display",
         "results.effect",
         "results.effects",

@@ -17,15 +17,13 @@ from skedasis.report.data import (
     DETAILS,
     DIGITS,
     embedded_json,
-    plain_text,
     report_data,
     rounded,
     thinned,
-    to_json,
-    unique_texts,
 )
 from skedasis.report.given_rows import row_marks
 from skedasis.results.effects import Effects
+from skedasis.results.export import plain_text, to_json, unique_texts
 
 QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
 

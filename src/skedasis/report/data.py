@@ -3,16 +3,14 @@ r"""The content of a report as plain data: dictionaries, lists, text, numbers, T
 `report_data` is `Report.to_dict`. The page embeds the same data (`embedded_json`), with fewer digits and, beyond a
 size, fewer details. The schema is described in docs/reference/report.md; `SCHEMA` is its version.
 
-Numbers that are not finite are None. Text contains no lone surrogates, which strict JSON cannot: each is written as
-"\ufffd". Points of time axes are text; those of categorical features are the labels of their levels.
+It follows the rules of `skedasis.results.export`: numbers that are not finite are None, and text contains no lone
+surrogates. Points of time axes are text; those of categorical features are the labels of their levels.
 """
 
 from __future__ import annotations
 
 import heapq
-import json
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +29,7 @@ from skedasis.results.axis import LevelAxis
 from skedasis.results.checks.check import Check, Checks
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import BinnedEffect, BinStats, Effect, LevelStepsEffect
+from skedasis.results.export import plain_numbers, plain_text, to_json, unique_texts
 from skedasis.results.ledger import Ledger
 from skedasis.results.regions import Regions
 
@@ -156,14 +155,6 @@ def embedded_json(content: ReportContent, digits: int | None = DIGITS) -> str:
     return text
 
 
-def to_json(data: Mapping[str, JsonValue], indent: int | None = None) -> str:
-    """Return plain data as strict JSON."""
-    separators = (",", ":") if indent is None else None
-    return json.dumps(
-        data, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
-    )
-
-
 def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:
     """Return the most detailed data that are small enough for a page, and their JSON."""
     curves = len(content.features) * len(content.sections)
@@ -179,39 +170,6 @@ def _smallest(content: ReportContent, digits: int | None) -> tuple[Object, str]:
 
 
 # --- plain values ---------------------------------------------------------------------------------
-
-
-def plain_text(text: str) -> str:
-    r"""Return text without lone surrogates, which are no characters.
-
-    Examples
-    --------
-    >>> plain_text("a\ud800b") == "a\ufffdb"
-    True
-    """
-    return re.sub("[\ud800-\udfff]", "\N{REPLACEMENT CHARACTER}", text)
-
-
-def unique_texts(names: Iterable[str]) -> dict[str, str]:
-    r"""Return names as distinct plain texts: names that differ only in what is no character get a number.
-
-    Examples
-    --------
-    >>> list(unique_texts(["a\ud800", "a\udc00", "b"]).values()) == ["a\ufffd", "a\ufffd (2)", "b"]
-    True
-    """
-    names = list(names)
-    taken = {n for n in names if n == plain_text(n)}
-    found: dict[str, str] = {}
-    for name in names:
-        text, k = plain_text(name), 1
-        own = text
-        while own != name and own in taken:
-            k += 1
-            own = f"{text} ({k})"
-        taken.add(own)
-        found[name] = own
-    return found
 
 
 def rounded(values: ArrayLike, digits: int | None, size: float | None = None) -> list[JsonValue]:
@@ -238,8 +196,7 @@ def rounded(values: ArrayLike, digits: int | None, size: float | None = None) ->
             decimals = digits - 1 - math.floor(math.log10(largest))
             array = np.round(array, decimals)
             array = np.where(np.isfinite(array), array, np.asarray(values, dtype=float))
-    # + 0.0: no negative zero.
-    return [v + 0.0 if ok else None for v, ok in zip(array.tolist(), finite.tolist(), strict=True)]
+    return plain_numbers(array)
 
 
 def integers(values: Ints) -> list[JsonValue]:

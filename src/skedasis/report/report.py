@@ -6,7 +6,6 @@ before the computation, so that a wrong path does not cost its time.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,15 +17,15 @@ from skedasis._types import JsonValue, TableLike
 from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
-from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
-from skedasis.report.data import report_data, to_json
+from skedasis.report.data import report_data
 from skedasis.report.format import listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
+from skedasis.results.export import check_writable, to_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +94,7 @@ class Report:
             If the path is a folder or cannot be written.
         """
         if path is not None:
-            path = _check_writable(path, "to_json(path)", "report.json")
+            path = check_writable(path, "to_json(path)", "report.json")
         text = to_json(report_data(self.content), indent)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -227,7 +226,7 @@ def report(
     >>> done.path.name, list(done.effects["function"])
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
-    path = _check_writable(path)
+    path = check_writable(path, "report(path)", "report.html")
     content = gather(
         models,
         X,
@@ -268,7 +267,7 @@ def write(
     """
     from skedasis.report.html import page_context, render
 
-    path = _check_writable(path)
+    path = check_writable(path, "report(path)", "report.html")
     page = render(page_context(content, title, progress))
     path.parent.mkdir(parents=True, exist_ok=True)
     # A lone surrogate in a name cannot be encoded.
@@ -276,31 +275,6 @@ def write(
     saved = () if figures is None else _save(content, Path(figures), progress)
     effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in content.sections}
     return Report(path, effects, content, tuple(saved))
-
-
-def _check_writable(
-    path: str | Path, what: str = "report(path)", example: str = "report.html"
-) -> Path:
-    """Return the path; raise `DataError` if it cannot be written."""
-    fix = f"Use path={example!r}"
-    try:
-        path = Path(path)
-        path.resolve()  # raises for characters that are not allowed in a path
-        folder = path.is_dir()
-        above = next(p for p in path.absolute().parents if p.exists())
-    except (TypeError, ValueError, OSError) as error:
-        got = f"{str(path)[:80]!r} ({getattr(error, 'strerror', None) or error})"
-        raise DataError(what, got, "the path of a file", fix) from None
-    if folder:
-        write_to = f"Write {str(path / example)!r}"
-        raise DataError(what, f"the folder {str(path)!r}", "a file", write_to)
-    if not above.is_dir():
-        got = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError(what, got, "a path in a folder", fix)
-    if not os.access(path if path.exists() else above, os.W_OK):
-        got = f"{str(path)!r}, without write permission"
-        raise DataError(what, got, "a writable path", fix)
-    return path
 
 
 def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[Path]:

@@ -8,7 +8,7 @@ the outcome, are in `ale_statistics_bootstrap`. P-values compare with random fea
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from skedasis.results.ale_statistics_bootstrap import (
 )
 from skedasis.results.display import SavedResult, count
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
+from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap
 
@@ -50,7 +51,7 @@ _UNKNOWN = (_NAN, _NAN)
 
 
 @dataclass(frozen=True)
-class Statistic:
+class Statistic(Exportable):
     """The ALE statistics of one feature.
 
     Parameters
@@ -122,6 +123,9 @@ class Statistic:
             f"<Statistic of {self.feature!r}: ALED {self.aled:.4g}, ALER {low:.4g} to {high:.4g}>"
         )
 
+    def _columns(self) -> Content:
+        return {**columns([self])}
+
 
 @dataclass(frozen=True, eq=False)
 class Statistics(SavedResult):
@@ -178,9 +182,18 @@ class Statistics(SavedResult):
         """
         return operations.to_data_frame(columns(self), backend or self.library)
 
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "quantity": self.quantity,
+            "method": self.method,
+            "confidence_level": self.confidence_level,
+            "statistics": self.lines,
+            "provenance": self.provenance,
+        }
+
 
 @dataclass(frozen=True, eq=False)
-class NullDistribution:
+class NullDistribution(Exportable):
     """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
 
     Parameters
@@ -204,12 +217,39 @@ class NullDistribution:
             f"{count(int(self.provenance.get('fits', 0)), 'fit')}>"
         )
 
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": [
+                {
+                    "feature": name,
+                    "method": self.ways[name][0],
+                    "quantity": self.ways[name][1],
+                    "aled": drawn[:, 0],
+                    "aler_low": drawn[:, 1],
+                    "aler_high": drawn[:, 2],
+                }
+                for name, drawn in self.draws.items()
+            ],
+            "provenance": self.provenance,
+        }
+
+    def _columns(self) -> Content:
+        """Return the columns of `to_frame`: one row per random feature."""
+        drawn = np.concatenate([*self.draws.values(), np.zeros((0, 3))])
+        names = [name for name, d in self.draws.items() for _ in range(len(d))]
+        return {
+            "feature": names,
+            "aled": drawn[:, 0],
+            "aler_low": drawn[:, 1],
+            "aler_high": drawn[:, 2],
+        }
+
     def save(self, path: str | Path) -> None:
         """Save the null distribution to a file that `skedasis.load` reads."""
         operations.save(self, path)
 
 
-def columns(found: Statistics) -> dict[str, list[str | float]]:
+def columns(found: Iterable[Statistic]) -> dict[str, list[str | float]]:
     """Return the statistics as the columns of a table."""
     table: dict[str, list[str | float]] = {}
 

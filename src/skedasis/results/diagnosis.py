@@ -18,6 +18,7 @@ from skedasis._types import Floats, Json
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.display import SavedResult, align_columns, save_if
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
 
 if TYPE_CHECKING:
@@ -199,6 +200,35 @@ class Diagnosis(SavedResult):
             "verdict": [v.kind for v in self.verdicts],
             "text": [v.text for v in self.verdicts],
             "next": [v.next for v in self.verdicts],
+        }
+
+    def _document(self, options: ExportOptions) -> Content:
+        ends = {
+            name: np.transpose(measure.interval(self.confidence_level))
+            for name, measure in (("likelihood", self.likelihood), ("entropy", self.entropy))
+        }
+        return {
+            "features": self.features,
+            "rows": self.likelihood.rows,
+            "confidence_level": self.confidence_level,
+            "diagnosis": [
+                {
+                    "feature": name,
+                    "likelihood": self.likelihood.mean[k],
+                    "likelihood_interval": ends["likelihood"][k],
+                    "entropy": self.entropy.mean[k],
+                    "entropy_interval": ends["entropy"][k],
+                    "r2_others": self.r2_others[k],
+                    "r2_with_target": self.r2_with_target[k],
+                    "partners": self.partners[k],
+                    "verdict": self.verdicts[k].kind,
+                    "text": self.verdicts[k].text,
+                    "next": self.verdicts[k].next,
+                }
+                for k, name in enumerate(self.features)
+            ],
+            "notes": self.notes,
+            "provenance": self.provenance,
         }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:

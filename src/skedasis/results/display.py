@@ -16,6 +16,7 @@ import numpy as np
 from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
+from skedasis.results.export import Content, Exportable, ExportOptions
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -191,8 +192,8 @@ class DisplayMixin(RenamedAttributes):
         return {kind: render() for kind, render in known.items() if kind in wanted}
 
 
-class SavedResult(DisplayMixin):
-    """A result that can be saved."""
+class SavedResult(Exportable, DisplayMixin):
+    """A result that can be saved, and written as plain data."""
 
     __slots__ = ()
 
@@ -201,10 +202,17 @@ class SavedResult(DisplayMixin):
         operations.save(self, path)
 
 
-class Ranking(DisplayMixin, tuple[Line, ...]):
+class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
     """A ranking: a tuple of lines that prints as a table."""
 
     __slots__ = ()
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {"ranking": tuple(self)}
+
+    def _columns(self) -> Content:
+        names = [field.name for field in fields(self[0])] if len(self) else ["feature"]
+        return {name: [vars(line)[name] for line in self] for name in names}
 
     def __str__(self) -> str:
         return ranking_text(self)

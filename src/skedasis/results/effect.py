@@ -45,6 +45,7 @@ from skedasis.results.axis import (
 )
 from skedasis.results.containers import Columns
 from skedasis.results.display import SavedResult, count, sample_text, save_if
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
@@ -973,6 +974,9 @@ class Effect(SavedResult):
     def table(self, of: str = "effect") -> Columns:
         """Return the columns of `to_frame`."""
         return operations.effect_table(self, of)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return operations.effect_document(self, options)
 
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.

@@ -17,6 +17,7 @@ from skedasis.results import operations
 from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
 from skedasis.results.display import Ranking, sample_text, save_if
 from skedasis.results.effect import Effect
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.random import RandomState
 
@@ -355,6 +356,14 @@ class Effects(ResultMapping[str, Effect]):
         if of == "ranking":
             return operations.ranking_table(self.ranking())
         return operations.effects_table(list(self.effects.values()), of)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": list(self.effects),
+            "ranking": tuple(self.ranking()),
+            "effects": self.effects,
+            "provenance": self.provenance,
+        }
 
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first, or an overview of them.

@@ -23,6 +23,7 @@ from skedasis.results.display import (
     no_interval_error,
     save_if,
 )
+from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.resampling import t_interval
 
@@ -58,7 +59,7 @@ class ImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalImportance:
+class LocalImportance(Exportable):
     """The effect of permutation on single rows (entropy_importance, appendix A).
 
     Iteration yields the feature names; ``local["age"]`` is the mean increase of each row for one feature.
@@ -120,6 +121,29 @@ class LocalImportance:
         """Return the mean increase of each row for one feature, shape (m,)."""
         k = _index(self.features, feature)
         return (self.after[k] - self.before[:, None]).mean(axis=1)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": self.features,
+            "row": self.row,
+            "before": self.before,
+            "difference": dict(zip(self.features, self.difference, strict=True)),
+            "weight": self.weight,
+            "exact": self.exact,
+        }
+
+    def _columns(self) -> Content:
+        return {**self.table()}
+
+    def table(self) -> dict[str, Sequence[object] | Floats | Ints]:
+        """Return the columns of `to_frame`: one row per feature and row of X."""
+        rows = len(self)
+        return {
+            "feature": list(np.repeat(np.array(self.features, dtype=object), rows)),
+            "row": np.tile(self.row, len(self.features)),
+            "before": np.tile(self.before, len(self.features)),
+            "difference": self.difference.ravel(),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,13 +384,37 @@ class Importance(SavedResult):
                 "an importance that keeps them",
                 "Explain again with sd.PFI(local=1000)",
             )
-        rows = len(self.local)
-        return {
-            "feature": list(np.repeat(names, rows)),
-            "row": np.tile(self.local.row, len(self)),
-            "before": np.tile(self.local.before, len(self)),
-            "difference": self.local.difference.ravel(),
+        return self.local.table()
+
+    def _document(self, options: ExportOptions) -> Content:
+        level = options.confidence_level
+        lower, upper = t_interval(self.mean, self.std_error, self.df, level)
+        lines = [
+            {
+                "feature": name,
+                "mean": self.mean[k],
+                "std": self.std[k],
+                "error": self.std_error[k],
+                "lower": lower[k],
+                "upper": upper[k],
+                "values": self.values[k],
+            }
+            for k, name in enumerate(self.features)
+        ]
+        content: Content = {
+            "features": self.features,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "method": self.method,
+            "metric": self.metric,
+            "baseline": self.baseline,
+            "rows": self.rows,
+            "all_pairs": self.is_exact,
+            "confidence_level": level,
+            "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
+            "provenance": self.provenance,
         }
+        return {**content, "local": self.local} if options.rows else content
 
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.

@@ -21,6 +21,7 @@ from skedasis.results.display import (
     sample_text,
     save_if,
 )
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
@@ -256,6 +257,19 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     def tables(self) -> dict[str, dict[str, list[str] | Values]]:
         """Return the columns of both frames by name."""
         return {"pairs": self.table("pairs"), "overall": self.table("overall")}
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": self.features,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "h2": self.h2,
+            "exact": self.exact,
+            "measure": self.measure,
+            "pairs": tuple(self.ranking()),
+            "overall": tuple(self.overall),
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[InteractionsKeywords]) -> Figure:
         """Plot the pairs as a heat map or a network.

@@ -15,6 +15,7 @@ from skedasis._renamed import refuse_old_keywords
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count, save_if
+from skedasis.results.export import Content, ExportOptions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -158,6 +159,20 @@ class Ledger(SavedResult):
             If no data frame library is installed.
         """
         return operations.to_data_frame(self.table(), backend or self.library)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "parts": self.parts,
+            "as_drawn": self.as_drawn,
+            "as_drawn_error": self.as_drawn_std_error,
+            "drawn_by": self.drawn_by,
+            "variance": self.variance,
+            "rows_fitting": self.rows_fitting,
+            "rows_held_out": self.rows_held_out,
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[LedgerKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.

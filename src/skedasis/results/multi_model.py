@@ -34,6 +34,7 @@ from skedasis.results.containers import ResultMapping, explained_name, frame_lib
 from skedasis.results.display import Ranking, SavedResult, save_if
 from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import check_order
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.resampling import t_interval
@@ -253,7 +254,28 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         """Return the mean over the models of a number that each of their results has."""
         return float(mean_of(np.array([number(result) for result in self.models])))
 
-    def _columns(self, points: Table, of: str, usual: str) -> Table:
+    def _numbers(self, options: ExportOptions) -> Content:
+        """Return the mean over the models, its variation and its interval, for `to_dict`."""
+        lower, upper = self.interval(options.confidence_level)
+        return {
+            "value": self.value,
+            "between": self.between,
+            "error": self.std_error,
+            "lower": lower,
+            "upper": upper,
+            "reached": self.reached,
+        }
+
+    def _models(self, options: ExportOptions) -> Content:
+        """Return what is known of the models, for `to_dict`."""
+        return {
+            "n_models": len(self),
+            "correction": self.correction,
+            "overlap": self.overlap,
+            "confidence_level": options.confidence_level,
+        }
+
+    def _table_columns(self, points: Table, of: str, usual: str) -> Table:
         """Return the columns of a table.
 
         Parameters
@@ -521,7 +543,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         points: Table = {"x": operations.point_column(self.points, self.time)}
         if isinstance(self.axis, LevelAxis):
             points = {"level": np.array(self.axis.levels.labels, dtype=object)}
-        columns = self._columns(points, of, "effect")
+        columns = self._table_columns(points, of, "effect")
         if of == "models":
             columns["heterogeneity"] = self.within.ravel()
             error = np.stack([on_bins(e, e.std_error) for e in self.models])
@@ -530,6 +552,31 @@ class MultiModelEffect(MultiModelResult[Effect]):
             columns["heterogeneity"] = self.heterogeneity
         name = np.array([self.feature] * len(columns["value"]), dtype=object)
         return {"feature": name, **columns}
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            **operations.about_document(self.about),
+            "method": self.spec.method,
+            **self._models(options),
+            "importance": self.importance,
+            "heterogeneity_score": self.heterogeneity_score,
+            "heterogeneity_score_error": self.heterogeneity_score_error,
+            "curve": {
+                **operations.axis_document(self.axis),
+                **self._numbers(options),
+                "heterogeneity": self.heterogeneity,
+            },
+            "models": [
+                {
+                    "importance": e.importance,
+                    "heterogeneity_score": e.heterogeneity_score,
+                    "value": self.values[k],
+                    "heterogeneity": self.within[k],
+                }
+                for k, e in enumerate(self.models)
+            ],
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
@@ -746,6 +793,14 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
             operations.separate_columns_by_kind([e.table(of) for e in self.effects.values()])
         )
 
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": list(self.effects),
+            "ranking": tuple(self.ranking()),
+            "effects": self.effects,
+            "provenance": self.provenance,
+        }
+
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first.
 
@@ -930,7 +985,25 @@ class MultiModelSurface(MultiModelResult[Surface]):
             f"feature{i}": np.array([name] * len(x0), dtype=object)
             for i, name in enumerate(self.features)
         }
-        return self._columns({**names, "x0": x0, "x1": x1}, of, "effect")
+        return self._table_columns({**names, "x0": x0, "x1": x1}, of, "effect")
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": self.features,
+            "axes": operations.surface_axes(self.models[0]),
+            "quantity": self.about.quantity,
+            "unit": self.about.unit,
+            "method": self.models[0].spec.method,
+            **self._models(options),
+            "interaction_strength": self.interaction_strength(),
+            **self._numbers(options),
+            "heterogeneity": self.heterogeneity,
+            "models": [
+                {"interaction_strength": s.interaction_strength(), "value": s.value}
+                for s in self.models
+            ],
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
@@ -1051,7 +1124,32 @@ class MultiModelImportance(MultiModelResult[Importance]):
 
     def table(self, of: str = "importance") -> Table:
         """Return the columns of `to_frame`."""
-        return self._columns({"feature": np.array(self.features, dtype=object)}, of, "importance")
+        return self._table_columns(
+            {"feature": np.array(self.features, dtype=object)}, of, "importance"
+        )
+
+    def _document(self, options: ExportOptions) -> Content:
+        numbers = self._numbers(options)
+        first, arrays = self.models[0], {k: np.asarray(v) for k, v in numbers.items()}
+        lines = [
+            {
+                "feature": name,
+                **{("mean" if key == "value" else key): v[k] for key, v in arrays.items()},
+                "values": self.values[:, k],
+            }
+            for k, name in enumerate(self.features)
+        ]
+        return {
+            "features": self.features,
+            "quantity": first.quantity,
+            "unit": first.unit,
+            "method": first.method,
+            "metric": first.metric,
+            "baseline": self.baseline,
+            **self._models(options),
+            "ranking": [lines[k] for k in np.argsort(-self.mean, kind="stable").tolist()],
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
         """Plot the means with their intervals, and each model's importance as a mark, most important first.

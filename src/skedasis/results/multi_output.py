@@ -31,6 +31,7 @@ from skedasis.results.containers import (
     no_members_error,
 )
 from skedasis.results.display import Ranking, count
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
@@ -327,6 +328,18 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
         (6, 3)
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "outputs": [
+                {
+                    "output": label if isinstance(label, (str, int, float)) else _text(label),
+                    "result": result,
+                }
+                for label, result in self.outputs.items()
+            ],
+            "provenance": self.provenance,
+        }
 
     def table(self, of: str | None = None) -> Columns:
         """Return the columns of `to_frame`."""

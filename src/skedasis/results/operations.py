@@ -62,6 +62,13 @@ if TYPE_CHECKING:
         check_surface,
     )
     from skedasis.results.checks.variance_decomposition import variance_decomposition
+    from skedasis.results.documents import (
+        about_document,
+        axis_document,
+        effect_document,
+        surface_axes,
+        surface_document,
+    )
     from skedasis.results.frames import (
         column_pairs,
         concatenate_tables,
@@ -157,6 +164,11 @@ MODULES = {
     "check_effects": "skedasis.results.checks.reliability:check_effects",
     "check_surface": "skedasis.results.checks.reliability:check_surface",
     "variance_decomposition": "skedasis.results.checks.variance_decomposition:variance_decomposition",
+    "about_document": "skedasis.results.documents:about_document",
+    "axis_document": "skedasis.results.documents:axis_document",
+    "effect_document": "skedasis.results.documents:effect_document",
+    "surface_axes": "skedasis.results.documents:surface_axes",
+    "surface_document": "skedasis.results.documents:surface_document",
     "column_pairs": "skedasis.results.frames:column_pairs",
     "concatenate_tables": "skedasis.results.frames:concatenate_tables",
     "effect_table": "skedasis.results.frames:effect_table",

@@ -26,10 +26,11 @@ import numpy as np
 from skedasis._arguments import check_option
 from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
-from skedasis.data.categories import NO_COLUMN_LEVEL
+from skedasis.data.categories import NO_COLUMN_LEVEL, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
+from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
@@ -54,13 +55,13 @@ from skedasis.results.display import (
 )
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
+from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from skedasis.data.times import TimePoints
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import (
         MultiModelRegionsKeywords,
@@ -942,6 +943,42 @@ class Regions(SavedResult, Sequence[Effect]):
             tables.append({**named, **columns})
         return operations.concatenate_tables(tables)
 
+    def _document(self, options: ExportOptions) -> Content:
+        shares, scores = self.shares, self.scores
+        return {
+            **operations.about_document(self.about),
+            "method": self.whole.spec.method,
+            "criterion": self.criterion,
+            "by": self.by or None,
+            "importance": self.whole.importance,
+            "heterogeneity_score": scores.whole,
+            "heterogeneity_score_error": scores.whole_error,
+            "heterogeneity_score_within": scores.within,
+            "heterogeneity_score_within_error": scores.within_error,
+            "heterogeneity_explained": scores.explained,
+            "heterogeneity_explained_error": scores.explained_error,
+            "loss_explained": self.loss_explained,
+            "loss_explained_error": self.loss_explained_error,
+            "left_out": self.left_out,
+            "whole": self.whole,
+            "regions": [
+                {
+                    "rule": leaf.rule,
+                    "rows": leaf.count,
+                    "weight": leaf.weight,
+                    "share": shares[k],
+                    "importance": self.effects[k].importance,
+                    "heterogeneity_score": scores.regions[k],
+                    "heterogeneity_score_error": scores.regions_error[k],
+                    "conditions": [_condition_document(c) for c in leaf.conditions],
+                    "effect": self.effects[k],
+                }
+                for k, leaf in enumerate(self.leaves)
+            ],
+            "nodes": [_node_document(node) for node in self.nodes],
+            "provenance": self.provenance,
+        }
+
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
         """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
 
@@ -1013,6 +1050,53 @@ class Regions(SavedResult, Sequence[Effect]):
             self, kind=kind, confidence_level=confidence_level, title=title
         )
         return save_if(page, path)
+
+
+def _condition_document(condition: Condition) -> Content:
+    """Return a condition for `to_dict`: its ends as numbers or times, and the labels of its levels."""
+    time = condition.feature.time
+
+    def end(value: float) -> float | str | None:
+        if time is None or not math.isfinite(value):
+            return value
+        return iso_times(TimePoints(time, np.array([value])))[0]
+
+    levels = labels_of(condition.levels) if isinstance(condition.levels, tuple) else None
+    return {
+        "feature": condition.feature.name,
+        "text": condition.text,
+        "above": end(condition.low),
+        "up_to": end(condition.high),
+        "levels": levels,
+        "excluded": condition.excluded,
+        "missing": condition.missing,
+    }
+
+
+def _node_document(node: RegionNode) -> Content:
+    """Return a node of the tree of rules for `to_dict`."""
+    split = node.split
+    return {
+        "condition": node.condition,
+        "rule": node.rule,
+        "parent": node.parent if node.parent >= 0 else None,
+        "children": node.children,
+        "depth": node.depth,
+        "rows": node.count,
+        "weight": node.weight,
+        "region": node.region if node.region >= 0 else None,
+        "note": node.note,
+        "split": None
+        if split is None
+        else {
+            "feature": split.feature,
+            "p_value": split.p_value,
+            "share": split.share,
+            "share_error": split.share_error,
+            "stability": split.stability,
+            "rows": split.rows,
+        },
+    }
 
 
 def _texts(texts: Iterable[str]) -> Values:
@@ -1389,6 +1473,15 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         ]
         return operations.concatenate_tables(named)
 
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": list(self.regions),
+            "joint": self.joint,
+            "ranking": tuple(self.ranking()),
+            "regions": self.regions,
+            "provenance": self.provenance,
+        }
+
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
         """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
 
@@ -1546,6 +1639,14 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
             {"model": np.full(len(next(iter(t.values()))), i), **t} for i, t in enumerate(tables)
         ]
         return operations.concatenate_tables(named)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "feature": self.feature,
+            "recurrence": tuple(self.recurrence),
+            "models": self.models,
+            "provenance": self.provenance,
+        }
 
     def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
         """Plot how many models have their first split on which feature, as bars with the thresholds.

@@ -36,6 +36,7 @@ from skedasis.results.axis import (
 from skedasis.results.containers import Columns
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
@@ -588,6 +589,9 @@ class Surface(SavedResult):
     def table(self, of: str = "effect") -> Columns:
         """Return the columns of `to_frame`."""
         return operations.surface_table(self, of)
+
+    def _document(self, options: ExportOptions) -> Content:
+        return operations.surface_document(self, options)
 
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map with contours.

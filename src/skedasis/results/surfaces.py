@@ -21,6 +21,7 @@ from skedasis.results.containers import (
     no_members_error,
 )
 from skedasis.results.display import Ranking, count
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
@@ -205,6 +206,13 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             As `Surface.to_frame`.
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "ranking": tuple(self.ranking()),
+            "surfaces": list(self.surfaces.values()),
+            "provenance": self.provenance,
+        }
 
     def table(self, of: str = "effect") -> Columns:
         """Return the columns of `to_frame`."""

@@ -13,9 +13,9 @@ from skedasis._renamed import RenamedAttributes
 from skedasis._types import Bools, OutputLabel
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
-from skedasis.results import operations
 from skedasis.results.containers import key_column
 from skedasis.results.display import DisplayMixin, count
+from skedasis.results.export import Content, Exportable, ExportOptions
 
 Code = Literal[
     "slope_mismatch",
@@ -114,7 +114,7 @@ _PAGE = "reference/checks.html"
 
 
 @dataclass(frozen=True)
-class Check(RenamedAttributes):
+class Check(Exportable, RenamedAttributes):
     """One finding of a reliability check.
 
     Parameters
@@ -162,8 +162,12 @@ class Check(RenamedAttributes):
         return f"{self.severity}: {of_output}{self.message}"
 
 
-class Checks(DisplayMixin, tuple[Check, ...]):
+class Checks(Exportable, DisplayMixin, tuple[Check, ...]):
     """The findings of the reliability checks of one or more results: a tuple of `Check`, empty if there are none.
+
+    `to_frame` has one row per finding, with the columns `output` (for a result of several outputs), `feature`, `code`,
+    `severity`, `left` and `right` (the interval of a numeric feature), `level` (of a categorical feature; for a feature
+    of times, the interval as text), `rows` and `message`.
 
     Examples
     --------
@@ -190,22 +194,14 @@ class Checks(DisplayMixin, tuple[Check, ...]):
     def __repr__(self) -> str:
         return f"<Checks: {count(len(self), 'finding')}, {count(len(self.warnings), 'warning')}>\n{self}"
 
-    def to_frame(self, backend: str | None = None) -> Any:
-        """Return a data frame with one row per finding.
+    def _document(self, options: ExportOptions) -> Content:
+        return {"checks": tuple(self)}
 
-        Its columns are `output` (for a result of several outputs), `feature`, `code`, `severity`, `left` and `right`
-        (the interval of a numeric feature), `level` (of a categorical feature; for a feature of times, the interval as
-        text), `rows` and `message`.
-
-        Parameters
-        ----------
-        backend : str, optional
-            As in `Effect.to_frame`.
-        """
+    def _columns(self) -> Content:
         ends = [f.where if isinstance(f.where, tuple) else (np.nan, np.nan) for f in self]
         numbers = [tuple(e if isinstance(e, (int, float)) else np.nan for e in w) for w in ends]
         levels = [f.where if isinstance(f.where, str) else _levels_of(f.where) for f in self]
-        table = {
+        table: Content = {
             "feature": np.array([f.feature for f in self], dtype=object),
             "code": np.array([f.code for f in self], dtype=object),
             "severity": np.array([f.severity for f in self], dtype=object),
@@ -217,8 +213,8 @@ class Checks(DisplayMixin, tuple[Check, ...]):
         }
         if any(f.output is not None for f in self):
             outputs = key_column([f.output for f in self], [1] * len(self))
-            table = {"output": outputs, **table}
-        return operations.to_data_frame(table, backend)
+            return {"output": outputs, **table}
+        return table
 
 
 def in_order(found: Sequence[Check]) -> Checks:

@@ -11,13 +11,14 @@ from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError
 from skedasis.results.display import no_score_error
 from skedasis.results.effect import Effect
+from skedasis.results.export import Content, Exportable, ExportOptions
 
 NEGLIGIBLE = 1e-6
 """The default threshold, as a fraction of the quantity's standard deviation."""
 
 
 @dataclass(frozen=True)
-class HeterogeneityTest(RenamedAttributes):
+class HeterogeneityTest(Exportable, RenamedAttributes):
     """The result of `heterogeneity_test`.
 
     Parameters
@@ -77,6 +78,12 @@ class HeterogeneityTest(RenamedAttributes):
             f"The effect depends on the other features: heterogeneity score {self.score:.3g} "
             f"(at least {self.lower:.3g}, {p})."
         )
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {**super()._document(options), "verdict": self.verdict, "text": self.text}
+
+    def _columns(self) -> Content:
+        return {**super()._columns(), "verdict": [self.verdict], "text": [self.text]}
 
     def __repr__(self) -> str:
         return f"<HeterogeneityTest: {self.text}>"

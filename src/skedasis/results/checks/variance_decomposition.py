@@ -8,16 +8,18 @@ estimates the parts in each bin of an effect, and tests whether local effects de
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skedasis._types import Floats, Ints, Side, Values
+from skedasis.data.times import TimePoints
 from skedasis.errors import UnsupportedError
-from skedasis.results.axis import make_read_only
+from skedasis.results.axis import Axis, LevelAxis, TimedAxis, make_read_only
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinnedEffect, BinStats, Effect
+from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -287,7 +289,7 @@ _PARTS, _PART_ROWS = 12, 30
 
 
 @dataclass(frozen=True, eq=False)
-class VarianceDecomposition(DisplayMixin):
+class VarianceDecomposition(Exportable, DisplayMixin):
     """The variance of local effects in each bin and its two parts, one entry per bin.
 
     Parameters
@@ -308,6 +310,9 @@ class VarianceDecomposition(DisplayMixin):
     p_value : ndarray of float, shape (K,)
         P-value of the hypothesis that the mean slope is the same at all x in the bin. NaN if there is nothing to test
         (fewer than five rows, no variance beyond rounding, one value of x).
+    feature : str
+    axis : Axis, optional
+        The axis of the feature, for labels of levels and texts of times in tables.
     """
 
     left: Values
@@ -317,9 +322,12 @@ class VarianceDecomposition(DisplayMixin):
     within: Floats
     residual: Floats
     p_value: Floats
+    feature: str = ""
+    axis: Axis | None = None
 
     def __post_init__(self) -> None:
-        make_read_only(*(getattr(self, f.name) for f in fields(self)))
+        make_read_only(self.left, self.right, self.count)
+        make_read_only(self.total, self.within, self.residual, self.p_value)
 
     def __len__(self) -> int:
         return len(self.left)
@@ -328,6 +336,38 @@ class VarianceDecomposition(DisplayMixin):
     def share(self) -> Floats:
         """E² as a fraction of s*²; 0 where s*² is 0."""
         return np.where(self.total > 0, self.residual / np.where(self.total > 0, self.total, 1), 0)
+
+    def _document(self, options: ExportOptions) -> Content:
+        columns = self._columns()
+        return {
+            "feature": self.feature,
+            "bins": {
+                ("rows" if k == "count" else k): v for k, v in columns.items() if k != "feature"
+            },
+        }
+
+    def _columns(self) -> Content:
+        """Return the columns of `to_frame`: one row per bin."""
+        return {
+            "feature": [self.feature] * len(self),
+            "left": self._ends(self.left),
+            "right": self._ends(self.right),
+            "count": self.count,
+            "total": self.total,
+            "within": self.within,
+            "residual": self.residual,
+            "share": self.share,
+            "p_value": self.p_value,
+            "p_value_adjusted": self.adjusted(),
+        }
+
+    def _ends(self, ends: Values) -> Values | TimePoints:
+        """Return ends of bins as a column: numbers, times or labels of levels."""
+        if isinstance(self.axis, LevelAxis):
+            return self.axis.levels.labels_of(ends)
+        if isinstance(self.axis, TimedAxis) and len(ends):
+            return TimePoints(self.axis.time, self.axis.time.days(ends, "bins"))
+        return ends
 
     def adjusted(self) -> Floats:
         """Return the p-values, corrected for the number of bins (Holm 1979); NaN where there is none."""
@@ -417,20 +457,32 @@ def variance_decomposition(
     if len(stats) == 0:
         none = np.zeros(0)
         return VarianceDecomposition(
-            stats.left, stats.right, none.astype(int), none, none, none, none
+            stats.left,
+            stats.right,
+            none.astype(int),
+            *(none, none, none, none),
+            *(effect.feature, effect.axis),
         )
     if effect.spec.on_cells and np.isnan(stats.std).all():
         # After `rebin`, the differences of rows across these bins are not known.
         unknown = np.full(len(stats), np.nan)
         return VarianceDecomposition(
-            stats.left, stats.right, np.asarray(stats.count), unknown, unknown, unknown, unknown
+            stats.left,
+            stats.right,
+            np.asarray(stats.count),
+            *(unknown, unknown, unknown, unknown),
+            *(effect.feature, effect.axis),
         )
     rows = local_rows(effect)
     result = _of_moments(effect) if rows is None else _of_rows(rows, len(stats), seed)
     total, within, p = result.T.copy()
     residual = np.maximum(total - within, 0.0)
     return VarianceDecomposition(
-        stats.left, stats.right, np.asarray(stats.count), total, within, residual, p.copy()
+        stats.left,
+        stats.right,
+        np.asarray(stats.count),
+        *(total, within, residual, p.copy()),
+        *(effect.feature, effect.axis),
     )
 
 

@@ -1,0 +1,230 @@
+"""The content of effects and surfaces for `to_dict`: curves, bins, axes and kept rows.
+
+These functions return values of any type, which `skedasis.results.export` converts; `skedasis.results.schema` describes
+the keys. Small results have their content in their own method `_document`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skedasis._types import Floats, Values
+from skedasis.data.features import Feature
+from skedasis.data.times import TimePoints
+from skedasis.results.axis import Axis, LevelAxis, LevelPairAxis, LevelStats
+from skedasis.results.effect import (
+    About,
+    AnyMPlot,
+    BinnedEffect,
+    Curves,
+    Effect,
+    LevelStepsEffect,
+    MissingPoint,
+    Rows,
+)
+from skedasis.results.export import Content, ExportOptions
+from skedasis.results.frames import axis_column, point_column
+from skedasis.results.surface import AccumulatedSurface, CellStats, Surface
+from skedasis.stats.resampling import t_interval
+
+# --- features and axes ----------------------------------------------------------------------------
+
+
+def feature_document(feature: Feature) -> Content:
+    """Return name, kind, unit and kind of times of a feature."""
+    return {
+        "feature": feature.name,
+        "feature_kind": feature.kind,
+        "feature_label": feature.label,
+        "feature_unit": feature.unit,
+        "time": None if feature.time is None else feature.time.kind,
+    }
+
+
+def about_document(about: About) -> Content:
+    """Return the feature and the quantity of a result."""
+    return {
+        **feature_document(about.feature),
+        "quantity": about.quantity,
+        "unit": about.unit,
+    }
+
+
+def axis_document(axis: Axis) -> Content:
+    """Return the points of an axis: numbers or times "x", or "levels" with their rows and weights."""
+    if isinstance(axis, LevelAxis):
+        return _levels(axis.levels)
+    return {"x": axis_column(axis, axis.coordinates)}
+
+
+def _levels(levels: LevelStats) -> Content:
+    return {"levels": levels.labels, "rows": levels.count, "weight": levels.weight}
+
+
+def _row_values(axis: Axis, x: Floats) -> Values | TimePoints | list[str | None]:
+    """Return the values of kept rows: numbers, times, or labels of levels, None for no level."""
+    if isinstance(axis, LevelAxis):
+        return _labels_of_codes(axis.levels, x)
+    return axis_column(axis, x)
+
+
+def _labels_of_codes(levels: LevelStats, codes: Floats) -> list[str | None]:
+    return [None if np.isnan(code) else levels.labels[int(code)] for code in codes.tolist()]
+
+
+# --- effects --------------------------------------------------------------------------------------
+
+
+def effect_document(effect: Effect, options: ExportOptions) -> Content:
+    """Return what an effect says: see `Effect.to_dict`."""
+    score, level = effect.swap_score, options.confidence_level
+    lower, upper = t_interval(effect.value, effect.std_error, effect.df, level)
+    content: Content = {
+        "kind": "Effect",
+        **about_document(effect.about),
+        "method": effect.spec.method,
+        "rule": effect.rule or None,
+        "confidence_level": level,
+        "importance": effect.importance,
+        "heterogeneity_score": effect.heterogeneity_score,
+        "heterogeneity_score_error": effect.heterogeneity_score_error,
+        "heterogeneity_score_interval": None if score is None else score.interval(level),
+        "curve": {
+            **axis_document(effect.axis),
+            "value": effect.value,
+            "error": effect.std_error,
+            "lower": lower,
+            "upper": upper,
+            "heterogeneity": effect.heterogeneity,
+        },
+        "bins": _bins(effect),
+        "missing": _missing(effect.missing, effect.missing_point),
+        "provenance": effect.provenance,
+    }
+    if options.rows:
+        content["kept_rows"] = None if effect.rows is None else _rows(effect, effect.rows)
+        content["ice"] = None if effect.curves is None else _curves(effect, effect.curves)
+    return content
+
+
+def _bins(effect: Effect) -> Content | None:
+    """Return the bins of a numeric feature, or the steps between levels; None without any."""
+    if not isinstance(effect, BinnedEffect | LevelStepsEffect):
+        return None
+    bins = effect.bins
+    content: Content = {
+        "left": axis_column(effect.axis, bins.low),
+        "right": axis_column(effect.axis, bins.high),
+        "rows": bins.count,
+        "weight": bins.weight,
+        "mean" if isinstance(effect, AnyMPlot) else "slope": bins.effect,
+        "std": bins.std,
+        "error": bins.std_error,
+    }
+    if np.any(bins.slope_change):
+        content["slope_change"] = bins.slope_change
+    return content
+
+
+def _missing(rows: int, point: MissingPoint | None) -> Content:
+    return {
+        "rows": rows,
+        "value": None if point is None else point.value,
+        "error": None if point is None else point.std_error,
+    }
+
+
+def _rows(effect: Effect, rows: Rows) -> Content:
+    return {
+        "x": _row_values(effect.axis, rows.x),
+        "local_effect": rows.local,
+        "weight": rows.weight,
+        "exact": rows.exact,
+    }
+
+
+def _curves(effect: Effect, curves: Curves) -> Content:
+    return {
+        "row": curves.row,
+        "x": _row_values(effect.axis, curves.x),
+        "value": curves.value,
+        "weight": curves.weight,
+        "exact": curves.exact,
+    }
+
+
+# --- surfaces -------------------------------------------------------------------------------------
+
+
+def surface_document(surface: Surface, options: ExportOptions) -> Content:
+    """Return what a surface says: see `Surface.to_dict`."""
+    level = options.confidence_level
+    error = surface.std_error
+    lower, upper = t_interval(surface.value, error, surface.df, level)
+    content: Content = {
+        "kind": "Surface",
+        "features": surface.features,
+        "axes": surface_axes(surface),
+        "quantity": surface.about.quantity,
+        "unit": surface.about.unit,
+        "method": surface.spec.method,
+        "confidence_level": level,
+        "includes_main_effects": surface.includes_main_effects,
+        "interaction_strength": surface.interaction_strength(),
+        "value": surface.value,
+        "error": error,
+        "lower": lower,
+        "upper": upper,
+        "heterogeneity": surface.heterogeneity,
+        "cells": _cells(surface.cells) if isinstance(surface, AccumulatedSurface) else None,
+        "provenance": surface.provenance,
+    }
+    if options.rows:
+        content["kept_rows"] = _pair_rows(surface)
+    return content
+
+
+def surface_axes(surface: Surface) -> list[Content]:
+    """Return the features of a surface with their points."""
+    return [
+        {
+            **feature_document(about.feature),
+            **(
+                _levels(side.levels)
+                if isinstance(side, LevelPairAxis)
+                else {"x": point_column(points, time)}
+            ),
+        }
+        for about, side, points, time in zip(
+            surface.abouts, surface.sides, surface.points, surface.times, strict=True
+        )
+    ]
+
+
+def _cells(cells: CellStats) -> Content:
+    return {
+        "rows": cells.count,
+        "weight": cells.weight,
+        "difference": cells.effect,
+        "std": cells.std,
+        "error": cells.std_error,
+    }
+
+
+def _pair_rows(surface: Surface) -> Content | None:
+    rows = surface.rows
+    if rows is None:
+        return None
+    x0, x1 = (
+        _labels_of_codes(side.levels, x)
+        if isinstance(side, LevelPairAxis)
+        else point_column(x, time)
+        for side, x, time in zip(surface.sides, (rows.x0, rows.x1), surface.times, strict=True)
+    )
+    return {
+        "x0": x0,
+        "x1": x1,
+        "local_effect": rows.effect,
+        "weight": rows.weight,
+        "exact": rows.exact,
+    }

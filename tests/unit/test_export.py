@@ -1,0 +1,464 @@
+"""`to_dict` and `to_json` of results: strict JSON, exact numbers, and a schema that describes every key."""
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+
+import jsonschema
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.data.features import Feature
+from skedasis.data.times import TimeAxis, TimePoints
+from skedasis.results.ale_statistics import NullDistribution
+from skedasis.results.display import Ranking
+from skedasis.results.export import SCHEMA, Exportable, iso_times
+from skedasis.results.regions import Condition, _condition_document
+from skedasis.results.schema import KINDS, json_schema
+
+LONE = "b\ud800"
+
+
+def strict(node):
+    """Return the schema without permission for keys that it does not describe."""
+    if isinstance(node, list):
+        return [strict(part) for part in node]
+    if not isinstance(node, dict):
+        return node
+    found = {key: strict(part) for key, part in node.items()}
+    if isinstance(found.get("required"), list) and "oneOf" not in found:
+        found["additionalProperties"] = False
+        found["properties"] = {"schema": True, "version": True, **found["properties"]}
+    return found
+
+
+SCHEMA_OF_ALL = strict(json_schema())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA_OF_ALL)
+
+
+def checked(result, **options):
+    """Return `to_dict` of a result after checks that hold for every result."""
+    found = result.to_dict(**options)
+    only = {"$ref": f"#/$defs/{found['kind']}", "$defs": SCHEMA_OF_ALL["$defs"]}
+    errors = [
+        f"{list(error.absolute_path)}: {error.message[:300]}"
+        for error in jsonschema.Draft202012Validator(only).iter_errors(found)
+    ]
+    assert errors == []
+    VALIDATOR.validate(found)
+    text = result.to_json(**options)
+    text.encode()  # no lone surrogates
+
+    def refused(constant):
+        raise AssertionError(constant)
+
+    assert json.loads(text, parse_constant=refused) == found
+    assert plain(found)
+    assert result.to_json(**options) == text
+    return found
+
+
+def plain(value):
+    """Return whether a value consists of Python's own types only."""
+    if type(value) is dict:
+        return all(type(k) is str and plain(v) for k, v in value.items())
+    if type(value) is list:
+        return all(map(plain, value))
+    if type(value) is float:
+        return math.isfinite(value)
+    return value is None or type(value) in (str, int, bool)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Return columns of all kinds, with missing values and a hostile name."""
+    rng = np.random.default_rng(0)
+    n = 200
+    return pd.DataFrame(
+        {
+            "a": np.where(rng.uniform(size=n) < 0.1, np.nan, rng.normal(size=n)),
+            LONE: rng.integers(0, 4, n).astype(float),
+            "<script>": rng.choice(["x", "y", None, "a\udc00"], n),
+            "when": pd.date_range("2020-01-01", periods=n, freq="7h", tz="Europe/Berlin"),
+            "took": pd.to_timedelta(rng.integers(0, 99_999, n), unit="s"),
+        }
+    )
+
+
+def model(X):
+    """Return numbers that depend on all columns."""
+    day = (X["when"] - pd.Timestamp("2020-01-01", tz="Europe/Berlin")).dt.total_seconds() / 86_400
+    level = X["<script>"].map({"x": 1.0, "y": 2.0}).fillna(0.0)
+    a = X["a"].fillna(0.5)
+    return np.asarray(a**2 + a * level + X[LONE] + 0.1 * day + X["took"].dt.total_seconds() * 1e-4)
+
+
+METHODS = [
+    *(sd.ALE(bins=3), sd.RHALE(), sd.DALE(bins=3), sd.UALE(bins=3), sd.MPlot(bins=3)),
+    *(sd.PDP(grid=5), sd.ICE(grid=5)),
+]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+def test_effects_of_all_kinds_are_valid(frame, method):
+    columns = ["a", LONE, "<script>", "when", "took"]
+    if isinstance(method, sd.RHALE | sd.DALE | sd.UALE):
+        columns.remove("<script>")
+    before = frame.copy()
+    es = sd.explain(model, frame, columns, method=method)
+    for options in ({}, {"rows": True}, {"confidence_level": 0.5}):
+        whole = checked(es, **options)
+        assert list(whole["effects"]) == whole["features"]
+        for name, e in es.items():
+            alone = checked(e, **options)
+            inside = dict(whole["effects"][alone["feature"]])
+            assert name.replace("\ud800", "\ufffd") == alone["feature"]
+            # A member has what its provenance says beyond that of the whole.
+            assert {**whole["provenance"], **inside.pop("provenance")} == alone.pop("provenance")
+            assert alone == {**inside, "schema": 1, "version": sd.__version__}
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_numbers_of_an_effect_are_those_of_its_attributes_and_interval(frame):
+    e = sd.explain(model, frame, "a", method=sd.ALE(bins=4))
+    found = json.loads(e.to_json(confidence_level=0.9))
+    lower, upper = e.interval(0.9)
+    curve = found["curve"]
+    assert curve["x"] == e.x.tolist()
+    assert curve["value"] == e.value.tolist()
+    assert curve["error"] == e.std_error.tolist()
+    assert (curve["lower"], curve["upper"]) == (lower.tolist(), upper.tolist())
+    assert curve["heterogeneity"] == e.heterogeneity.tolist()
+    assert found["importance"] == e.importance
+    ends = e.interval(0.9, of="heterogeneity_score")
+    assert found["heterogeneity_score_interval"] == [float(end) for end in ends]
+    bins, own = found["bins"], e.bins
+    assert bins["left"] == own.left.tolist()
+    assert bins["right"] == own.right.tolist()
+    assert bins["rows"] == own.count.tolist()
+    assert bins["slope"] == own.effect.tolist()
+    assert found["missing"] == {
+        "rows": int(frame["a"].isna().sum()),
+        "value": None if e.missing_point is None else e.missing_point.value,
+        "error": None if e.missing_point is None else e.missing_point.std_error,
+    }
+
+
+def test_nothing_is_of_a_single_row_unless_asked(frame):
+    ice = sd.explain(model, frame, "a", method=sd.ICE(grid=4))
+    assert not {"kept_rows", "ice"} & set(ice.to_dict())
+    found = checked(ice, rows=True)
+    assert found["ice"]["value"] == ice.curves.value.tolist()
+    assert found["ice"]["row"] == ice.curves.row.tolist()
+    ale = sd.explain(model, frame, "<script>", method=sd.ALE())
+    kept = checked(ale, rows=True)["kept_rows"]
+    labels = [ale.levels.labels[int(code)] for code in ale.rows.x]
+    assert kept["x"] == [label.replace("\udc00", "\ufffd") for label in labels]
+
+
+def test_times_are_iso_text(frame):
+    e = sd.explain(model, frame, "when", method=sd.ALE(bins=2))
+    x = e.to_dict()["curve"]["x"]
+    assert [pd.Timestamp(text) for text in x] == [pd.Timestamp(t, tz="UTC") for t in e.x]
+    took = sd.explain(model, frame, "took", method=sd.ALE(bins=2))
+    x = took.to_dict()["curve"]["x"]
+    assert [pd.Timedelta(text) for text in x] == [pd.Timedelta(t) for t in took.x]
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns"])
+def test_iso_durations_are_exact(unit):
+    ticks = np.array([0, 1, -1, 59, 60, 3_600, 86_399, 86_400, 90_061, 123_456_789_012])
+    axis = TimeAxis("duration", unit)
+    days = axis.days_of_ticks(ticks)
+    for text, tick in zip(iso_times(TimePoints(axis, days)), ticks.tolist(), strict=True):
+        if unit != "ns" and abs(tick) > 1e9:
+            continue  # beyond the range of pandas
+        sign = -1 if text.startswith("-") else 1
+        assert sign * pd.Timedelta(text.removeprefix("-")) == pd.Timedelta(tick, unit=unit)
+
+
+def test_names_that_differ_only_in_surrogates_stay_distinct():
+    names = ["a\ud800", "a\udc00", "a\ufffd", "b"]
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=names)
+    es = sd.explain(lambda X: X.to_numpy().sum(axis=1), X, method=sd.ALE(bins=2))
+    found = checked(es)
+    assert found["features"] == ["a\ufffd (2)", "a\ufffd (3)", "a\ufffd", "b"]
+    assert [e["feature"] for e in found["effects"].values()] == found["features"]
+    assert {line["feature"] for line in found["ranking"]} == set(found["features"])
+
+
+def test_without_heterogeneity_unknown_numbers_are_none():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=3, heterogeneity=False))
+    found = checked(e)
+    assert found["curve"]["lower"] == [None] * 3
+    assert found["heterogeneity_score"] is None
+    assert found["heterogeneity_score_interval"] is None
+    assert found["bins"] is None
+
+
+def test_a_file_has_the_same_text(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=2))
+    text = e.to_json(tmp_path / "new" / "e.json", 1)
+    assert (tmp_path / "new" / "e.json").read_text("utf-8") == text
+    assert json.loads(text) == e.to_dict()
+    assert "\n " in text
+    with pytest.raises(sd.DataError, match=r"to_json\(path\).*the folder"):
+        e.to_json(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rows": "no"}, r"to_dict\(rows\): got 'no'"),
+        ({"confidence_level": 95}, r"to_dict\(confidence_level\): got 95"),
+    ],
+)
+def test_invalid_options_raise(options, message):
+    X = np.random.default_rng(0).normal(size=(40, 1))
+    e = sd.explain(lambda X: X[:, 0], X, 0, method=sd.ALE(bins=2))
+    with pytest.raises(sd.DataError, match=message):
+        e.to_dict(**options)
+
+
+def test_rankings_are_tables_and_plain_data(frame):
+    es = sd.explain(model, frame, ["a", LONE], method=sd.ALE(bins=2))
+    ranking = es.ranking()
+    found = checked(ranking)
+    assert [line["feature"] for line in found["ranking"]] == [
+        r.feature.replace("\ud800", "\ufffd") for r in ranking
+    ]
+    assert ranking.to_frame("pandas")["importance"].tolist() == [r.importance for r in ranking]
+    assert checked(Ranking([])) == {
+        "kind": "Ranking",
+        "schema": 1,
+        "version": sd.__version__,
+        "ranking": [],
+    }
+
+
+# --- every kind of result -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def results(frame):
+    """Return one result of every kind, by its kind."""
+    rng = np.random.default_rng(1)
+    X = rng.uniform(-1, 1, size=(300, 3))
+    y = X[:, 0] * X[:, 1] + X[:, 2] + 0.1 * rng.normal(size=300)
+
+    def f(X):
+        return X[:, 0] * np.sign(X[:, 1]) + X[:, 2]
+
+    effects = sd.explain(f, X, method=sd.ALE(bins=4))
+    models = [lambda X, k=k: k * f(X) for k in (1.0, 2.0)]
+    losses = [sd.loss(m, "squared_error") for m in models]
+    found = {
+        "Effect": effects["x0"],
+        "Effects": effects,
+        "Surface": sd.explain(f, X, (0, 1), method=sd.ALE(bins=3)),
+        "Importance": sd.explain(losses[0], X, y=y, method=sd.PFI(n_repeats=3, local=20)),
+        "Regions": sd.regions(f, X, 0, method=sd.ALE(bins=4)),
+        "RegionsByFeature": sd.regions(f, X, method=sd.ALE(bins=4)),
+        "Interactions": sd.interactions(f, X, max_rows=50),
+        "Ledger": sd.ledger(f, X, y=y, regions={}),
+        "Diagnosis": sd.diagnose(lambda X: (f(X), np.full(len(X), 0.1)), X, y, dependence=False),
+        "MultiModelEffect": sd.explain(models, X, 0, method=sd.ALE(bins=4)),
+        "MultiModelEffects": sd.explain(models, X, method=sd.ALE(bins=4)),
+        "MultiModelSurface": sd.explain(models, X, (0, 1), method=sd.ALE(bins=3)),
+        "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=3)),
+        "MultiModelRegions": sd.regions(models, X, 0, method=sd.ALE(bins=4)),
+        "Statistics": effects.statistics(y, replicates=20),
+        "NullDistribution": NullDistribution(
+            {"x0": rng.uniform(size=(3, 3)), LONE: np.full((2, 3), np.nan)},
+            {"x0": ("ALE", "prediction", "{}"), LONE: ("ALE", "prediction", "{}")},
+            {"fits": 3},
+        ),
+        "Checks": sd.explain(model, frame, list(frame), method=sd.ALE(bins=40)).checks(),
+        "HeterogeneityTest": effects["x0"].heterogeneity_test(),
+        "VarianceDecomposition": effects["x0"].variance_decomposition(),
+        "Ranking": effects.ranking(),
+    }
+    found["LocalImportance"] = found["Importance"].local
+    found["Statistic"] = found["Statistics"][0]
+    found["Check"] = found["Checks"][0]
+    return found
+
+
+def test_every_kind_is_valid(results):
+    assert set(results) == set(KINDS)
+    for kind, result in results.items():
+        for options in ({}, {"rows": True}, {"confidence_level": 0.8}):
+            found = checked(result, **options)
+            assert list(found)[:3] == ["kind", "schema", "version"]
+            assert found["kind"] == kind
+            assert found["schema"] == SCHEMA
+
+
+def test_every_public_result_is_covered():
+    """A new public class is a result, and covered, or one of these."""
+    others = {
+        *("AutoUniform", "Edges", "Greedy", "Optimal", "Quantile", "Uniform"),  # bins
+        *("ALE", "DALE", "RHALE", "UALE", "MPlot", "ICE", "PDP", "PFI"),  # methods
+        *("Feature", "ParquetData", "Explorable"),
+    }
+    classes = {n for n in sd.__all__ if isinstance(getattr(sd, n), type)}
+    results = {n for n in classes - others if not issubclass(getattr(sd, n), Exception)}
+    assert all(issubclass(getattr(sd, name), Exportable) for name in results)
+    assert results <= set(KINDS)
+
+
+def test_every_class_that_can_be_exported_is_covered(results):
+    def below(kind):
+        for one in kind.__subclasses__():
+            yield one
+            yield from below(one)
+
+    covered = {base for r in results.values() for base in type(r).__mro__}
+    kinds = {k for k in below(Exportable) if issubclass(k, sd.Effect | sd.Surface)}
+    own = {k for k in below(Exportable) if k.__module__.startswith("skedasis.")}
+    assert own - kinds - covered == set()
+
+
+def test_every_kind_has_a_frame(results):
+    for backend in ("pandas", "polars", "pyarrow"):
+        for kind, result in results.items():
+            if backend != "pandas" and kind in ("NullDistribution", "Checks", "Check"):
+                continue  # the names of these are no text for other libraries
+            table = result.to_frame(backend)
+            assert type(table).__module__.startswith(backend), kind
+            assert len(table) > 0
+
+
+def test_size_is_moderate(results):
+    for kind, result in results.items():
+        assert len(result.to_json()) < 60_000, kind
+
+
+def test_results_agree_with_their_attributes_and_intervals(results):
+    pf = results["Importance"]
+    found = pf.to_dict(confidence_level=0.9)
+    lower, upper = pf.interval(0.9)
+    lines = {line["feature"]: line for line in found["ranking"]}
+    for k, name in enumerate(pf.features):
+        assert lines[name]["mean"] == pf.mean[k]
+        assert lines[name]["values"] == pf.values[k].tolist()
+        assert (lines[name]["lower"], lines[name]["upper"]) == (lower[k], upper[k])
+    assert [line["feature"] for line in found["ranking"]] == [r.feature for r in pf.ranking()]
+
+    surface = results["Surface"]
+    found = surface.to_dict(confidence_level=0.9)
+    assert found["value"] == surface.value.tolist()
+    assert found["axes"][1]["x"] == surface.x[1].tolist()
+    lower, upper = surface.interval(0.9)
+    np.testing.assert_allclose(np.array(found["lower"], dtype=float), lower, rtol=1e-9)
+    np.testing.assert_allclose(np.array(found["upper"], dtype=float), upper, rtol=1e-9)
+
+    several = results["MultiModelImportance"]
+    lower, _ = several.interval(0.9)
+    lines = {x["feature"]: x for x in several.to_dict(confidence_level=0.9)["ranking"]}
+    assert [lines[n]["lower"] for n in several.features] == lower.tolist()
+    assert [lines[n]["values"] for n in several.features] == several.values.T.tolist()
+
+
+def test_rules_of_regions_can_be_applied_from_the_data(results):
+    regions = results["Regions"]
+    assert len(regions) > 1
+    X = np.random.default_rng(2).uniform(-1, 1, size=(100, 3))
+    region = np.full(100, -1)
+    for k, found in enumerate(regions.to_dict()["regions"]):
+        rows = np.ones(100, dtype=bool)
+        for c in found["conditions"]:
+            x = X[:, int(c["feature"][1:])]
+            rows &= x > (-np.inf if c["above"] is None else c["above"])
+            rows &= x <= (np.inf if c["up_to"] is None else c["up_to"])
+        region[rows] = k
+    np.testing.assert_array_equal(region, regions.assign(X))
+
+
+def documents(conditions):
+    """Return conditions as plain data."""
+
+    class Rules(Exportable):
+        def _document(self, options):
+            return {"conditions": [_condition_document(c) for c in conditions]}
+
+    return Rules().to_dict()["conditions"]
+
+
+def test_conditions_on_times_and_levels_are_text():
+    when, level = Feature("when", time=TimeAxis("duration", "h")), Feature("c", "nominal")
+    (found,) = documents([Condition(when, low=0.5, text="when > 12 h")])
+    assert (found["above"], found["up_to"], found["levels"]) == ("PT12H", None, None)
+    levels = (1.0, "1", None, "a\ud800")
+    (found,) = documents([Condition(level, levels=levels, excluded=True)])
+    assert found["levels"] == ["1", "'1'", "None", "a\ufffd"]
+    assert found["excluded"]
+
+
+def test_variance_decompositions_name_levels_and_times(frame):
+    e = sd.explain(model, frame, "<script>", method=sd.ALE())
+    found = checked(e.variance_decomposition())
+    labels = [label.replace("\udc00", "\ufffd") for label in e.levels.labels]
+    assert found["bins"]["left"] == labels[:-1]
+    assert found["bins"]["right"] == labels[1:]
+    e = sd.explain(model, frame, "when", method=sd.ALE(bins=2))
+    split = e.variance_decomposition()
+    assert checked(split)["bins"]["left"] == e.to_dict()["bins"]["left"]
+    table = split.to_frame("pandas")
+    assert table["left"].tolist() == e.to_frame("pandas", of="bins")["left"].tolist()
+    assert table["total"].tolist() == split.total.tolist()
+
+
+def test_a_new_dataclass_needs_no_method():
+    """Values of any type become strict JSON."""
+
+    @dataclass(frozen=True)
+    class Other(Exportable):
+        count: int
+        std_error: float
+        at: object
+        more: object
+
+    at = np.array(["2020-01-31T12", "NaT"], dtype="datetime64[ns]")
+    more = {1: {"b", "a"}, "1": (np.int8(3), np.float32(0.5), True), None: date(2020, 1, 2)}
+    found = Other(np.int64(3), np.inf, at, more).to_dict()
+    assert found == {
+        "kind": "Other",
+        "schema": SCHEMA,
+        "version": sd.__version__,
+        "rows": 3,
+        "error": None,
+        "at": ["2020-01-31T12:00:00.000000000", None],
+        "more": {"1": ["a", "b"], "'1'": [3, 0.5, True], "None": "2020-01-02"},
+    }
+    assert plain(found)
+    wide = Other(1, 1e308, np.timedelta64(90, "m"), [pd.NaT, timedelta(days=1), time(2, 30)])
+    found = wide.to_dict()
+    assert found["at"] == "PT1H30M"
+    assert found["error"] == 1e308
+    assert found["more"] == [None, "P1D", "02:30:00"]
+
+
+# --- the schema -----------------------------------------------------------------------------------
+
+
+def test_the_schema_is_valid_and_each_key_is_described():
+    schema = json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+    def undescribed(node, path):
+        if isinstance(node, dict):
+            if isinstance(node.get("required"), list):
+                for key, part in node["properties"].items():
+                    if not part.get("description", "").strip().endswith("."):
+                        yield f"{path}.{key}"
+            for key, part in node.items():
+                yield from undescribed(part, f"{path}.{key}")
+
+    assert list(undescribed(schema, "")) == []
+    assert set(schema["$defs"]) == set(KINDS)
