@@ -282,7 +282,13 @@ def results(frame):
         "HeterogeneityTest": effects["x0"].heterogeneity_test(),
         "VarianceDecomposition": effects["x0"].variance_decomposition(),
         "Ranking": effects.ranking(),
+        "Surfaces": sd.explain(f, X, [(0, 1), (0, 2)], method=sd.ALE(bins=3)),
+        "MultiOutput": sd.explain(
+            sd.prediction(lambda X: np.c_[f(X), 2 * f(X)], output="all"), X, method=sd.ALE(bins=3)
+        ),
+        "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
+    found["Contrast"] = found["Contrasts"][0]
     found["LocalImportance"] = found["Importance"].local
     found["Statistic"] = found["Statistics"][0]
     found["Check"] = found["Checks"][0]
@@ -412,6 +418,16 @@ def test_variance_decompositions_name_levels_and_times(frame):
     table = split.to_frame("pandas")
     assert table["left"].tolist() == e.to_frame("pandas", of="bins")["left"].tolist()
     assert table["total"].tolist() == split.total.tolist()
+
+
+def test_contrasts_of_times_and_levels_are_text(frame):
+    when = sd.explain(model, frame, "when", method=sd.ALE(bins=2))
+    found = checked(when.contrast("2020-01-02T00:00+01:00", "2020-02-02T00:00+01:00"))
+    assert found["a"].startswith("2020-01-01T23:00")
+    assert found["value"] > 0
+    level = sd.explain(model, frame, "<script>", method=sd.ALE())
+    found = checked(level.contrast("x", "a\udc00"))
+    assert (found["a"], found["b"]) == ("x", "a\ufffd")
 
 
 def test_a_new_dataclass_needs_no_method():

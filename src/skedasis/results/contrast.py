@@ -17,6 +17,7 @@ from skedasis._types import Json, Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count
+from skedasis.results.export import Content, ExportOptions
 from skedasis.stats.resampling import t_interval
 
 Point: TypeAlias = "Level | float | date | timedelta"
@@ -153,6 +154,31 @@ class Contrast(SavedResult):
     def table(self) -> Json:
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
+
+    def _document(self, options: ExportOptions) -> Content:
+        def value(end: Point, text: str) -> object:
+            return end if isinstance(end, (float, date, timedelta)) else text
+
+        return {
+            "feature": self.feature,
+            "feature_unit": self.feature_unit,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "rule": self.rule or None,
+            "a": value(self.a, self.a_text),
+            "b": value(self.b, self.b_text),
+            "value": self.value,
+            "error": self.std_error,
+            "lower": self.lower,
+            "upper": self.upper,
+            "confidence_level": self.confidence_level,
+            "p_value": self.p_value,
+            "comparisons": self.comparisons,
+            "method": self.method,
+            "rows": self.rows,
+            "exact": self.exact,
+            "notes": self.notes,
+        }
 
 
 @dataclass(frozen=True)
@@ -352,6 +378,9 @@ class Contrasts(SavedResult, Sequence[Contrast]):
         columns["rows"] = np.array([c.rows for c in items], dtype=np.int64)
         columns["exact"] = np.array([c.exact for c in items], dtype=bool)
         return columns
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {"contrasts": self.items}
 
 
 # --- intervals from standard errors ---------------------------------------------------------------

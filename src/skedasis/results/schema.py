@@ -47,6 +47,11 @@ def _output(text: str) -> Schema:
     return {"type": ["string", "number", "boolean", "null"], "description": text}
 
 
+def _value(text: str, *, null: bool = False) -> Schema:
+    """Return a number or a text."""
+    return {"type": ["number", "string", *["null"] * null], "description": text}
+
+
 def _flag(text: str) -> Schema:
     return _of("boolean", text)
 
@@ -443,16 +448,14 @@ _REGION = _object(
                 {
                     "feature": _text("Name of the feature."),
                     "text": _text("The condition in words."),
-                    "above": _of(
-                        "number",
+                    "above": _value(
                         "Rows with a larger value satisfy it: a number, or a time as text; null for no such end, and "
                         "for levels.",
-                        type=["number", "string", "null"],
+                        null=True,
                     ),
-                    "up_to": _of(
-                        "number",
+                    "up_to": _value(
                         "Rows with this value or a smaller one satisfy it; null for no such end, and for levels.",
-                        type=["number", "string", "null"],
+                        null=True,
                     ),
                     "levels": _list(
                         {"type": "string"},
@@ -939,6 +942,32 @@ _SURFACES = Kind(
 )
 
 
+_CONTRAST = Kind(
+    "The change of an average effect between two values of a feature.",
+    {
+        "feature": _text("Name of the feature."),
+        "feature_unit": _FEATURE["feature_unit"],
+        **_QUANTITY,
+        "rule": _text("Rule of the region that the change is of; null for all rows.", null=True),
+        "a": _value("The first value: a number, or a time or the label of a level as text."),
+        "b": _value("The second value."),
+        "value": _number(
+            "The change from the first value to the second, in units of the quantity."
+        ),
+        "error": _number("Its standard error."),
+        "lower": _number("Lower end of its interval."),
+        "upper": _number("Upper end."),
+        **_LEVEL,
+        "p_value": _number("P-value of the hypothesis of no change."),
+        "comparisons": _integer("Number of contrasts that interval and p-value are adjusted for."),
+        "method": _text("Method of the interval."),
+        "rows": _integer("Number of rows that the change is estimated from."),
+        "exact": _flag("Whether the error is computed from all rows."),
+        "notes": _texts("What limits the change."),
+    },
+)
+
+
 _MULTI_OUTPUT = Kind(
     "The results of several outputs of a model, such as classes.",
     {
@@ -968,6 +997,12 @@ _MULTI_OUTPUT = Kind(
 )
 
 
+_CONTRASTS = Kind(
+    "Several contrasts.",
+    {"contrasts": _list(_result("Contrast", "One contrast."), "The contrasts.")},
+)
+
+
 KINDS: Mapping[str, Kind] = {
     "Effect": _EFFECT,
     "Effects": _EFFECTS,
@@ -984,6 +1019,10 @@ KINDS: Mapping[str, Kind] = {
     "MultiModelSurface": _MULTI_MODEL_SURFACE,
     "MultiModelImportance": _MULTI_MODEL_IMPORTANCE,
     "MultiModelRegions": _MULTI_MODEL_REGIONS,
+    "Surfaces": _SURFACES,
+    "MultiOutput": _MULTI_OUTPUT,
+    "Contrast": _CONTRAST,
+    "Contrasts": _CONTRASTS,
     "Statistics": _STATISTICS,
     "Statistic": _STATISTIC,
     "NullDistribution": _NULL_DISTRIBUTION,
