@@ -272,6 +272,7 @@ def results(frame):
         "MultiModelSurface": sd.explain(models, X, (0, 1), method=sd.ALE(bins=3)),
         "MultiModelImportance": sd.explain(losses, X, y=y, method=sd.PFI(n_repeats=3)),
         "MultiModelRegions": sd.regions(models, X, 0, method=sd.ALE(bins=4)),
+        "MultiModelRegionsByFeature": sd.regions(models, X, method=sd.ALE(bins=4)),
         "Statistics": effects.statistics(y, replicates=20),
         "NullDistribution": NullDistribution(
             {"x0": rng.uniform(size=(3, 3)), LONE: np.full((2, 3), np.nan)},

@@ -1790,6 +1790,14 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
         """
         return operations.to_data_frame(self.table(of), backend or frame_library(self))
 
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "features": list(self.regions),
+            "ranking": tuple(self.ranking()),
+            "regions": self.regions,
+            "provenance": self.provenance,
+        }
+
     def table(self, of: str = "ranking") -> AnyColumns:
         """Return the columns of `to_frame`."""
         if not self.regions:

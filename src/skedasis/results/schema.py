@@ -694,6 +694,32 @@ _MULTI_MODEL_REGIONS = Kind(
 )
 
 
+_MULTI_MODEL_REGIONS_BY_FEATURE = Kind(
+    "The regions of several features for several models.",
+    {
+        **_FEATURES,
+        "ranking": _ranking(
+            "The features, the largest mean heterogeneity score first.",
+            {
+                "feature": _text("Name of the feature."),
+                "importance": _number("Mean over the models of the importance."),
+                "heterogeneity_score": _number("Mean over the models of the heterogeneity score."),
+                "models_with_regions": _integer("Number of models with a split."),
+                "first_split": _text(
+                    "Most frequent feature of the first split; empty without one."
+                ),
+                "models": _integer("Number of models with this first split."),
+                "condition": _text("Condition of the first region, or how conditions differ."),
+            },
+        ),
+        "regions": _by_name(
+            _result("MultiModelRegions", "The regions."), "The regions by feature."
+        ),
+        **_PROVENANCE,
+    },
+)
+
+
 _DIAGNOSIS = Kind(
     "Features classified by Likelihood-PFI and Entropy-PFI, in nats.",
     {
@@ -984,6 +1010,7 @@ _MULTI_OUTPUT = Kind(
                                 *("Regions", "RegionsByFeature", "Interactions", "Ledger"),
                                 *("MultiModelEffect", "MultiModelEffects", "MultiModelSurface"),
                                 *("MultiModelImportance", "MultiModelRegions"),
+                                "MultiModelRegionsByFeature",
                             )
                         ],
                         "description": "Its result.",
@@ -1019,6 +1046,7 @@ KINDS: Mapping[str, Kind] = {
     "MultiModelSurface": _MULTI_MODEL_SURFACE,
     "MultiModelImportance": _MULTI_MODEL_IMPORTANCE,
     "MultiModelRegions": _MULTI_MODEL_REGIONS,
+    "MultiModelRegionsByFeature": _MULTI_MODEL_REGIONS_BY_FEATURE,
     "Surfaces": _SURFACES,
     "MultiOutput": _MULTI_OUTPUT,
     "Contrast": _CONTRAST,
