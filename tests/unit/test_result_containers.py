@@ -372,3 +372,146 @@ def test_regions_of_several_models():
     first = next(line for line in lines if line.feature == "age")
     assert (first.first_split, first.models) == ("bmi", 2) or first.models_with_regions == 0
     assert repr(found) == "<MultiModelRegionsByFeature of 3 features, 2 models: age, bmi, cost>"
+
+
+# --- bins as a table ------------------------------------------------------------------------------
+
+
+def test_bins_print_as_a_table():
+    edges = sd.Edges([0, 0.1, 50, 95, 99, 100])
+    rows = np.arange(100.0)[:, None]
+    bins = sd.explain(lambda X: X[:, 0] ** 2, rows, 0, method=sd.ALE(bins=edges)).bins
+    lines = str(bins).splitlines()
+    assert lines[0].split() == ["from", "to", "rows", "effect", "std", "std", "error"]
+    assert lines[1].split()[:4] == ["0", "0.1", "1", f"{bins.effect[0]:.4g}"]
+    assert lines[1].endswith("fewer than 10 rows")
+    assert lines[5].endswith("no rows")
+    assert len({line.index("  ") >= 0 for line in lines}) == 1
+    assert repr(bins) == "<BinStats: 5 bins, 100 rows, 1 without rows, 2 with fewer than 10 rows>"
+    html = bins._repr_html_()
+    assert html.count("<tr>") == 6
+    assert "no rows" in html
+
+
+def test_edges_that_differ_print_differently():
+    edges = 1e6 + np.array([0.0, 0.25, 0.5, 1.0])
+    rows = np.linspace(edges[0], edges[-1], 60)[:, None]
+    bins = sd.explain(lambda X: X[:, 0] - 1e6, rows, 0, method=sd.ALE(bins=sd.Edges(edges))).bins
+    ends = [line.split()[0] for line in str(bins).splitlines()[1:]]
+    assert len(set(ends)) == 3
+    np.testing.assert_allclose([float(end) for end in ends], edges[:-1], atol=0.1)
+
+
+def test_bins_of_times_and_levels_print_dates_and_labels():
+    rows = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=60)})
+    rows["<level>"] = np.resize(["<b>", "a\nb", None], 60)
+    effects = sd.explain(lambda X: np.arange(len(X)) * 0.0, rows, method=sd.ALE(bins=2))
+    assert "2024-01-01" in str(effects["day"].bins)
+    text = str(effects["<level>"].bins)
+    assert {"<b>", "missing"} <= set(text.split())
+    assert len(text.splitlines()) == 1 + len(effects["<level>"].bins)
+    assert "<b>" not in effects["<level>"].bins._repr_html_()
+
+
+def test_many_bins_are_abbreviated_in_the_middle():
+    rows = np.arange(1000.0)[:, None]
+    bins = sd.explain(lambda X: X[:, 0], rows, 0, method=sd.ALE(bins=sd.Quantile(100))).bins
+    lines = str(bins).splitlines()
+    assert len(lines) == 42
+    assert lines[21].startswith("… 60 more")
+    assert lines[-1].split()[1] == "999"
+
+
+def test_bins_with_weights_and_without_any():
+    rows = np.arange(50.0)[:, None]
+    weights = np.full(50, 2.0)
+    e = sd.explain(lambda X: X[:, 0], rows, 0, method=sd.ALE(bins=2), sample_weight=weights)
+    assert "weight" in str(e.bins).splitlines()[0]
+    constant = sd.explain(lambda X: X[:, 0], np.ones((20, 1)), 0, method="ale")
+    assert str(constant.bins) == "no bins"
+    assert repr(constant.bins) == "<BinStats: 0 bins, 0 rows>"
+    assert constant.bins._repr_html_()
+
+
+# --- figures and pages ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_container_has_a_figure_and_pages(name, tmp_path):
+    import matplotlib.pyplot as plt
+
+    found = made(name)
+    figure = found.plot(top=2)
+    assert figure.axes
+    plt.close(figure)
+    page = found.explore(tmp_path / "page.html", title="<b>title</b>")
+    assert "<b>title</b>" not in page.html
+    assert "<svg" in page.html
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == page.html
+    html = found._repr_html_()
+    assert "<svg" in html
+    assert "<script" not in html
+    assert html == found._repr_html_()
+
+
+def test_surfaces_share_a_colour_scale_and_the_strongest_is_first():
+    from skedasis.plots.figures.containers import outputs_figure, surfaces_figure
+
+    found = made("surfaces")
+    spec = surfaces_figure(found)
+    first = found.ranking()[0]
+    assert spec.stacks[0][0].title == f"1. {first.feature0} × {first.feature1}"
+    assert len({stack[0].marks[0].limits for stack in spec.stacks}) == 1
+    assert [s[0].title[:2] for s in surfaces_figure(found, top=2).stacks] == ["1.", "2."]
+    assert "2 of 3 pairs" in surfaces_figure(found, top=2).notes
+    assert "at most 1" in message_of(sd.DataError, surfaces_figure, found, page=2)
+    for name, panels in (("surface", 2), ("surfaces of outputs", 6)):
+        of_outputs = outputs_figure(made(name))
+        assert len(of_outputs.stacks) == panels
+        assert len({stack[0].marks[0].limits for stack in of_outputs.stacks}) == 1
+    for figure, none in ((surfaces_figure, sd.Surfaces({})), (outputs_figure, sd.MultiOutput({}))):
+        assert "plot" in message_of(sd.DataError, figure, none)
+
+
+def test_outputs_are_overlaid_with_a_style_each():
+    from skedasis.plots.figures.containers import outputs_figure
+    from skedasis.plots.marks import Line
+
+    one = outputs_figure(made("effect"))
+    assert len(one.stacks) == 1
+    lines = [m for m in one.main.marks if isinstance(m, Line)]
+    assert [m.label for m in lines] == ["0", "1"]
+    assert len({m.style for m in lines}) == 2
+    assert one.main.y.name == "effect on prediction"
+    many = outputs_figure(made("effects"))
+    assert len(many.stacks) == 3
+    largest = max(made("effects").ranking(), key=lambda r: r.importance).feature
+    assert many.stacks[0][0].title == f"1. {largest}"
+    assert len(outputs_figure(made("effects"), top=1).stacks) == 1
+
+
+def test_of_many_outputs_the_most_important_are_overlaid():
+    from skedasis.plots.figures.containers import outputs_figure
+
+    labels = tuple(f"class {i}" for i in range(40))
+    q = sd.probability(Classes(*labels), class_="all")
+    found = sd.explain(q, TABLE, "age", **OPTIONS)
+    spec = outputs_figure(found)
+    assert "the 8 most important of 40 outputs" in spec.notes
+    shown = {m.label for m in spec.main.marks if getattr(m, "label", "") in labels}
+    sizes = sorted(found, key=lambda k: -found[k].importance)
+    assert shown == set(sizes[:8])
+    assert spec.main.y.name == "effect on P(y = …)"
+    figure = found.plot(ax=None)
+    assert figure.axes
+
+
+@pytest.mark.parametrize("labels", LABELS[:4], ids=str)
+def test_hostile_labels_in_figures_and_pages(labels):
+    q = sd.probability(Classes(*labels), class_="all")
+    for features in ("age", ["age", "bmi"]):
+        found = sd.explain(q, TABLE, features, **OPTIONS)
+        html = found.explore().html
+        assert "<script>alert" not in html
+        assert "<script>alert" not in found._repr_html_()
+        found.plot()

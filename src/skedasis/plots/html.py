@@ -34,6 +34,11 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
+from skedasis.plots.figures.containers import (
+    outputs_figure,
+    recurrences_figure,
+    surfaces_figure,
+)
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.effect_texts import lead
@@ -62,8 +67,8 @@ from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.contrast import Contrast, Contrasts, level_text
 from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.display import Ranking
-from skedasis.results.effect import About, BinnedEffect, Effect, LevelStepsEffect
+from skedasis.results.display import Ranking, bins_table
+from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
@@ -76,7 +81,7 @@ from skedasis.results.multi_model import (
     MultiModelImportance,
     MultiModelSurface,
 )
-from skedasis.results.multi_output import MultiOutput
+from skedasis.results.multi_output import MultiOutput, OutputResult
 from skedasis.results.regions import (
     MultiModelRegions,
     MultiModelRegionsByFeature,
@@ -86,7 +91,7 @@ from skedasis.results.regions import (
     regions_text,
 )
 from skedasis.results.surface import Surface
-from skedasis.results.surfaces import Surfaces
+from skedasis.results.surfaces import AnySurface, Surfaces
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -433,6 +438,11 @@ def _(effects: MultiModelEffects) -> list[Markup]:
 @numbers_of.register(Ranking)
 def _(ranking: Ranking[DataclassInstance]) -> list[Markup]:
     return [table("Ranking by importance", records(ranking))] if ranking else []
+
+
+@numbers_of.register
+def _(bins: BinStats) -> list[Markup]:
+    return [table("Bins", bins_table(bins))] if len(bins) else []
 
 
 @numbers_of.register
@@ -962,6 +972,63 @@ def multi_model_regions_page(found: MultiModelRegions, *, title: str | None = No
     return explorable(named, joined(parts), drawn.height * 1.2 + 300)
 
 
+def surfaces_page(
+    found: Surfaces[AnySurface], *, top: int | None, title: str | None = None
+) -> Explorable:
+    """Return the page of the surfaces of several pairs; see `Surfaces.explore`."""
+    _counted(top=top)
+    spec = surfaces_figure(found, top, page=None)
+    first = next(iter(found.values()))
+    said = f"Surfaces of {counted(len(found), 'pair')} on {first.about.quantity}, strongest interaction first."
+    return _side_by_side(title or spec.title, said, spec, numbers_of(found))
+
+
+def outputs_page(
+    found: MultiOutput[OutputResult], *, top: int | None, title: str | None = None
+) -> Explorable:
+    """Return the page of the results of several outputs; see `MultiOutput.explore`."""
+    _counted(top=top)
+    spec = outputs_figure(found, top, page=None)
+    said = f"Results of {counted(len(found), 'output')}, from the same model rows."
+    parts = [
+        folded(f"Output {label}", *numbers_of(member)) for label, member in [*found.items()][:PAGES]
+    ]
+    named = title or spec.title
+    return _side_by_side(named, said, spec, numbers_of(found), parts)
+
+
+def all_multi_model_regions_page(
+    found: MultiModelRegionsByFeature, *, top: int | None, title: str | None = None
+) -> Explorable:
+    """Return the page of the regions of several features for several models."""
+    _counted(top=top)
+    spec = recurrences_figure(found, top, page=None)
+    said = "For each feature, how many models have their first split on which feature."
+    ranks = found.ranking()[: PAGES if top is None else min(top, PAGES)]
+    parts = [folded(f"Regions of {r.feature}", *numbers_of(found[r.feature])) for r in ranks]
+    return _side_by_side(title or spec.title, said, spec, numbers_of(found), parts)
+
+
+def _side_by_side(
+    title: str,
+    said: str,
+    spec: FigureSpec,
+    tables: Sequence[Markup],
+    parts: Sequence[Markup] = (),
+) -> Explorable:
+    """Return a page of a figure of one or more panels, a table of all of it, and folded parts."""
+    width = WIDTH if len(spec.stacks) == 1 else WIDE_PAGE
+    drawn = draw(spec, ident="results", width=width)
+    body = [
+        head(title, said),
+        tag("figure", drawn.svg, class_="skd-figure"),
+        tag("p", HINT, class_="skd-hint"),
+        folded("Ranking", *tables),
+        *parts,
+    ]
+    return explorable(title, joined(body), drawn.height * 1.2 + 300)
+
+
 # --- notebook output -----------------------------------------------------------------------------
 
 MOST = 12
@@ -1062,6 +1129,33 @@ def _many(features: int) -> str:
 def _(surface: Surface) -> list[Markup]:
     drawn = still(surface_figure(surface))
     return [drawn, _note(f"{lead(surface)} explore() shows values on hover.")]
+
+
+@parts_of.register
+def _(found: Surfaces) -> list[Markup]:
+    if not found:
+        return [_note("No surfaces.")]
+    drawn = still_many(surfaces_figure(found, MOST, page=None))
+    left = f", the {MOST} strongest are drawn" if len(found) > MOST else ""
+    said = f"Surfaces of {counted(len(found), 'pair')}{left}. explore() shows values on hover."
+    return [*drawn, _note(said), folded("Ranking", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: MultiOutput) -> list[Markup]:
+    if not found:
+        return [_note("No outputs.")]
+    spec = outputs_figure(found, MOST, page=None)
+    drawn = [still(spec)] if len(spec.stacks) == 1 else still_many(spec)
+    return [*drawn, _note(f"{repr(found)[1:-1]}."), folded("Ranking", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: MultiModelRegionsByFeature) -> list[Markup]:
+    if not found:
+        return [_note("No features.")]
+    drawn = still_many(recurrences_figure(found, MOST, page=None))
+    return [*drawn, folded("Ranking", *numbers_of(found))]
 
 
 @parts_of.register

@@ -125,6 +125,35 @@ class SurfaceKeywords(SurfaceViewKeywords, FigureKeywords, total=False):
     """Keywords of `Surface.plot`."""
 
 
+class SideBySideKeywords(TypedDict, total=False):
+    """Which of many figures are drawn, and how they are arranged; see `Surfaces.plot`."""
+
+    top: int | None
+    page: int
+    columns: int | None
+
+
+class SurfacesKeywords(SurfaceViewKeywords, SideBySideKeywords, FigureKeywords, total=False):
+    """Keywords of `Surfaces.plot`."""
+
+
+class OutputsViewKeywords(SideBySideKeywords, total=False):
+    """What a figure of several outputs shows; see `MultiOutput.plot`."""
+
+    center: Literal["mean"] | None
+    confidence_level: float
+
+
+class OutputsKeywords(OutputsViewKeywords, FigureKeywords, total=False):
+    """Keywords of `MultiOutput.plot`."""
+
+    ax: Axes | None
+
+
+class MultiModelRegionsByFeatureKeywords(SideBySideKeywords, FigureKeywords, total=False):
+    """Keywords of `MultiModelRegionsByFeature.plot`."""
+
+
 class BarKeywords(TypedDict, total=False):
     """What a bar chart of importances shows; see `Importance.plot`."""
 

@@ -21,6 +21,11 @@ from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import draw_matplotlib, keywords
 from skedasis.plots.figures.compare import Comparable, compare_figure
+from skedasis.plots.figures.containers import (
+    outputs_figure,
+    recurrences_figure,
+    surfaces_figure,
+)
 from skedasis.plots.figures.diagnosis import diagnosis_figure
 from skedasis.plots.figures.effect import effect_figure
 from skedasis.plots.figures.importance import importance_figure, permutation_figure
@@ -45,8 +50,15 @@ from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
 from skedasis.results.ledger import Ledger
 from skedasis.results.multi_model import MultiModelEffect, MultiModelEffects, MultiModelImportance
-from skedasis.results.regions import MultiModelRegions, Regions, RegionsByFeature
+from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.regions import (
+    MultiModelRegions,
+    MultiModelRegionsByFeature,
+    Regions,
+    RegionsByFeature,
+)
 from skedasis.results.surface import Surface
+from skedasis.results.surfaces import AnySurface, Surfaces
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -368,6 +380,42 @@ def plot_surface(
     options, own = FigureOptions.of("Surface.plot", given, keywords.SurfaceKeywords, ax)
     view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", own))
     return drawn(surface_figure(surface, view), options, "Surface.plot", ax)
+
+
+def plot_surfaces(
+    found: Surfaces[AnySurface], **given: Unpack[keywords.SurfacesKeywords]
+) -> Figure:
+    """Plot the surfaces of several pairs; see `Surfaces.plot`."""
+    method = "Surfaces.plot"
+    options, own = FigureOptions.of(method, given, keywords.SurfacesKeywords)
+    arranged = {name: own.pop(name) for name in ("top", "page", "columns") if name in own}
+    view = SurfacePlotOptions(**cast("keywords.SurfaceViewKeywords", {"density": False, **own}))
+    where = cast("keywords.SideBySideKeywords", arranged)
+    return drawn(surfaces_figure(found, options=view, **where), options, method)
+
+
+def plot_outputs(
+    found: MultiOutput[OutputResult], **given: Unpack[keywords.OutputsKeywords]
+) -> Figure:
+    """Plot the results of several outputs; see `MultiOutput.plot`."""
+    method, ax = "MultiOutput.plot", given.pop("ax", None)
+    options, own = FigureOptions.of(method, given, keywords.OutputsKeywords, ax)
+    spec = outputs_figure(found, **cast("keywords.OutputsViewKeywords", own))
+    if ax is not None and len(spec.stacks) > 1:
+        got, fix = counted(len(spec.stacks), "panel"), "Omit ax, or plot one output or feature"
+        raise DataError(f"{method}(ax)", got, "one panel", fix)
+    return drawn(spec, options, method, ax)
+
+
+def plot_all_multi_model_regions(
+    found: MultiModelRegionsByFeature,
+    **given: Unpack[keywords.MultiModelRegionsByFeatureKeywords],
+) -> Figure:
+    """Plot the first splits of several features for several models; see `MultiModelRegionsByFeature.plot`."""
+    method = "MultiModelRegionsByFeature.plot"
+    options, own = FigureOptions.of(method, given, keywords.MultiModelRegionsByFeatureKeywords)
+    view = cast("keywords.SideBySideKeywords", own)
+    return drawn(recurrences_figure(found, **view), options, method)
 
 
 def plot_importance(

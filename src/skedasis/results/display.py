@@ -21,7 +21,9 @@ from skedasis.results.export import Content, Exportable, ExportOptions
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
+    from skedasis._types import Floats
     from skedasis.plots.html import Explorable
+    from skedasis.results.effect import BinStats
     from skedasis.results.importance import Importance
     from skedasis.results.provenance import Provenance
 
@@ -107,6 +109,62 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if np.isfinite(value) else "-"
     return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+MOST_BINS = 40
+"""Most bins in a printed table; of more the first and the last are printed."""
+
+
+def bins_text(bins: BinStats) -> str:
+    """Return bins as a text table: ends, rows, weight where it is not the rows, effect and its errors, and remarks."""
+    table = bins_table(bins)
+    head = [name.replace("_", " ") for name in table]
+    lines = [list(line) for line in zip(*table.values(), strict=True)]
+    left_out = len(lines) - MOST_BINS
+    if left_out > 0:
+        half = MOST_BINS // 2
+        more = [f"… {left_out:,} more", *("…" for _ in head[1:-1]), ""]
+        lines = [*lines[:half], more, *lines[-half:]]
+    remarks = () if head[-1] else (len(head) - 1,)
+    return "\n".join(align_columns([head, *lines], left=remarks))
+
+
+def bins_table(bins: BinStats) -> dict[str, list[str]]:
+    """Return bins as columns of text; a column of which nothing is known is left out."""
+    number = bins.low.dtype.kind == "f"
+    ends = (bins.low, bins.high)
+    if bins.time is not None:
+        texts = bins.time.texts(np.concatenate(ends))
+    elif number:
+        texts = _distinct_texts(np.concatenate(ends))
+    else:
+        texts = ["missing" if v is None else " ".join(str(v).split()) for end in ends for v in end]
+    table = {"from": texts[: len(bins)], "to": texts[len(bins) :]}
+    table["rows"] = [f"{n:,}" for n in bins.count.tolist()]
+    if not np.array_equal(bins.weight, bins.count):
+        table["weight"] = [f"{w:.6g}" for w in bins.weight.tolist()]
+    numbers = {"effect": bins.effect, "std": bins.std, "std_error": bins.std_error}
+    if np.any(bins.slope_change):
+        numbers["slope_change"] = bins.slope_change
+    for name, column in numbers.items():
+        if name == "effect" or np.isfinite(column).any():
+            table[name] = [_cell(v) for v in column.tolist()]
+    table[""] = [
+        "no rows" if empty else "" if trusted else "fewer than 10 rows"
+        for empty, trusted in zip(bins.empty.tolist(), bins.trusted.tolist(), strict=True)
+    ]
+    return table if any(table[""]) else {k: v for k, v in table.items() if k}
+
+
+def _distinct_texts(values: Floats) -> list[str]:
+    """Return numbers with as few digits, four at least, as keep different numbers different."""
+    different = len(set(values.tolist()))
+    texts: list[str] = []
+    for digits in range(4, 18):
+        texts = [f"{v + 0.0:.{digits}g}" for v in values.tolist()]  # + 0.0: no negative zero
+        if len(set(texts)) == different:
+            break
+    return texts
 
 
 def align_columns(table: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:

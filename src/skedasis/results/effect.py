@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._renamed import RenamedAttributes, refuse_old_keywords
+from skedasis._renamed import refuse_old_keywords
 from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
@@ -44,7 +44,14 @@ from skedasis.results.axis import (
     make_read_only,
 )
 from skedasis.results.containers import Columns
-from skedasis.results.display import SavedResult, count, sample_text, save_if
+from skedasis.results.display import (
+    DisplayMixin,
+    SavedResult,
+    bins_text,
+    count,
+    sample_text,
+    save_if,
+)
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.ale_math import Accumulate
@@ -166,9 +173,9 @@ TRUSTED_ROWS = 10
 """Minimum rows of a bin whose numbers are considered reliable (ale_uncertainty_draft, sec. 3.2)."""
 
 
-@dataclass(frozen=True, eq=False)
-class BinStats(RenamedAttributes):
-    """The bins of an accumulated effect or an M-plot, from left to right.
+@dataclass(frozen=True, eq=False, repr=False)
+class BinStats(DisplayMixin):
+    """The bins of an accumulated effect or an M-plot, from left to right; they print as a table.
 
     Parameters
     ----------
@@ -194,6 +201,21 @@ class BinStats(RenamedAttributes):
         `effect` is the slope in the middle of the bin, and `std` the standard deviation around the line.
     time : TimeAxis, optional
         For dates, times and durations: the axis on which `low` and `high` count days.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.arange(100.0)[:, None]
+    >>> print(
+    ...     sd.explain(
+    ...         lambda X: X[:, 0] ** 2, X, 0, method=sd.ALE(bins=sd.Edges([0, 50, 95, 99]))
+    ...     ).bins
+    ... )
+    from  to  rows  effect  std  std error
+       0  50    51      50    0          0
+      50  95    45     145    0          0
+      95  99     4     194    0          0  fewer than 10 rows
     """
 
     low: NDArray[Any]
@@ -216,6 +238,16 @@ class BinStats(RenamedAttributes):
 
     def __len__(self) -> int:
         return len(self.low)
+
+    def __str__(self) -> str:
+        return bins_text(self) if len(self) else "no bins"
+
+    def __repr__(self) -> str:
+        few = int(np.count_nonzero(~self.trusted & ~self.empty))
+        said = [count(len(self), "bin"), count(int(self.count.sum()), "row")]
+        said += [f"{int(self.empty.sum())} without rows"] if self.empty.any() else []
+        said += [f"{few} with fewer than {TRUSTED_ROWS} rows"] if few else []
+        return f"<BinStats: {', '.join(said)}>"
 
     @property
     def left(self) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -13,6 +14,8 @@ from typing import (
     Protocol,
     TypeAlias,
     TypeVar,
+    Unpack,
+    cast,
     overload,
     runtime_checkable,
 )
@@ -30,13 +33,16 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count
+from skedasis.results.display import Ranking, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
+    from matplotlib.figure import Figure
 
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import OutputsKeywords
     from skedasis.results.checks.check import Checks
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
@@ -351,13 +357,108 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
                 raise no_members_error("to_frame(of='ranking')", "at least one line")
             names = [f.name for f in fields(lines[0])][1:]
             outputs = key_column([line.output for line in lines], [1] * len(lines))
-            return {"output": outputs, **{n: [vars(line)[n] for line in lines] for n in names}}
+            return {
+                "output": outputs,
+                **{n: [_cell(vars(line)[n]) for line in lines] for n in names},
+            }
         tables = [_table(member, of) for member in self.outputs.values()]
         sizes = [len(next(iter(table.values()))) for table in tables]
         return {
             "output": key_column(list(self.outputs), sizes),
             **operations.stack_tables(tables),
         }
+
+    def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:
+        """Plot the results of all outputs in one figure.
+
+        Effects of one feature are overlaid, each output with a colour, a line style and a mark of its own. Of several
+        features there is one overlay for each, the most important first. Other results are side by side, surfaces on
+        one colour scale.
+
+        Parameters
+        ----------
+        top : int or None
+            Largest number of features, of pairs, or of outputs that are side by side, by default 30; None for all, 30
+            on each page. Overlays have the 8 outputs with the largest importance.
+        page : int
+            Which page, from 1.
+        columns : int, optional
+            Number of columns of the grid.
+        center : {"mean", None}
+            Of overlaid effects: "mean" subtracts from each its mean over the data; None leaves them unchanged.
+        confidence_level : float
+            Confidence level of the intervals, which overlays have for at most 3 outputs.
+        ax : matplotlib Axes, optional
+            Axes to draw on, for a figure of one panel. By default a figure is created.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no output, and for an invalid value of an option.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = lambda X: np.column_stack([X[:, 0], -X[:, 0]])
+        >>> every = sd.explain(sd.prediction(model, output="all"), X, 0, method=sd.ALE(bins=5))
+        >>> every.plot().axes[0].get_ylabel()
+        'effect on prediction'
+        """
+        return operations.plot_outputs(self, **options)
+
+    def explore(
+        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+    ) -> Explorable:
+        """Return the results of all outputs as an interactive page: the figure of `plot`, and the numbers of each.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        top : int or None
+            As in `plot`.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no output, for an invalid `top`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. No model row.
+        """
+        return save_if(operations.outputs_page(self, top=top, title=title), path)
+
+
+def _cell(value: object) -> object:
+    """Return a value of a line as one that any data frame can have: several features, of a ledger, as text."""
+    return (
+        ", ".join(map(str, cast("tuple[object, ...]", value)))
+        if isinstance(value, tuple)
+        else value
+    )
 
 
 def _text(label: OutputLabel) -> str:

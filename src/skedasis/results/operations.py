@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from skedasis.plots.draw_matplotlib import draw as draw_figure
     from skedasis.plots.figures.options import EffectPlotOptions
     from skedasis.plots.html import (
+        all_multi_model_regions_page,
         diagnosis_page,
         effect_page,
         effects_page,
@@ -31,12 +32,15 @@ if TYPE_CHECKING:
         multi_model_importance_page,
         multi_model_regions_page,
         notebook_html,
+        outputs_page,
         regions_by_feature_page,
         regions_page,
         surface_page,
+        surfaces_page,
     )
     from skedasis.plots.plot import (
         plot_all_models,
+        plot_all_multi_model_regions,
         plot_diagnosis,
         plot_effect,
         plot_effects,
@@ -46,9 +50,11 @@ if TYPE_CHECKING:
         plot_models,
         plot_models_importance,
         plot_multi_model_regions,
+        plot_outputs,
         plot_regions,
         plot_regions_by_feature,
         plot_surface,
+        plot_surfaces,
     )
     from skedasis.results.ale_statistics import statistics as ale_statistics
     from skedasis.results.build.pairs import rebin_surface
@@ -138,6 +144,12 @@ MODULES = {
     "regions_by_feature_page": "skedasis.plots.html:regions_by_feature_page",
     "regions_page": "skedasis.plots.html:regions_page",
     "notebook_html": "skedasis.plots.html:notebook_html",
+    "all_multi_model_regions_page": "skedasis.plots.html:all_multi_model_regions_page",
+    "outputs_page": "skedasis.plots.html:outputs_page",
+    "surfaces_page": "skedasis.plots.html:surfaces_page",
+    "plot_all_multi_model_regions": "skedasis.plots.plot:plot_all_multi_model_regions",
+    "plot_outputs": "skedasis.plots.plot:plot_outputs",
+    "plot_surfaces": "skedasis.plots.plot:plot_surfaces",
     "surface_page": "skedasis.plots.html:surface_page",
     "draw_figure": "skedasis.plots.draw_matplotlib:draw",
     "EffectPlotOptions": "skedasis.plots.figures.options:EffectPlotOptions",

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
     from skedasis.plots.html import Explorable
     from skedasis.plots.keywords import (
+        MultiModelRegionsByFeatureKeywords,
         MultiModelRegionsKeywords,
         RegionsByFeatureKeywords,
         RegionsKeywords,
@@ -1810,6 +1811,34 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
             tables = operations.separate_columns_by_kind(tables)
         sizes = [len(next(iter(table.values()))) for table in tables]
         return {"of": key_column(list(self), sizes), **operations.stack_tables(tables)}
+
+    def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
+        """Plot for each feature how many models have their first split on which feature, side by side.
+
+        Parameters
+        ----------
+        top : int or None
+            Largest number of features, by default 30, the largest heterogeneity score first; None for all, 30 on each
+            page.
+        page : int
+            Which page, from 1.
+        columns : int, optional
+            Number of columns of the grid.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        return operations.plot_all_multi_model_regions(self, **options)
+
+    def explore(
+        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+    ) -> Explorable:
+        """Return the figure of `plot` and the regions of each model as an interactive page; see `Regions.explore`."""
+        page = operations.all_multi_model_regions_page(self, top=top, title=title)
+        return save_if(page, path)
 
 
 def _agreement(splits: Sequence[Split]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeGuard, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar, Unpack, cast
 
 from skedasis._arguments import shown
 from skedasis._types import Floats
@@ -20,13 +21,19 @@ from skedasis.results.containers import (
     key_column,
     no_members_error,
 )
-from skedasis.results.display import Ranking, count
+from skedasis.results.display import Ranking, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import SurfacesKeywords
     from skedasis.results.multi_model import MultiModelSurface
     from skedasis.results.surface import Surface
+
+AnySurface: TypeAlias = "Surface | MultiModelSurface"
 
 SurfaceT_co = TypeVar("SurfaceT_co", bound="Surface | MultiModelSurface", covariant=True)
 
@@ -228,6 +235,82 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             names = {f"feature{i}": key_column([name], [size]) for i, name in enumerate(pair)}
             tables.append({**names, **table})
         return operations.concatenate_tables(operations.separate_pair_columns_by_kind(tables))
+
+    def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:
+        """Plot the surfaces as heat maps side by side on one colour scale, the strongest interaction first.
+
+        Parameters
+        ----------
+        top : int or None
+            Largest number of pairs, by default 30; None for all, 30 on each page.
+        page : int
+            Which page, from 1.
+        columns : int, optional
+            Number of columns of the grid.
+        points, density, empty, step, levels, confidence_level
+            As in `Surface.plot`; by default without marginal histograms.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no surface, and for an invalid value of an option.
+        UnsupportedError
+            For `confidence_level` if the values include main effects.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        Of several models the means over the models are drawn. No model row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import skedasis as sd
+        >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
+        >>> pairs = [("x0", "x1"), ("x0", "x2")]
+        >>> found = sd.explain(lambda X: X[:, 0] * X[:, 2], X, pairs, method=sd.ALE(bins=4))
+        >>> found.plot().axes[0].get_title(loc="left")
+        '1. x0 × x2'
+        """
+        return operations.plot_surfaces(self, **options)
+
+    def explore(
+        self, path: str | Path | None = None, *, top: int | None = 30, title: str | None = None
+    ) -> Explorable:
+        """Return the heat maps as an interactive page with a tooltip for each cell.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        top : int or None
+            Largest number of pairs; None for all.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no surface, for an invalid `top`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page is a single file that loads nothing from the network. No model row.
+        """
+        return save_if(operations.surfaces_page(self, top=top, title=title), path)
 
 
 def _is_pair(pair: object) -> TypeGuard[Sequence[Hashable]]:

@@ -151,7 +151,7 @@ def compare_figure(
     if surfaces is not None:
         return _surfaces(surfaces, names)
     if many is not None:
-        return _overlays(many, names, center, confidence_level)
+        return overlays(many, names, center, confidence_level)
     effects = _all_of(given, Effect)
     if effects is None:
         kinds = list(dict.fromkeys(map(_public_name, given)))
@@ -254,19 +254,30 @@ def _joint(axis: Axis, axes: Sequence[Axis]) -> Axis:
 # --- effects of many features --------------------------------------------------------------------
 
 
-def _overlays(
-    many: Sequence[Effects], labels: Sequence[str] | None, center: Zero, confidence_level: float
+def overlays(
+    many: Sequence[Effects],
+    labels: Sequence[str] | None,
+    center: Zero,
+    confidence_level: float,
+    *,
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    page: int | None = 1,
 ) -> FigureSpec:
-    """Return one overlay for each feature that all results have, the most important ones first."""
-    common = [f for f in many[0] if all(f in es for es in many)]
-    if not common:
-        got, fix = "results without a common feature", "Explain the same features"
-        raise DataError("compare", got, "results of the same features", fix)
-    common.sort(key=lambda f: -max(es[f].importance for es in many))
+    """Return one overlay for each feature that all results have, the most important ones first.
+
+    Parameters
+    ----------
+    many, labels, center, confidence_level
+        As in `compare_figure`.
+    top, columns, page
+        As in `effects_figure`.
+    """
+    common = common_features(many)
     first = [es[common[0]] for es in many]
     names = _labels(first, bins=False) if labels is None else distinct_labels(labels)
     each: list[FigureSpec] = []
-    for place, feature in enumerate(common[:PER_PAGE]):
+    for place, feature in enumerate(common[:top]):
         effects = [es[feature] for es in many]
         panel, curves = overlay_panel(effects, names, center, confidence_level, small=True)
         sizes = [e.importance for e in effects]
@@ -280,8 +291,25 @@ def _overlays(
         f"{_listed(names, 'effect')} of {counted(len(common), 'feature')}",
         "overlaid effects on shared scales, ordered by importance",
         len(dict.fromkeys(f for es in many for f in es)),
+        columns,
+        page,
         notes=_zero_notes(first[0], len(many), center, confidence_level),
     )
+
+
+def common_features(many: Sequence[Effects]) -> list[str]:
+    """Return the features that all results have, the largest importance first.
+
+    Raises
+    ------
+    DataError
+        If there is none.
+    """
+    common = [f for f in many[0] if all(f in es for es in many)]
+    if not common:
+        got, fix = "results without a common feature", "Explain the same features"
+        raise DataError("compare", got, "results of the same features", fix)
+    return sorted(common, key=lambda f: -max(es[f].importance for es in many))
 
 
 # --- effects of one feature ----------------------------------------------------------------------

@@ -1,0 +1,447 @@
+"""From results that contain results to figures: the surfaces of several pairs, and the results of several outputs.
+
+Curves of outputs are overlaid, each with a colour, a line style and a mark of its own; other results of outputs are
+side by side, with the output as title.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from skedasis._arguments import check_int, check_int_or_none
+from skedasis._types import OutputLabel
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.plots.figures.compare import MOST, Zero, overlay_figure, overlays
+from skedasis.plots.figures.effect_parts import LONG
+from skedasis.plots.figures.importance import importance_figure
+from skedasis.plots.figures.interactions import heatmap_figure
+from skedasis.plots.figures.ledger import ledger_figure
+from skedasis.plots.figures.models import models_figure, models_importance_figure
+from skedasis.plots.figures.multiples import PER_PAGE, columns_for, models_effects_figure
+from skedasis.plots.figures.options import RegionsPlotOptions
+from skedasis.plots.figures.regions import (
+    recurrence_figure,
+    regions_figure,
+    regions_overview_figure,
+)
+from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
+from skedasis.plots.marks import FigureSpec, Heat, Stack
+from skedasis.plots.scales import clean, counted, shorten
+from skedasis.results.effect import Effect
+from skedasis.results.effects import Effects
+from skedasis.results.importance import Importance
+from skedasis.results.interactions import Interactions
+from skedasis.results.ledger import Ledger
+from skedasis.results.multi_model import (
+    MultiModelEffect,
+    MultiModelEffects,
+    MultiModelImportance,
+    MultiModelSurface,
+)
+from skedasis.results.multi_output import MultiOutput, OutputResult
+from skedasis.results.regions import (
+    MultiModelRegions,
+    MultiModelRegionsByFeature,
+    Regions,
+    RegionsByFeature,
+)
+from skedasis.results.surface import Surface
+from skedasis.results.surfaces import Surfaces
+
+AnySurface = Surface | MultiModelSurface
+
+Kind = TypeVar("Kind")
+
+TIMES = " \N{MULTIPLICATION SIGN} "
+
+
+# --- many figures side by side --------------------------------------------------------------------
+
+
+def side_by_side(
+    each: Sequence[tuple[str, FigureSpec]],
+    title: str,
+    noun: str,
+    total: int,
+    *,
+    columns: int | None = None,
+    page: int | None = 1,
+) -> FigureSpec:
+    """Return one figure of at most 30 figures of one stack or more, each with a title.
+
+    Parameters
+    ----------
+    each : sequence of (str, FigureSpec)
+        The titles and the figures. Further stacks of a figure follow without a title.
+    title, noun : str
+        The title of all, and what one of them is, such as "pair".
+    total : int
+        How many there are in all.
+    columns : int, optional
+    page : int or None
+        Which of the pages, starting with 1; None for all in one.
+
+    Raises
+    ------
+    DataError
+        For invalid `columns` and `page`.
+    """
+    columns = check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
+    pages = 1 if page is None else max(math.ceil(len(each) / PER_PAGE), 1)
+    page = check_int("plot(page)", 1 if page is None else page, 1, "Use 1")
+    if page > pages:
+        fix = f"Pass top=None for pages of all {noun}s"
+        raise DataError("plot(page)", str(page), f"at most {pages}", fix)
+    shown = each if pages == 1 else each[PER_PAGE * (page - 1) : PER_PAGE * page]
+    stacks: list[Stack] = []
+    titles: list[str] = []
+    alts: list[str] = []
+    for name, figure in shown:
+        heading = shorten(clean(name), LONG)
+        for i, (main, *below) in enumerate(figure.stacks):
+            own = heading if i == 0 else main.title
+            stacks.append((replace(main, title=own), *below))
+            titles.append(own)
+        alts.append(f"{heading}: {figure.alt}")
+    notes = [f"{len(each):,} of {counted(total, noun)}"] if len(each) < total else []
+    notes += [f"page {page} of {pages}"] if pages > 1 else []
+    several = len(stacks) > 1
+    single = len(stacks) == len(shown)
+    return FigureSpec(
+        tuple(stacks),
+        title,
+        " ".join(alts),
+        columns=columns or columns_for(len(stacks)),
+        column_width=150.0 if columns is None else 0.0,
+        small=several,
+        notes=(*notes,),
+        order=tuple(dict.fromkeys(label for _, f in shown for label in f.order)),
+        stack_titles=tuple(titles),
+        stack_alts=tuple(alts) if single else (),
+    )
+
+
+# --- surfaces -------------------------------------------------------------------------------------
+
+
+def surfaces_figure(
+    found: Mapping[tuple[str, str], AnySurface],
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    page: int | None = 1,
+    options: SurfacePlotOptions | None = None,
+    limits: tuple[float, float] | None = None,
+) -> FigureSpec:
+    """Return heat maps of several pairs on one colour scale, the strongest interaction first.
+
+    Parameters
+    ----------
+    found : Surfaces
+        Of several models: the means over the models.
+    top : int or None
+        Largest number of pairs; None for all.
+    columns : int, optional
+        Largest number of columns; by default for a roughly square grid.
+    page : int or None
+        Which figure, if there are more than 30 pairs; None for all of them in one figure.
+    options : SurfacePlotOptions, optional
+        By default without marginal histograms, for which small maps have no room.
+    limits : (float, float), optional
+        Ends of the colour scale; by default those of these surfaces.
+
+    Raises
+    ------
+    DataError
+        For no pair, and for invalid `top`, `columns` or `page`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
+    >>> pairs = [("x0", "x1"), ("x0", "x2")]
+    >>> found = sd.explain(lambda X: X[:, 0] * X[:, 2], X, pairs, method=sd.ALE(bins=4))
+    >>> [stack[0].title for stack in surfaces_figure(found).stacks]
+    ['1. x0 × x2', '2. x0 × x1']
+    """
+    top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
+    if not found:
+        raise DataError("plot", "no pair", "at least one pair", "Explain some pairs")
+    ranks = Surfaces(found).ranking()[:top]
+    shown = [_one_surface(found[r.feature0, r.feature1]) for r in ranks]
+    options = SurfacePlotOptions(density=False) if options is None else options
+    limits = _shared_limits(shown, options) if limits is None else limits
+    each: list[tuple[str, FigureSpec]] = []
+    for i, (rank, surface) in enumerate(zip(ranks, shown, strict=True)):
+        name = f"{i + 1}. {rank.feature0}{TIMES}{rank.feature1}"
+        each.append((name, surface_figure(surface, options, limits=limits)))
+    title = f"Surfaces of {counted(len(found), 'pair')}"
+    return side_by_side(each, title, "pair", len(found), columns=columns, page=page)
+
+
+def _one_surface(surface: AnySurface) -> Surface:
+    return surface if isinstance(surface, Surface) else surface.mean()
+
+
+def _shared_limits(
+    surfaces: Sequence[Surface], options: SurfacePlotOptions
+) -> tuple[float, float] | None:
+    """Return the ends of one colour scale; None if the surfaces are in different units."""
+    if len({(s.about.unit, s.includes_main_effects) for s in surfaces}) != 1:
+        return None
+    scales = [surface_figure(s, options).panels[1].x for s in surfaces]
+    return min(a.least for a in scales), max(a.most for a in scales)
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+def outputs_figure(
+    found: MultiOutput[OutputResult],
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    page: int | None = 1,
+    center: Zero = "mean",
+    confidence_level: float = 0.95,
+) -> FigureSpec:
+    """Return the figure of the results of several outputs.
+
+    Parameters
+    ----------
+    found : MultiOutput
+        Effects of one feature are overlaid; of several features, one overlay for each feature, the most important
+        first. Of more than 8 outputs the 8 with the largest importance are overlaid. Other results are side by side.
+    top : int or None
+        Largest number of features of overlaid effects, of pairs, or of outputs that are side by side; None for all.
+    columns, page
+        As in `surfaces_figure`.
+    center : {"mean", None}
+        What zero is for overlaid effects, as in `compare_figure`.
+    confidence_level : float
+
+    Raises
+    ------
+    DataError
+        For no output, and for invalid options.
+    """
+    top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
+    first = next(iter(found.values()), None)
+    if first is None:
+        raise DataError("plot", "no output", "at least one output", "Explain some outputs")
+    effects = {k: r for k, r in found.items() if isinstance(r, Effect)}
+    if effects:
+        shown = _most_important(effects, lambda e: e.importance)
+        names = [str(label) for label in shown]
+        figure = overlay_figure([*shown.values()], names, center, confidence_level)
+        return _of_outputs(figure, shown, len(effects))
+    many = {k: r for k, r in found.items() if isinstance(r, Effects)}
+    if many:
+        shown = _most_important(
+            many, lambda es: max((e.importance for e in es.values()), default=0.0)
+        )
+        names = [str(label) for label in shown]
+        figure = overlays(
+            [*shown.values()],
+            names,
+            center,
+            confidence_level,
+            top=top,
+            columns=columns,
+            page=page,
+        )
+        firsts = {label: next(iter(es.values())) for label, es in shown.items()}
+        return _of_outputs(figure, firsts, len(many))
+    limits = _shared_limits(_surfaces_of(found, top), SurfacePlotOptions(density=False))
+    each = [
+        figure
+        for label, member in [*found.items()][: None if isinstance(first, Surfaces) else top]
+        for figure in _figures_of(str(label), member, top, confidence_level, limits)
+    ]
+    title = f"Results of {counted(len(found), 'output')}"
+    if isinstance(first, Surfaces):
+        total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
+        return side_by_side(each, title, "surface", total, columns=columns, page=page)
+    return side_by_side(each, title, "output", len(found), columns=columns, page=page)
+
+
+def _surfaces_of(found: MultiOutput[OutputResult], top: int | None) -> list[Surface]:
+    """Return the surfaces of all outputs that are drawn."""
+    surfaces: list[Surface] = []
+    for member in found.values():
+        if isinstance(member, Surfaces):
+            surfaces += [
+                _one_surface(member[r.feature0, r.feature1]) for r in member.ranking()[:top]
+            ]
+        elif isinstance(member, Surface | MultiModelSurface):
+            surfaces.append(_one_surface(member))
+    return surfaces
+
+
+def _most_important(
+    found: Mapping[OutputLabel, Kind], size: Callable[[Kind], float]
+) -> dict[OutputLabel, Kind]:
+    """Return the outputs that can be distinguished when overlaid, in their order."""
+    ranked = sorted(found, key=lambda label: -size(found[label]))[:MOST]
+    return {label: member for label, member in found.items() if label in ranked}
+
+
+def _of_outputs(
+    figure: FigureSpec, effects: Mapping[OutputLabel, Effect], total: int
+) -> FigureSpec:
+    """Return an overlay of outputs whose axis has the name that they share, with a note if some are not drawn."""
+    name = common_quantity({str(k): e.about.quantity for k, e in effects.items()})
+    stacks: list[Stack] = []
+    for main, *below in figure.stacks:
+        before = next((w for w in ("effect on ", "slope of ") if main.y.name.startswith(w)), "")
+        stacks.append((replace(main, y=replace(main.y, name=f"{before}{name}")), *below))
+    left = (
+        (f"the {len(effects)} most important of {total:,} outputs",) if len(effects) < total else ()
+    )
+    return replace(figure, stacks=tuple(stacks), notes=(*figure.notes, *left))
+
+
+def common_quantity(quantities: Mapping[str, str]) -> str:
+    """Return the name that the quantities of all outputs share, given by the label of the output.
+
+    Examples
+    --------
+    >>> common_quantity({"bad": "P(y = bad)", "good": "P(y = good)"})
+    'P(y = …)'
+    >>> (
+    ...     common_quantity({"0": "prediction 0", "1": "prediction 1"}),
+    ...     common_quantity({"0": "a", "1": "b"}),
+    ... )
+    ('prediction', 'each output')
+    """
+    names: set[str] = set()
+    for label, quantity in quantities.items():
+        before, found, after = quantity.rpartition(label or quantity)
+        names.add(f"{before}…{after}" if found and label else quantity)
+    return names.pop().removesuffix(" …") if len(names) == 1 else "each output"
+
+
+def _figures_of(
+    label: str,
+    member: OutputResult,
+    top: int | None,
+    confidence_level: float,
+    limits: tuple[float, float] | None,
+) -> list[tuple[str, FigureSpec]]:
+    """Return the figures of one output, each with its title."""
+    if isinstance(member, Surfaces):
+        figure = surfaces_figure(member, top, page=None, limits=limits)
+        return [
+            (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
+            for stack, title, alt in zip(
+                figure.stacks, figure.stack_titles, figure.stack_alts, strict=True
+            )
+        ]
+    if isinstance(member, Surface | MultiModelSurface):
+        options = SurfacePlotOptions(density=False)
+        return [(label, surface_figure(_one_surface(member), options, limits=limits))]
+    if isinstance(member, MultiModelEffects):
+        figure = models_effects_figure(
+            member, top=top, confidence_level=confidence_level, page=None
+        )
+        return [
+            (f"{label}: {title}", replace(figure, stacks=(stack,), alt=alt))
+            for stack, title, alt in zip(
+                figure.stacks, (s[0].title for s in figure.stacks), figure.stack_alts, strict=True
+            )
+        ]
+    figure = _figure_of(member, top, confidence_level)
+    if isinstance(member, Regions):
+        # Outputs can have different regions, which are in one legend.
+        def named(entry: str) -> str:
+            return f"{shorten(clean(label), 40)} {entry}" if entry.startswith("[") else entry
+
+        figure = _relabelled(figure, named)
+    return [(label, figure)]
+
+
+_NUMBERS = re.compile(" [\N{MINUS SIGN}\\d][\\d.,]* %.*$")
+"""The numbers at the end of a legend entry of a ledger."""
+
+
+def _relabelled(figure: FigureSpec, of: Callable[[str], str]) -> FigureSpec:
+    """Return a figure with other legend entries."""
+    stacks = tuple(
+        tuple(
+            replace(
+                panel,
+                marks=tuple(
+                    m if isinstance(m, Heat) else replace(m, label=of(m.label)) for m in panel.marks
+                ),
+            )
+            for panel in stack
+        )
+        for stack in figure.stacks
+    )
+    return replace(figure, stacks=stacks, order=tuple(of(label) for label in figure.order))
+
+
+def _figure_of(member: OutputResult, top: int | None, confidence_level: float) -> FigureSpec:
+    """Return the figure of one output that has a figure of its own."""
+    figure: FigureSpec | None = None
+    if isinstance(member, Importance):
+        figure = importance_figure(member, top=top, confidence_level=confidence_level)
+    elif isinstance(member, MultiModelImportance):
+        figure = models_importance_figure(member, top=top, confidence_level=confidence_level)
+    elif isinstance(member, MultiModelEffect):
+        figure = models_figure(member, confidence_level)
+    elif isinstance(member, Regions):
+        view = RegionsPlotOptions("together", confidence_level, scores=False)
+        figure = regions_figure(member, view)
+    elif isinstance(member, RegionsByFeature):
+        figure = regions_overview_figure(member, top=top)
+    elif isinstance(member, MultiModelRegions):
+        figure = recurrence_figure(member)
+    elif isinstance(member, Interactions):
+        figure = heatmap_figure(member)
+    elif isinstance(member, Ledger):
+        # One legend explains all bars, each of which has its own numbers.
+        bar = ledger_figure(member, confidence_level)
+        figure = _relabelled(bar, lambda label: _NUMBERS.sub("", label))
+    if figure is None:
+        name = type(member).__name__
+        fix = "Plot each output"
+        raise UnsupportedError("plot", f"outputs of class {name}", "results of explain", fix)
+    return figure
+
+
+# --- regions of several features for several models -----------------------------------------------
+
+
+def recurrences_figure(
+    found: MultiModelRegionsByFeature,
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+    page: int | None = 1,
+) -> FigureSpec:
+    """Return for each feature how many models have their first split on which feature, side by side.
+
+    Parameters
+    ----------
+    found : MultiModelRegionsByFeature
+    top, columns, page
+        As in `surfaces_figure`, of features, the largest heterogeneity score first.
+
+    Raises
+    ------
+    DataError
+        For no feature, and for invalid `top`, `columns` or `page`.
+    """
+    top = check_int_or_none("plot(top)", top, 1, "Use 12, or None")
+    if not found:
+        raise DataError("plot", "no feature", "at least one feature", "Explain some features")
+    ranks = found.ranking()[:top]
+    each = [
+        (f"{i + 1}. {rank.feature}", recurrence_figure(found[rank.feature]))
+        for i, rank in enumerate(ranks)
+    ]
+    title = f"First splits of {counted(len(found), 'feature')}"
+    return side_by_side(each, title, "feature", len(found), columns=columns, page=page)
