@@ -49,8 +49,8 @@ BUDGETS = {
     "demo": Budget(any=12, getattr=1, lazy=1),
     "derivatives": Budget(any=34, getattr=10, lazy=1),
     "distributions": Budget(any=64, getattr=37, lazy=2),
-    # 42 of these: overloads of `regions` and of `explain(by=)`, whose first argument is any model of a user.
-    "engine": Budget(any=128, getattr=4, lazy=15, none=2),
+    # 60 of these: overloads of `regions`, `explain(by=)` and `change`, whose first argument is any model of a user.
+    "engine": Budget(any=148, getattr=4, lazy=15, none=2),
     "methods": Budget(any=7, getattr=4, lazy=2, none=4),
     "models": Budget(any=82, getattr=48, lazy=2),
     "plots": Budget(getattr=2),

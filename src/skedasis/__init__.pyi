@@ -19,6 +19,7 @@ from skedasis.data.features import Feature as Feature
 from skedasis.data.parquet import ParquetData as ParquetData
 from skedasis.data.parquet import parquet as parquet
 from skedasis.distributions.ensembles import ensemble as ensemble
+from skedasis.engine.change import change as change
 from skedasis.engine.explain import explain as explain
 from skedasis.engine.regions import regions as regions
 from skedasis.errors import BinningWarning as BinningWarning
@@ -50,6 +51,7 @@ from skedasis.report.report import report as report
 from skedasis.results.ale_statistics import NullDistribution as NullDistribution
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics
+from skedasis.results.change import Change as Change
 from skedasis.results.checks.check import Check as Check
 from skedasis.results.checks.check import Checks as Checks
 from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as HeterogeneityTest

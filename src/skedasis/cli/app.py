@@ -21,7 +21,7 @@ from rich.table import Table as Lines
 
 from skedasis import __version__
 from skedasis._types import Values
-from skedasis.cli import completion, explain, interactions, options, regions, runtime
+from skedasis.cli import change, completion, explain, interactions, options, regions, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Document, Screen, Terminal, check_out
 from skedasis.datasets import SYNTHETIC, real
@@ -409,5 +409,6 @@ options.add(
     CommandSpec(interactions.InteractionsOptions, interactions.interactions),
     interactions.INTERACTIONS_EXAMPLES,
 )
+options.add(app, "change", CommandSpec(change.ChangeOptions, change.change), change.CHANGE_EXAMPLES)
 options.add(app, "datasets", CommandSpec(DatasetsOptions, datasets), DATASETS_EXAMPLES)
 options.add(app, "info", CommandSpec(InfoOptions, info), INFO_EXAMPLES)

@@ -103,6 +103,11 @@ def features(ctx: typer.Context, incomplete: str) -> list[str]:
     return columns(ctx, incomplete) if model else []
 
 
+def moves(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete columns of moves, after the model and the data file, with the sign of equality."""
+    return [] if "=" in incomplete else [f"{name}=" for name in features(ctx, incomplete)]
+
+
 def listed_columns(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete columns in a comma-separated list."""
     before, comma, last = incomplete.rpartition(",")

@@ -32,6 +32,7 @@ from rich.text import Text
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
+from skedasis.results.change import Change
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.frames import effect_table, surface_table
@@ -309,7 +310,16 @@ def jsonable(value: object) -> JsonValue:
 
 def _kind(found: Result) -> str:
     """Return the name of a result's public class, in lower case: all kinds of effects are an "effect"."""
-    kinds = (Effect, Surface, Importance, Diagnosis, Regions, RegionsByFeature, Interactions)
+    kinds = (
+        Effect,
+        Surface,
+        Importance,
+        Diagnosis,
+        Regions,
+        RegionsByFeature,
+        Interactions,
+        Change,
+    )
     public = next(k for k in kinds if isinstance(found, k))
     return public.__name__.lower()
 
@@ -337,6 +347,8 @@ def json_result(found: Result, **labels: object) -> Document:
     if isinstance(found, Regions):
         document["heterogeneity_explained"] = found.heterogeneity_explained
         document["heterogeneity_explained_error"] = found.heterogeneity_explained_error
+    if isinstance(found, Change):
+        document |= {"change": found.text, "value": found.value, "std_error": found.std_error}
     if isinstance(found, Interactions):
         document["h2"] = found.h2 if math.isfinite(found.h2) else None
     if isinstance(found, Surface) and not found.includes_main_effects:
@@ -347,7 +359,7 @@ def json_result(found: Result, **labels: object) -> Document:
 
 # ----------------------------------------------------------------- results to terminal and files
 Result: TypeAlias = (
-    Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions
+    Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change
 )
 
 
@@ -381,8 +393,10 @@ def show(result: Result, terminal: Terminal) -> None:
         narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
         terminal.show(diagnosis(result), *narrower)
         terminal.lines(sentences(result))
-    elif isinstance(result, Regions | RegionsByFeature | Interactions):
+    elif isinstance(result, Regions | RegionsByFeature | Interactions | Change):
         terminal.lines(str(result).splitlines())
+        if isinstance(result, Change):
+            terminal.lines(str(check) for check in result.checks())
     else:
         terminal.show(surface(result) if isinstance(result, Surface) else numbers(result))
 
@@ -526,7 +540,7 @@ def write(result: Result, out: Path) -> None:
 
 def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
     """Return all tables of a result by name, the most important one first."""
-    if isinstance(result, Diagnosis | Interactions):
+    if isinstance(result, Change | Diagnosis | Interactions):
         alone = isinstance(result, Diagnosis)
         tables = {"diagnosis": result.table()} if alone else result.tables()
         return {what: _columns(table) for what, table in tables.items()}

@@ -74,6 +74,13 @@ class DiagnoseKeywords(NullKeywords, total=False):
     groups: Groups | None
 
 
+class ChangeKeywords(DiagnoseKeywords, total=False):
+    """The keywords that `change` passes on to the work of `explain`."""
+
+    y: ArrayLike | None
+    client: Client | None
+
+
 class ExplainKeywords(DiagnoseKeywords, total=False):
     """The keywords of `explain` for one model."""
 

@@ -60,7 +60,7 @@ from skedasis.engine.plan import Job, Key, once_known, sample_rows
 from skedasis.engine.rounds import Computed, Prepared, compute, prepare, prepare_rows
 from skedasis.engine.select import FeatureMatcher, FeatureTask, as_features, as_method
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.methods.base import BatchStats
+from skedasis.methods.base import BatchStats, Evaluator
 from skedasis.methods.pdp import PDP, LevelPDP
 from skedasis.methods.regional import (
     KeptEffects,
@@ -586,7 +586,9 @@ def _regions_of(
     # The pass over the rows can take long: what is wrong with the arguments is said before it.
     _Source.check(prepared.job)
     job = prepared.job
-    given = _by_of_chunks(job, by) if job.dataset.streamed and by is not None else by
+    given = by
+    if job.dataset.streamed and by is not None:
+        given = _by_of_chunks(job.dataset, job.selection.features, job.options, by)
     search = search.at(job)
     source = None if job.dataset.streamed else _Source.of(job, search, given)
     done = compute(prepared)
@@ -1345,7 +1347,9 @@ def column_named_by(by: By | None) -> Hashable:
     return by if isinstance(by, (str, int, np.integer)) else None
 
 
-def _by_of_chunks(job: Job, by: By) -> By:
+def _by_of_chunks(
+    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
+) -> By:
     """Return what gives the regions of data that are read in chunks, with the edges of all rows.
 
     Raises
@@ -1361,14 +1365,14 @@ def _by_of_chunks(job: Job, by: By) -> By:
             "the name of a column",
             "Write the labels into a column of the data, and name it",
         )
-    feature = find_one(job.dataset, job.selection.features, name)
+    feature = find_one(dataset, features, name)
     if isinstance(by, tuple) or not feature.numeric:
         return by
-    column = job.dataset.column(feature.position)
-    few = once_known(job.dataset, job.options, lambda: column.distinct(FEW_VALUES))
+    column = dataset.column(feature.position)
+    few = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
     if few is not None:
         return by
-    quartiles = once_known(job.dataset, job.options, lambda: column.order_statistics(4))
+    quartiles = once_known(dataset, options, lambda: column.order_statistics(4))
     return feature.name, quartiles[1:4]
 
 
@@ -1389,8 +1393,14 @@ def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
     return _of_labels(dataset, by)
 
 
-def _rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
-    """Return the entries of the dataset's rows of an array over all rows of X."""
+def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
+    """Return the entries of the dataset's rows of an array over all rows of X.
+
+    Raises
+    ------
+    DataError
+        For an array of another length.
+    """
     n = len(dataset.table)
     if values.shape != (n,):
         raise DataError(
@@ -1419,7 +1429,7 @@ def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
                 "True or False for each row",
                 "Pass a mask such as X['season'] == 'summer'",
             )
-        inside = _rows_of(dataset, mask, f"by[{str(rule)!r}]")
+        inside = rows_of(dataset, mask, f"by[{str(rule)!r}]")
         twice = inside & (region >= 0)
         if twice.any():
             first = rules[int(region[twice][0])]
@@ -1446,7 +1456,7 @@ def _of_labels(dataset: Dataset, labels: object) -> _Given:
             "a column, labels of the rows, or masks by rule",
             "Pass the name of a column",
         )
-    values = _rows_of(dataset, values, "by")
+    values = rows_of(dataset, values, "by")
     texts = np.array([str(v) for v in values.tolist()], dtype=object)
     # Numbers in the order of their size, other labels in that of their text.
     if values.dtype.kind in "iufb":
@@ -1458,58 +1468,161 @@ def _of_labels(dataset: Dataset, labels: object) -> _Given:
     return _Given("labels", rules, region.astype(np.int64), [])
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnRegions:
+    """Regions by the values of one feature, which each row determines alone.
+
+    Parameters
+    ----------
+    feature : Feature
+    conditions : list of Condition
+        One per region; that of missing values is last.
+    inner : ndarray of float
+        The values at which a numeric feature is cut: a region includes its upper end.
+    level_column : LevelColumn, optional
+        Of a categorical feature: each level is a region.
+    """
+
+    feature: Feature
+    conditions: list[Condition]
+    inner: Floats
+    level_column: LevelColumn | None = None
+
+    @property
+    def rules(self) -> list[str]:
+        """Return the rule of each region."""
+        return [c.text for c in self.conditions]
+
+    def of_values(self, x: Floats) -> Ints:
+        """Return the region of each row, given the values of a numeric feature."""
+        region = np.searchsorted(self.inner, x, side="left")
+        return np.where(np.isnan(x), len(self.conditions) - 1, region).astype(np.int64)
+
+    def of_codes(self, codes: Ints) -> Ints:
+        """Return the region of each row, given the codes of a categorical feature."""
+        return np.where(codes < 0, len(self.conditions) - 1, codes)
+
+    def of(self, evaluator: Evaluator) -> Ints:
+        """Return the region of each row of a batch."""
+        if self.level_column is not None:
+            return self.of_codes(evaluator.codes(self.level_column))
+        return self.of_values(evaluator.column(self.feature.position))
+
+
+def rows_by_region(
+    dataset: Dataset, features: Sequence[Feature], by: By
+) -> tuple[str, list[str], Ints]:
+    """Return what gives regions, their rules, and the region of each row of data in memory.
+
+    Raises
+    ------
+    DataError
+        For regions that are empty, overlap or do not fit the rows.
+    """
+    given = _given(dataset, features, by)
+    given.check(len(dataset))
+    return given.by, given.rules, given.region
+
+
+def regions_of_chunks(
+    dataset: Dataset, features: Sequence[Feature], options: ExplainOptions, by: By
+) -> ColumnRegions:
+    """Return the regions of data that are read in chunks: the levels of a column, or its cuts.
+
+    Raises
+    ------
+    DataError
+        For labels and masks, which are arrays of all rows, and for more than `MOST_GIVEN` regions.
+    """
+    found = _by_of_chunks(dataset, features, options, by)
+    feature = find_one(dataset, features, column_named_by(found))
+    edges = np.asarray(found[1], dtype=float).ravel() if isinstance(found, tuple) else None
+    if feature.categorical or feature.members:
+        levels = once_known(dataset, options, lambda: dataset.levels(feature))
+        regions = _level_regions(dataset, feature, levels, edges)
+    else:
+        column = dataset.column(feature.position)
+        distinct = None
+        if edges is None:
+            distinct = once_known(dataset, options, lambda: column.distinct(FEW_VALUES))
+        ends = column.low, column.high
+        regions = _cut_regions(feature, distinct, edges, ends, missing=column.missing > 0)
+    if len(regions.rules) > MOST_GIVEN:
+        got = f"{len(regions.rules):,} regions"
+        raise DataError("by", got, f"at most {MOST_GIVEN}", "Pass a column with few levels")
+    return regions
+
+
 def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Given:
     """Return regions from a column: its levels, or a numeric one cut at edges, by default its quartiles."""
     if feature.categorical or feature.members:
-        if edges is not None:
-            raise DataError(
-                "by",
-                f"edges of {feature.name!r}, which is {feature.kind}",
-                "a numeric feature",
-                f"Use by={feature.name!r}",
-            )
         column = dataset.levels(feature)
-        names = tuple(dataset.features[j].name for j in feature.members)
-        region, conditions = column.codes.copy(), []
-        for level, label in zip(column.levels.values, column.levels.labels, strict=True):
-            is_missing = level is None
-            conditions.append(
-                Condition(
-                    feature,
-                    levels=() if is_missing else (level,),
-                    missing=is_missing,
-                    text=f"{feature.title} is missing"
-                    if is_missing
-                    else f"{feature.title} = {label}",
-                    columns=names,
-                )
-            )
-        if (region < 0).any():
-            region[region < 0] = len(conditions)
-            conditions.append(
-                Condition(feature, levels=(), missing=True, text=f"{feature.title} is missing")
-            )
-        return _Given(feature.name, [c.text for c in conditions], region, conditions)
+        found = _level_regions(dataset, feature, column, edges)
+        return _Given(feature.name, found.rules, found.of_codes(column.codes), found.conditions)
     x = dataset.floats(feature.position)
     present = x[~np.isnan(x)]
     distinct = np.unique(present) if len(present) else present
-    if edges is None and len(distinct) <= FEW_VALUES:
-        ends = np.concatenate([[-math.inf], distinct[:-1], [math.inf]])
-        only: list[Level | None] = [*distinct.tolist()]
+    few = distinct if edges is None and len(distinct) <= FEW_VALUES else None
+    if edges is None and few is None:
+        edges = quartile_edges(x, dataset.weights)
+    ends = float(present.min(initial=math.inf)), float(present.max(initial=-math.inf))
+    found = _cut_regions(feature, few, edges, ends, missing=len(present) < len(x))
+    return _Given(feature.name, found.rules, found.of_values(x), found.conditions)
+
+
+def _level_regions(
+    dataset: Dataset, feature: Feature, column: LevelColumn, edges: Floats | None
+) -> ColumnRegions:
+    """Return a region for each level, and one for missing values that are no level."""
+    if edges is not None:
+        raise DataError(
+            "by",
+            f"edges of {feature.name!r}, which is {feature.kind}",
+            "a numeric feature",
+            f"Use by={feature.name!r}",
+        )
+    names = tuple(dataset.features[j].name for j in feature.members)
+    conditions: list[Condition] = []
+    for level, label in zip(column.levels.values, column.levels.labels, strict=True):
+        is_missing = level is None
+        conditions.append(
+            Condition(
+                feature,
+                levels=() if is_missing else (level,),
+                missing=is_missing,
+                text=f"{feature.title} is missing" if is_missing else f"{feature.title} = {label}",
+                columns=names,
+            )
+        )
+    if column.missing and not any(c.missing for c in conditions):
+        text = f"{feature.title} is missing"
+        conditions.append(Condition(feature, levels=(), missing=True, text=text))
+    return ColumnRegions(feature, conditions, np.zeros(0), column)
+
+
+def _cut_regions(
+    feature: Feature,
+    distinct: Floats | None,
+    edges: Floats | None,
+    ends: tuple[float, float],
+    *,
+    missing: bool,
+) -> ColumnRegions:
+    """Return a region for each of a few values of a numeric feature, or for each interval between edges."""
+    only: list[Level | None] = []
+    if distinct is not None:
+        inner = distinct[:-1]
+        only = [*distinct.tolist()] if len(distinct) else [None]
     else:
-        inner = quartile_edges(x, dataset.weights) if edges is None else np.unique(edges)
-        inner = inner[
-            (inner >= present.min(initial=math.inf)) & (inner < present.max(initial=-math.inf))
-        ]
-        ends = np.concatenate([[-math.inf], inner, [math.inf]])
-        only = [None] * (len(ends) - 1)
-    region = np.searchsorted(ends[1:-1], x, side="left")
+        inner = np.unique(np.zeros(0) if edges is None else edges)
+        inner = inner[(inner >= ends[0]) & (inner < ends[1])]
+        only = [None] * (len(inner) + 1)
+    cuts = [-math.inf, *inner.tolist(), math.inf]
     conditions = [
         Condition(feature, low, high, text=condition_text(feature, low, high, only=value))
-        for low, high, value in zip(ends[:-1].tolist(), ends[1:].tolist(), only, strict=True)
+        for low, high, value in zip(cuts[:-1], cuts[1:], only, strict=True)
     ]
-    if np.isnan(x).any():
-        region = np.where(np.isnan(x), len(conditions), region)
+    if missing:
         text = f"{feature.title} is missing"
         conditions.append(Condition(feature, math.inf, math.inf, missing=True, text=text))
-    return _Given(feature.name, [c.text for c in conditions], region.astype(np.int64), conditions)
+    return ColumnRegions(feature, conditions, inner)

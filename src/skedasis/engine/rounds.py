@@ -104,25 +104,32 @@ def prepare(
     """
     _check_one_model(options)
     started = time.perf_counter()
-    if is_stream(X) and options.sample is not None:
-        # Imported here: data in memory do not need it.
-        from skedasis.engine.streams import draw_rows
-
-        drawn = draw_rows(X, options.sample, options)
-        options, dataset = drawn.options, drawn.dataset()
-    elif is_stream(X):
-        # Imported here: data in memory do not need it.
-        from skedasis.engine.streams import open_stream
-
-        found = Need(kept_features=False) if need is None else need
-        dataset = open_stream(X, quantity, features, method, options, found)
-    else:
-        _check_no_cluster(options)
-        dataset = options.dataset(X)
-    dataset = quantity.prepare(dataset)
+    dataset, options = open_rows(quantity, X, features, method, options, need)
     if rows is not None:
         dataset = dataset.subset(rows)
     return prepare_rows(quantity, dataset, features, method, options, started)
+
+
+def open_rows(
+    quantity: Quantity,
+    X: TableLike,
+    features: object,
+    method: object,
+    options: ExplainOptions,
+    need: Need | None = None,
+) -> tuple[Dataset, ExplainOptions]:
+    """Return the rows of X as the quantity's model takes them, and the options that belong to them; see `prepare`."""
+    if is_stream(X):
+        # Imported here: data in memory do not need it.
+        from skedasis.engine.streams import draw_rows, open_stream
+
+        if options.sample is not None:
+            drawn = draw_rows(X, options.sample, options)
+            return quantity.prepare(drawn.dataset()), drawn.options
+        found = Need(kept_features=False) if need is None else need
+        return quantity.prepare(open_stream(X, quantity, features, method, options, found)), options
+    _check_no_cluster(options)
+    return quantity.prepare(options.dataset(X)), options
 
 
 def _check_no_cluster(options: ExplainOptions) -> None:
@@ -380,7 +387,7 @@ def run_requested_rounds(job: Job, gathered: Gathered, scores: Scores) -> None:
     for task in (t for t in job.tasks if isinstance(t, FeatureTask)):
         for label in job.outputs:
             key: Key = label, task.key
-            (about,) = abouts_of(job, label, task)
+            about = abouts_of(job, label, task)[0]
             score = scores.found.get(key)
             kind = job.options.weight_kind
             found = task.variant.next_round(job.plans[key], gathered[key], score, about, kind)

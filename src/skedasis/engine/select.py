@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from skedasis._types import Container
     from skedasis.methods.ale_categorical import LevelPlan
     from skedasis.methods.ale_pairs import PairPlan
+    from skedasis.methods.change import Moves
     from skedasis.methods.pdp import PairGrid
     from skedasis.methods.permutation_variants import FeaturePlan
     from skedasis.results.effect import About
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 ColumnMap: TypeAlias = Callable[[AnyColumn], AnyColumn]
 """Returns a column of the same kind for other rows."""
 
-AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan"
+AnyPlan: TypeAlias = "CellPlan | GridPlan | LevelPlan | PairPlan | PairGrid | FeaturePlan | Moves"
 """What a method plans for a feature or a pair."""
 
 METHODS = {

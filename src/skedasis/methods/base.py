@@ -30,6 +30,7 @@ from skedasis.stats.grid import Cells, Grid
 from skedasis.stats.moments import Moments, Totals, WeightKind
 
 if TYPE_CHECKING:
+    from skedasis.results.change import Change
     from skedasis.results.effect import Effect
     from skedasis.results.importance import Importance
     from skedasis.results.surface import Surface
@@ -44,7 +45,7 @@ Scheme: TypeAlias = Binning | int | Literal["auto"]
 RowArrays: TypeAlias = dict[str, Floats]
 """Arrays with one entry per kept row, by name."""
 
-Result: TypeAlias = "Effect | Surface | Importance"
+Result: TypeAlias = "Effect | Surface | Importance | Change"
 
 
 # --- evaluator ------------------------------------------------------------------------------------

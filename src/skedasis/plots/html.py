@@ -34,6 +34,7 @@ from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
+from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.containers import (
     outputs_figure,
     recurrences_figure,
@@ -58,11 +59,18 @@ from skedasis.plots.figures.regions import (
     regions_overview_figure,
 )
 from skedasis.plots.figures.surface import surface_figure
-from skedasis.plots.keywords import By, ImportanceFigure, InteractionsFigure, RegionsKind
+from skedasis.plots.keywords import (
+    By,
+    ChangeFigure,
+    ImportanceFigure,
+    InteractionsFigure,
+    RegionsKind,
+)
 from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
+from skedasis.results.change import Change
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.contrast import Contrast, Contrasts, level_text
@@ -496,6 +504,19 @@ def _(found: Ledger) -> list[Markup]:
 
 
 @numbers_of.register
+def _(found: Change) -> list[Markup]:
+    tables = found.tables()
+    return [
+        table("Mean change, with its 95 % interval", tables["summary"]),
+        *(
+            table("Regions, with 95 % intervals", t)
+            for name, t in tables.items()
+            if name == "regions"
+        ),
+    ]
+
+
+@numbers_of.register
 def _(found: Interactions) -> list[Markup]:
     return [
         table("Pairs", found.table()),
@@ -795,6 +816,19 @@ def ledger_page(found: Ledger, *, confidence_level: float, title: str | None = N
     drawn = draw(ledger_figure(found, confidence_level), ident="parts")
     said = f"Parts of the variance of {found.quantity} at {counted(found.rows_held_out, 'held-out row')}."
     return _one(title or "What explains the variance", said, drawn, numbers_of(found))
+
+
+def change_page(
+    found: Change,
+    *,
+    kind: ChangeFigure | None = None,
+    confidence_level: float = 0.95,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of a change; see `Change.explore`."""
+    drawn = draw(change_figure(found, kind=kind, confidence_level=confidence_level), ident="change")
+    said = f"Change of {found.quantity} if {found.text}, at {counted(found.n_rows, 'row')}."
+    return _one(title or f"Change: {found.text}", said, drawn, numbers_of(found))
 
 
 def interactions_page(
@@ -1181,6 +1215,11 @@ def _(diagnosis: Diagnosis) -> list[Markup]:
 @parts_of.register
 def _(found: Ledger) -> list[Markup]:
     return [still(ledger_figure(found)), folded("Numbers", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: Change) -> list[Markup]:
+    return [still(change_figure(found)), folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register

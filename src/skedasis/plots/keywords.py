@@ -44,6 +44,10 @@ InteractionsFigure: TypeAlias = Literal["heatmap", "network"]
 """A heat map of pairs, or features on a circle with lines between them."""
 
 
+ChangeFigure: TypeAlias = Literal["regions", "rows"]
+"""The mean change of each region, or a histogram of the changes of rows."""
+
+
 class FigureKeywords(TypedDict, total=False):
     """Keywords of every figure; see `skedasis.plots.plot.FigureOptions`."""
 
@@ -186,6 +190,17 @@ class LedgerViewKeywords(TypedDict, total=False):
 
 class LedgerKeywords(LedgerViewKeywords, FigureKeywords, total=False):
     """Keywords of `Ledger.plot`."""
+
+
+class ChangeViewKeywords(TypedDict, total=False):
+    """What a figure of a change shows; see `Change.plot`."""
+
+    kind: ChangeFigure | None
+    confidence_level: float
+
+
+class ChangeKeywords(ChangeViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Change.plot`."""
 
 
 class CompareViewKeywords(TypedDict, total=False):

@@ -20,6 +20,7 @@ from skedasis._renamed import KEYWORDS
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import draw_matplotlib, keywords
+from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.compare import Comparable, compare_figure
 from skedasis.plots.figures.containers import (
     outputs_figure,
@@ -43,6 +44,7 @@ from skedasis.plots.figures.regions import (
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import Area, FigureSpec, Line, Mark, Panel
 from skedasis.plots.scales import Axis, counted
+from skedasis.results.change import Change
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -457,6 +459,15 @@ def plot_ledger(
     options, own = FigureOptions.of("Ledger.plot", given, keywords.LedgerKeywords, ax)
     view = cast("keywords.LedgerViewKeywords", own)
     return drawn(ledger_figure(found, **view), options, "Ledger.plot", ax)
+
+
+def plot_change(
+    found: Change, ax: Axes | None = None, **given: Unpack[keywords.ChangeKeywords]
+) -> Figure:
+    """Plot a change; see `Change.plot`."""
+    options, own = FigureOptions.of("Change.plot", given, keywords.ChangeKeywords, ax)
+    view = cast("keywords.ChangeViewKeywords", own)
+    return drawn(change_figure(found, **view), options, "Change.plot", ax)
 
 
 def plot_interactions(

@@ -49,6 +49,7 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
+from skedasis.results.change import Change, ChangeRows, MovedFeature, Outside
 from skedasis.results.contrast import Contrast, Contrasts
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
@@ -276,7 +277,7 @@ _HEADER = "header"
 
 
 _RESULTS = (
-    *(Diagnosis, Effect, Effects, Importance, Interactions, Ledger, Surface),
+    *(Change, Diagnosis, Effect, Effects, Importance, Interactions, Ledger, Surface),
     *(MultiModelEffect, MultiModelEffects, MultiModelImportance, MultiModelSurface),
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
@@ -286,6 +287,7 @@ _RESULTS = (
 
 
 _PARTS = (
+    *(ChangeRows, MovedFeature, Outside),
     *(About, BinStats, CellStats, Cells, Curves, Feature, HeterogeneityScore),
     *(
         FeatureInteraction,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from skedasis.plots.figures.options import EffectPlotOptions
     from skedasis.plots.html import (
         all_multi_model_regions_page,
+        change_page,
         diagnosis_page,
         effect_page,
         effects_page,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from skedasis.plots.plot import (
         plot_all_models,
         plot_all_multi_model_regions,
+        plot_change,
         plot_diagnosis,
         plot_effect,
         plot_effects,
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from skedasis.results.ale_statistics import statistics as ale_statistics
     from skedasis.results.build.pairs import rebin_surface
     from skedasis.results.build.rebin import rebin_effect
+    from skedasis.results.checks.change import check_change
     from skedasis.results.checks.check import in_order as checks_in_order
     from skedasis.results.checks.elevated_regions import elevated_regions
     from skedasis.results.checks.heterogeneity_test import heterogeneity_test
@@ -131,6 +134,7 @@ else:
 
 
 MODULES = {
+    "change_page": "skedasis.plots.html:change_page",
     "diagnosis_page": "skedasis.plots.html:diagnosis_page",
     "effect_page": "skedasis.plots.html:effect_page",
     "effects_page": "skedasis.plots.html:effects_page",
@@ -154,6 +158,7 @@ MODULES = {
     "draw_figure": "skedasis.plots.draw_matplotlib:draw",
     "EffectPlotOptions": "skedasis.plots.figures.options:EffectPlotOptions",
     "plot_all_models": "skedasis.plots.plot:plot_all_models",
+    "plot_change": "skedasis.plots.plot:plot_change",
     "plot_diagnosis": "skedasis.plots.plot:plot_diagnosis",
     "plot_effect": "skedasis.plots.plot:plot_effect",
     "plot_effects": "skedasis.plots.plot:plot_effects",
@@ -169,6 +174,7 @@ MODULES = {
     "ale_statistics": "skedasis.results.ale_statistics:statistics",
     "rebin_surface": "skedasis.results.build.pairs:rebin_surface",
     "rebin_effect": "skedasis.results.build.rebin:rebin_effect",
+    "check_change": "skedasis.results.checks.change:check_change",
     "checks_in_order": "skedasis.results.checks.check:in_order",
     "elevated_regions": "skedasis.results.checks.elevated_regions:elevated_regions",
     "heterogeneity_test": "skedasis.results.checks.heterogeneity_test:heterogeneity_test",

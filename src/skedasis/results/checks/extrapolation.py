@@ -73,10 +73,15 @@ class FeatureSpace:
         if isinstance(X, FeatureSpace):
             return X
         dataset = as_dataset(X)
+        reference = np.random.default_rng(seed).permutation(len(dataset))[:N_REFERENCE]
+        return cls.of_rows(dataset, np.asarray(reference))
+
+    @classmethod
+    def of_rows(cls, dataset: Dataset, reference: Ints) -> FeatureSpace:
+        """Return the space of a data set's rows, some of which others are compared with."""
         parts = [_axes_of(dataset, f) for f in dataset.features]
         owner = np.repeat(np.arange(len(parts)), [p.shape[1] for p in parts])
-        reference = np.random.default_rng(seed).permutation(len(dataset))[:N_REFERENCE]
-        return cls(dataset, np.concatenate(parts, axis=1), owner, np.asarray(reference))
+        return cls(dataset, np.concatenate(parts, axis=1), owner, reference)
 
     def with_related(self, columns: tuple[int, ...]) -> Subspace:
         """Return the view of some columns and the (at most three) others that share most information with them."""
@@ -209,7 +214,7 @@ def nearest_distance(new_rows: Floats, reference: Floats, without: Ints) -> Floa
 
 def _axes_of(dataset: Dataset, feature: Feature) -> Floats:
     """Return the axes of a column, (n, k)."""
-    n = len(dataset.table)
+    n = len(dataset)
     x = dataset.numbers(feature) if not feature.categorical else None
     if x is not None:
         mean, scale = _scale(x)

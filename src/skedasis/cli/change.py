@@ -1,0 +1,246 @@
+"""The command `change`: what happens to a quantity if features of every row move, or are set to a value."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import skedasis as sd
+from skedasis._types import OutputLabel, Values
+from skedasis.cli import completion, inputs, options, output
+from skedasis.cli.completion import QUANTITIES
+from skedasis.cli.inputs import Columns
+from skedasis.cli.options import (
+    DataArgument,
+    DataOptions,
+    ModelArgument,
+    ModelOptions,
+    OutputOptions,
+    Rows,
+    TrustOptions,
+)
+from skedasis.cli.output import Document, Out, Terminal
+from skedasis.errors import DataError
+from skedasis.results.change import Change
+
+if TYPE_CHECKING:
+    from skedasis.quantities.base import Quantity
+
+
+CHANGE_EXAMPLES = """Examples
+
+\b
+skedasis change my:model houses.csv age=+1
+    what happens if every house is a year older
+skedasis change my:model houses.csv size=+10% age=-5 --target price
+    two features move at the same time
+skedasis change my:model houses.csv town=north --by age
+    every house moves to the north, by the quartiles of age
+skedasis change my:model houses.csv size=x2 --by age=20,50 -o doubled.png
+    a figure of the regions between two ages
+skedasis change my:clf houses.csv age=40 --class all --json
+    every house gets the age 40, for each class, as JSON
+skedasis change my:model houses.csv --set age=-5 --rows rows.csv
+    set a negative value, and write the change of each row
+"""
+
+_FORM = "FEATURE=MOVE, such as age=+1, age=-10%, age=x2, age=40 or town=north"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeOptions(ModelOptions, TrustOptions, DataOptions, OutputOptions):
+    """The options of `skedasis change`."""
+
+    model_: ModelArgument = None
+    data_: DataArgument = None
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FEATURE=MOVE",
+            show_default=False,
+            help="What moves: +1 and -1 are steps, +10% a percentage of each row's value, x2 a factor; a plain number, "
+            "time or level is set in every row. Several features move at the same time.",
+            autocompletion=completion.moves,
+        ),
+    ] = None
+    out: Out = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Value that a feature gets in every row, such as a negative number; may be repeated.",
+            metavar="FEATURE=VALUE",
+            show_default=False,
+            autocompletion=completion.moves,
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column whose levels, or quartiles, are regions; or the values that cut it: age=20,50.",
+            metavar="COLUMN",
+            show_default=False,
+            autocompletion=completion.columns,
+        ),
+    ] = None
+    rows: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV file for the change of each row.", metavar="FILE", show_default=False
+        ),
+    ] = None
+    quantity: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Quantity to explain: {', '.join(QUANTITIES)}. By default the prediction, or the probability of the "
+            "second of two classes.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.quantities,
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help=f"Loss for --quantity loss: {', '.join(completion.LOSSES)}.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=completion.losses,
+        ),
+    ] = None
+    n_jobs: options.Threads = 1
+
+
+def change(opts: ChangeOptions, terminal: Terminal) -> Document:
+    """Compute what happens to the prediction if features of every row move, or are set to a value.
+
+    Prints the mean change over the rows with its interval, and how many rows leave the data.
+    """
+    models, data, more = completion.assign_arguments(
+        opts.model, opts.data, opts.model_, opts.data_, opts.more
+    )
+    path = options.needed(models, data, "change")
+    output.check_out(opts.out, [path, *models])
+    output.check_out(opts.rows, [path, *models], (".csv",), "--rows")
+    if not more and not opts.set_:
+        raise DataError("FEATURE=MOVE", "none", _FORM, "Name what moves")
+    labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target)
+    table = inputs.read(opts, path, terminal, opts.bars)
+    model = inputs.load(opts, models[0], terminal, opts.bars)
+    rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
+    columns = inputs.columns_of(opts, rows.table, model)
+    moves = _moves(columns, more, "FEATURE=MOVE")
+    to = _moves(columns, opts.set_ or (), "--set")
+    by = None if opts.by is None else _by(columns, opts.by)
+    quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss)
+    labels = rows.labels if labelled else None
+    found = _found(opts, quantity, columns, rows, labels, (moves, to, by))
+    results: list[tuple[Document, output.Result]] = (
+        [({}, found)]
+        if isinstance(found, Change)
+        else [({"class": label}, one) for label, one in found.items()]
+    )
+    written = output.output_results(results, opts.out, terminal, [path, *models])
+    if opts.rows is not None:
+        one_file = isinstance(found, Change)
+        changes = [found] if isinstance(found, Change) else list(found.values())
+        names = [] if isinstance(found, Change) else list(found)
+        files = [opts.rows] if one_file else output.paths_of(opts.rows, names)
+        for one, file in zip(changes, files, strict=True):
+            _write_rows(one, file)
+            terminal.written(file)
+    return {"rows": rows.counts, **written}
+
+
+def _found(
+    opts: ChangeOptions,
+    quantity: Quantity,
+    columns: Columns,
+    rows: Rows,
+    labels: Values | None,
+    wanted: tuple[
+        dict[str | int, str], dict[str | int, str], str | int | tuple[str | int, list[float]] | None
+    ],
+) -> Change | Mapping[OutputLabel, Change]:
+    """Return the change, or that of each output."""
+    moves, to, by = wanted
+    return sd.change(
+        quantity,
+        columns.table.data,
+        moves,
+        to=to,
+        by=by,
+        y=labels,
+        sample_weight=rows.weights,
+        schema=columns.schema,
+        groups=columns.groups,
+        random_state=opts.random_state,
+        n_jobs=opts.n_jobs,
+        progress=opts.bars,
+    )
+
+
+def _moves(columns: Columns, texts: Sequence[str], option: str) -> dict[str | int, str]:
+    """Return the moves by group or by position of the column.
+
+    Raises
+    ------
+    DataError
+        For text without a sign of equality, an unknown column, and a column twice.
+    """
+    found: dict[str | int, str] = {}
+    for text in texts:
+        name, value = _split(columns, text, option, _FORM)
+        key = columns.find(name, option)
+        if key in found:
+            raise DataError(option, f"{name!r} twice", "one move for each feature", "Remove one")
+        found[key] = value
+    return found
+
+
+def _split(columns: Columns, text: str, option: str, form: str) -> tuple[str, str]:
+    """Return the name and what follows the sign of equality; a name may have such signs, too."""
+    parts = text.split("=")
+    known = {*columns.table.names, *(columns.groups or {})}
+    for k in range(len(parts) - 1, 0, -1):
+        if "=".join(parts[:k]) in known and "=".join(parts[k:]).strip():
+            return "=".join(parts[:k]), "=".join(parts[k:]).strip()
+    name, sign, value = text.partition("=")
+    if not sign or not value.strip():
+        raise DataError(option, repr(text), form, "Write for example age=+1")
+    return name.strip(), value.strip()
+
+
+def _by(columns: Columns, text: str) -> str | int | tuple[str | int, list[float]]:
+    """Return what gives the regions: a column, or a column and the values that cut it.
+
+    Raises
+    ------
+    DataError
+    """
+    if text in columns.table.names or text in (columns.groups or {}) or "=" not in text:
+        return columns.find(text, "--by")
+    name, values = _split(columns, text, "--by", "COLUMN, or COLUMN=VALUE,VALUE")
+    try:
+        edges = [float(v) for v in values.split(",")]
+    except ValueError:
+        raise DataError(
+            "--by", repr(text), "numbers that cut the column, such as age=20,50", "Use numbers"
+        ) from None
+    return columns.find(name, "--by"), edges
+
+
+def _write_rows(found: Change, path: Path) -> None:
+    """Write the change of each kept row to a CSV file."""
+    table = found.table("rows")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        columns = [[output.jsonable(v) for v in column] for column in table.values()]
+        writer.writerows(zip(*columns, strict=True))

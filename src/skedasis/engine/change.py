@@ -1,0 +1,490 @@
+"""`change`: what happens to a quantity if features of every row move by a step, or are set to a value.
+
+The rows go through the passes of `explain` (`skedasis.engine.rounds`) with the method of `skedasis.methods.change`,
+which evaluates each row as it is and after the move. How many rows leave the data is found without the model.
+"""
+
+# A quantity with several outputs is a `Quantity`: the overloads list the narrower type first.
+# pyright: reportOverlappingOverload=false
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, Unpack, overload
+
+import numpy as np
+
+from skedasis._arguments import shown
+from skedasis._types import Floats, Ints, OutputLabel, TableLike
+from skedasis.data.dataset import AnyColumn, Dataset, is_stream
+from skedasis.data.features import Feature, Groups
+from skedasis.engine.assemble import finalize_all, provenance
+from skedasis.engine.explain import By
+from skedasis.engine.options import ChangeKeywords, ExplainOptions, Need, takes_options
+from skedasis.engine.plan import once_known, prepare_job
+from skedasis.engine.regions import (
+    column_named_by,
+    regions_of_chunks,
+    rows_by_region,
+    rows_of,
+)
+from skedasis.engine.rounds import Prepared, compute, open_rows
+from skedasis.engine.select import FeatureSelection, FeatureTask
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.methods.base import Evaluator, ResolvedMethod
+from skedasis.methods.change import (
+    AllRows,
+    ForwardDifference,
+    Move,
+    MovedRows,
+    Moves,
+    RowRegions,
+    read_moves,
+)
+from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.results.change import Change, Outside
+from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
+from skedasis.results.regions import Regions
+from skedasis.stats.heterogeneity_score import score_rows
+
+if TYPE_CHECKING:
+    from skedasis.engine.select import Task
+
+Step: TypeAlias = Hashable
+"""A move of one feature: a number, a duration, text such as "+10%", or a level."""
+MoveLike: TypeAlias = "Mapping[str, Step] | Mapping[int, Step] | Mapping[str | int, Step]"
+"""The move of each feature, by name or position."""
+Scenarios: TypeAlias = Mapping[str, MoveLike]
+"""Several moves, by names that the caller chooses."""
+ByRegions: TypeAlias = "By | Regions"
+"""Regions as in `explain`, or regions that were found."""
+
+
+@overload
+def change(
+    model: MultiOutput,
+    X: TableLike,
+    moves: Scenarios,
+    *,
+    by: ByRegions | None = None,
+    **keywords: Unpack[ChangeKeywords],
+) -> dict[OutputLabel, dict[str, Change]]: ...
+
+
+@overload
+def change(
+    model: MultiOutput,
+    X: TableLike,
+    moves: MoveLike | None = None,
+    *,
+    to: MoveLike | None = None,
+    by: ByRegions | None = None,
+    **keywords: Unpack[ChangeKeywords],
+) -> dict[OutputLabel, Change]: ...
+
+
+@overload
+def change(
+    model: ModelLike,
+    X: TableLike,
+    moves: Scenarios,
+    *,
+    by: ByRegions | None = None,
+    **keywords: Unpack[ChangeKeywords],
+) -> dict[str, Change]: ...
+
+
+@overload
+def change(
+    model: ModelLike,
+    X: TableLike,
+    moves: MoveLike | None = None,
+    *,
+    to: MoveLike | None = None,
+    by: ByRegions | None = None,
+    **keywords: Unpack[ChangeKeywords],
+) -> Change: ...
+
+
+@takes_options(ChangeKeywords)
+def change(
+    model: ModelLike,
+    X: TableLike,
+    moves: MoveLike | Scenarios | None = None,
+    *,
+    to: MoveLike | None = None,
+    by: ByRegions | None = None,
+    **keywords: Unpack[ChangeKeywords],
+) -> Change | dict[str, Change] | dict[OutputLabel, Change] | dict[OutputLabel, dict[str, Change]]:
+    """Return what happens to a quantity if features of every row move, or are set to a value.
+
+    Parameters
+    ----------
+    model : quantity, fitted estimator, network, callable, or path of a model's file
+        As in `skedasis.explain`. A quantity with several outputs gives a dictionary by output.
+    X : array, data frame or ParquetData, n rows
+        Rows that move. Never modified.
+    moves : mapping of feature to move
+        By name, label or position. A number is a step in the feature's unit: ``{"age": 1}``. Text is read as in the
+        shell: "+1" and "-1" are steps, "+10%" and "-10%" percentages of each row's value, "x2" a factor, and "40" is a
+        value. Times move by a `timedelta`, a number of days, or text such as "+2 weeks". A categorical feature gets
+        the level. Several features move at the same time. A mapping of names to such mappings gives several changes
+        from one pass, as a dictionary by these names.
+    to : mapping of feature to value, optional
+        Settings: the number, time or level that the feature gets in every row, together with `moves`.
+    by : str, int, array of n labels, mapping, tuple or Regions, optional
+        Regions in which the change is wanted: as in `skedasis.explain`, or the `Regions` that `regions` found.
+    y, sample_weight, schema, groups, sample, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree, client
+        As in `skedasis.explain`.
+
+    Returns
+    -------
+    Change
+        For several named moves, and for a quantity with several outputs, a dictionary of changes.
+
+    Raises
+    ------
+    DataError
+        For unknown features and levels, moves that are not finite, steps and percentages of a categorical feature, a
+        feature that moves twice, regions that cannot be used, and as `skedasis.explain`.
+    ModelOutputError
+        As `skedasis.explain`.
+    UnsupportedError
+        For a list of models, and as `skedasis.explain`.
+
+    Notes
+    -----
+    The change at a row is q(x + h, c) − q(x, c), with x the moved features, h the move and c the other features of the
+    row: a forward marginal effect. Its mean over the rows is the average marginal effect of the move. It says what the
+    model predicts, with the other features unchanged, not what would happen if one intervened.
+
+    Cost: two model rows for each row; of several named moves one for each move, and one for the rows as they are. None
+    for tree ensembles that are evaluated from their structure. A check of the model on at most 128 rows comes on top.
+
+    Rows without a value of a moved feature are left out, and counted. A column of integers gets floats where a step is
+    no whole number. Rows that have all values already do not change. `Change.outside` is the share of rows of which a
+    moved value is outside the observed range, and the share that is far from the data jointly with the (at most three)
+    other features that share most information with the moved ones: of at most 2,000 rows, compared with 10,000.
+
+    References
+    ----------
+    Scholbeck, Casalicchio, Molnar, Bischl & Heumann (2024), Data Mining and Knowledge Discovery 38.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(400, 2))
+    >>> c = sd.change(lambda X: 3 * X[:, 0] + X[:, 1], X, {"x0": 0.1}, to={"x1": 1})
+    >>> c.text, bool(np.isclose(c.value, 0.3 + 1 - X[:, 1].mean()))
+    ('x0 + 0.1, x1 = 1', True)
+    """
+    started = time.perf_counter()
+    if isinstance(model, (list, tuple)):
+        raise UnsupportedError(
+            "change(model)",
+            f"{len(model)} models",
+            "one model",
+            "Compute the change of each model: [sd.change(m, X, {...}) for m in models]",
+        )
+    options = replace(ExplainOptions.of("change", **keywords), heterogeneity_rows=0)
+    scenarios, several = _scenarios(moves, to)
+    names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
+    quantity = as_quantity(model)
+    if is_stream(X) and isinstance(by, Regions):
+        raise DataError(
+            "by",
+            "Regions beside data that are read in chunks",
+            "the name of a column",
+            "Write by.assign(...) of the rows into a column of the data, and name it",
+        )
+    column = None if isinstance(by, Regions) else column_named_by(by)
+    need = Need(column, draw=N_REFERENCE)
+    dataset, options = open_rows(quantity, X, names, None, options, need)
+    regions_by, regions = _regions(dataset, X, by, options)
+    selection = _Selection(dataset, names, options.groups, scenarios, regions, regions_by)
+    once_known(dataset, options, selection.read)
+    done = compute(
+        Prepared(prepare_job(quantity, ForwardDifference(), selection, options), started)
+    )
+    job = done.job
+    results = finalize_all(job, done.gathered, done.scores, done.finalized)
+    found: dict[OutputLabel, dict[str, Change]] = {label: {} for label in results}
+    far = {name: _far(dataset, selection.read()[name].moves, options.seed) for name in scenarios}
+    record = provenance(job, done.scores, time.perf_counter() - started)
+    for label, by_name in results.items():
+        for name, result in by_name.items():
+            if not isinstance(result, Change):
+                raise TypeError("the method of a change returns changes")
+            own = {
+                "method": "change",
+                "features": list(result.features),
+                "settings": {"moves": [m.text for m in result.moved], "by": regions_by},
+            }
+            found[label][str(name)] = replace(
+                result, outside=far[str(name)](result.outside)
+            ).with_provenance({**record, **own})
+    for by_scenario in found.values():
+        for one in by_scenario.values():
+            _check_rows(one)
+    if several:
+        return found[None] if job.single else found
+    alone = {label: by_scenario[""] for label, by_scenario in found.items()}
+    return alone[None] if job.single else alone
+
+
+# --- moves ----------------------------------------------------------------------------------------
+
+_Given: TypeAlias = tuple[Mapping[Hashable, object], Mapping[Hashable, object]]
+"""Moves and settings of one scenario."""
+
+
+def _scenarios(moves: object, to: object) -> tuple[dict[str, _Given], bool]:
+    """Return the moves and settings of each scenario, and whether the caller named several.
+
+    Raises
+    ------
+    DataError
+    """
+    fix = 'Write sd.change(model, X, {"age": 1}), or to={"age": 40}'
+    for what, value in (("change(moves)", moves), ("change(to)", to)):
+        if value is not None and not isinstance(value, Mapping):
+            got = f"{shown(value)}, a {type(value).__name__}"
+            raise DataError(what, got, "a mapping of features to moves", fix)
+    first: Mapping[Hashable, object] = moves if isinstance(moves, Mapping) else {}
+    second: Mapping[Hashable, object] = to if isinstance(to, Mapping) else {}
+    nested = [isinstance(value, Mapping) for value in first.values()]
+    if not any(nested):
+        if not first and not second:
+            raise DataError("change(moves)", "no move", "at least one feature and its move", fix)
+        return {"": (first, second)}, False
+    if not all(nested) or second:
+        raise DataError(
+            "change(moves)",
+            "moves beside named moves" if not all(nested) else "named moves together with `to`",
+            "moves, or a mapping of names to moves",
+            'Name each of them: {"older": {"age": 1}, "of age 40": {"age": "40"}}',
+        )
+    found: dict[str, _Given] = {}
+    for name, value in first.items():
+        if not isinstance(name, str) or not isinstance(value, Mapping) or not value:
+            got = shown(name) if not isinstance(name, str) else f"no move for {name!r}"
+            raise DataError("change(moves)", got, "names, each with at least one move", fix)
+        found[name] = (value, {})
+    return found, True
+
+
+class _Selection(FeatureSelection):
+    """The features that move, and the moves of each scenario.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    names : list
+        All features that move.
+    groups : mapping, optional
+    scenarios : mapping of str to (moves, settings)
+    regions : RowRegions
+    regions_by : str
+        What gives the regions.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        names: Sequence[Hashable],
+        groups: Groups | None,
+        scenarios: Mapping[str, _Given],
+        regions: RowRegions,
+        regions_by: str,
+    ) -> None:
+        super().__init__(dataset, list(names), groups)
+        if self.pairs:
+            raise DataError(
+                "change(moves)",
+                f"{shown(names[0])}, a pair",
+                "one feature for each move",
+                'Write {"a": 1, "b": 2}: both move at the same time',
+            )
+        self._feature = {name: f for name, (f,) in zip(names, self.asked, strict=True)}
+        self._scenarios, self._regions, self._regions_by = scenarios, regions, regions_by
+        self._read: dict[str, Moves] = {}
+        self._columns: dict[str, tuple[AnyColumn, ...]] = {}
+
+    def read(self) -> dict[str, Moves]:
+        """Return the moves of each scenario, read from the columns at the first call.
+
+        Raises
+        ------
+        NotYetKnown
+            Of data that are read in chunks.
+        """
+        for name, (moves, to) in self._scenarios.items():
+            if name not in self._read:
+                first = [(self._feature[n], value) for n, value in moves.items()]
+                second = [(self._feature[n], value) for n, value in to.items()]
+                found, columns = read_moves(self.dataset, first, second)
+                self._read[name] = Moves(found, self._regions, self._regions_by)
+                self._columns[name] = columns
+        return self._read
+
+    def tasks(self, method: ResolvedMethod) -> list[Task]:
+        """Return one task per scenario."""
+        base = method if isinstance(method, ForwardDifference) else ForwardDifference()
+        return [
+            _MoveTask(
+                name,
+                moves.moves[0].feature,
+                self._columns[name][0],
+                MovedRows(base, moves),
+                self._columns[name],
+            )
+            for name, moves in self.read().items()
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class _MoveTask(FeatureTask):
+    """One scenario: `feature` and `column` are those of the first feature that moves."""
+
+    moved: tuple[AnyColumn, ...] = ()
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Return all features that move."""
+        return tuple(c if isinstance(c, Feature) else c.feature for c in self.moved)
+
+    @property
+    def columns(self) -> tuple[AnyColumn, ...]:
+        """Return their columns."""
+        return self.moved
+
+
+# --- regions --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _RegionOfRow:
+    """Regions of rows in memory.
+
+    Parameters
+    ----------
+    rules : list of str
+    region : ndarray of int, shape (n,)
+    """
+
+    rules: list[str]
+    region: Ints
+
+    def of(self, evaluator: Evaluator) -> Ints:
+        """Return the region of each row of a batch."""
+        return self.region[evaluator.places]
+
+
+def _regions(
+    dataset: Dataset, X: TableLike, by: ByRegions | None, options: ExplainOptions
+) -> tuple[str, RowRegions]:
+    """Return what gives the regions, and the regions.
+
+    Raises
+    ------
+    DataError
+    """
+    if by is None:
+        return "", AllRows()
+    features = FeatureSelection(dataset, None, options.groups).features
+    if isinstance(by, Regions):
+        rules = list(by.rules)
+        region = rows_of(dataset, by.assign(X), "by")
+        if (region < 0).any():
+            region = np.where(region < 0, len(rules), region)
+            rules.append("rows of no region")
+        return f"regions of {by.feature}", _RegionOfRow(rules, region)
+    if dataset.streamed:
+        found = regions_of_chunks(dataset, features, options, by)
+        return found.feature.name, found
+    name, rules, region = rows_by_region(dataset, features, by)
+    return name, _RegionOfRow(rules, region)
+
+
+# --- rows that leave the data ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Far:
+    """What is known of the distance of moved rows to the data: `Outside` without the range."""
+
+    share: float = float("nan")
+    sampled: int = 0
+    others: tuple[str, ...] = ()
+
+    def __call__(self, known: Outside) -> Outside:
+        """Return both together."""
+        return replace(known, far=self.share, sampled=self.sampled, others=self.others)
+
+
+def _far(dataset: Dataset, moves: Sequence[Move], seed: int) -> _Far:
+    """Return the share of sampled rows that are far from all rows of the data after the move. No model row.
+
+    Notes
+    -----
+    The reference rows are those with the smallest hashes. See `skedasis.results.checks.extrapolation`.
+    """
+    rows = dataset.drawable
+    drawn = score_rows(rows.identifiers, rows.weights, N_REFERENCE, seed)
+    part = rows.subset(np.sort(drawn.rows))
+    # The order of the hashes: the first ones move.
+    order = np.argsort(np.argsort(drawn.rows, kind="stable"), kind="stable")
+    new = order[:N_NEW_ROWS]
+    own = [_values_of(part, move) for move in moves]
+    known = np.logical_and.reduce([~np.isnan(x[new]) for x in own])
+    new = new[known]
+    if len(part) < 2 or len(new) == 0 or len(part.features) == 0:
+        return _Far()
+    try:
+        space = FeatureSpace.of_rows(part, order)
+    except (DataError, TypeError, ValueError):
+        return _Far()  # another column that has no distances, such as one of lists
+    columns = tuple(dict.fromkeys(j for move in moves for j in move.feature.columns))
+    view = space.with_related(columns)
+    points = view.points[new]
+    for move, x in zip(moves, own, strict=True):
+        moved = move.values(x[new])
+        if move.level_column is None:
+            view.set_values(points, move.feature.position, moved)
+            continue
+        donors = np.flatnonzero(x == move.amount)
+        if len(donors) == 0:
+            return _Far()  # a level that is too rare for the sample
+        view.set_from_donors(points, move.feature.columns, np.full(len(new), donors[0]))
+    far = view.is_extrapolation(points, new)
+    weight = None if drawn.weights is None else drawn.weights[: len(known)][known]
+    share = float(np.average(far, weights=weight))
+    return _Far(share, len(new), view.others)
+
+
+def _values_of(rows: Dataset, move: Move) -> Floats:
+    """Return the values of a feature that moves, codes of levels; NaN where missing."""
+    if move.level_column is None:
+        return rows.floats(move.feature.position)
+    codes = rows.level_codes(move.level_column)
+    return np.where(codes < 0, np.nan, codes.astype(float))
+
+
+def _check_rows(change: Change) -> None:
+    """Raise if no row has a value of all features that move.
+
+    Raises
+    ------
+    DataError
+    """
+    if change.n_rows == 0:
+        names = ", ".join(repr(n) for n in change.features)
+        raise DataError(
+            "change",
+            f"no row with a value of {names}",
+            "at least one row with a value of all features that move",
+            "Move one of them, or fill in missing values",
+        )

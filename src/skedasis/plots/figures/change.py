@@ -1,0 +1,224 @@
+"""From a `Change` to a figure: the mean change of each region as a dot, or a histogram of the changes of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skedasis._arguments import check_option, check_probability
+from skedasis._types import Floats
+from skedasis.errors import UnsupportedError
+from skedasis.plots.figures import effect_parts
+from skedasis.plots.figures.importance import BARS, LONG, TITLE, line_axis, line_centres
+from skedasis.plots.marks import (
+    FigureSpec,
+    Mark,
+    Panel,
+    Points,
+    Rectangles,
+    Segments,
+    Tooltip,
+    vertical_line,
+)
+from skedasis.plots.scales import (
+    Axis,
+    clean,
+    counted,
+    distinct_names,
+    extent,
+    number,
+    position_texts,
+    shorten,
+)
+from skedasis.results.change import Change, share_text
+
+if TYPE_CHECKING:
+    from skedasis.plots.keywords import ChangeFigure
+
+NAME = 44
+"""Most characters of a region's rule."""
+
+ALL = "all rows"
+
+
+def change_figure(
+    change: Change, *, kind: ChangeFigure | None = None, confidence_level: float = 0.95
+) -> FigureSpec:
+    """Return the figure of a change.
+
+    Parameters
+    ----------
+    change : Change
+    kind : {"regions", "rows"}, optional
+        By default regions where there are some.
+    confidence_level : float
+        Confidence level of the intervals.
+
+    Raises
+    ------
+    DataError
+        For another kind, and if `confidence_level` is not in (0, 1).
+    UnsupportedError
+        For rows if none are kept, and for regions if there are none.
+    """
+    level = check_probability("plot(confidence_level)", confidence_level)
+    if kind is not None:
+        check_option("plot(kind)", kind, ("regions", "rows"))
+    if kind == "regions" and not change.rules:
+        raise UnsupportedError(
+            "plot(kind='regions')",
+            "a change without regions",
+            "one with regions",
+            "Name them: sd.change(..., by='column')",
+        )
+    rows = kind == "rows" or (not change.rules and change.rows is not None and kind is None)
+    return _of_rows(change, level) if rows else _of_regions(change, level)
+
+
+def _title(change: Change) -> str:
+    return shorten(f"Change of {change.quantity} if {change.text}", 2 * TITLE)
+
+
+def _axis(change: Change, low: float, high: float, margin: float) -> Axis:
+    return Axis(f"change of {shorten(change.quantity, LONG)}", change.unit, low, high, margin)
+
+
+def _notes(change: Change) -> tuple[str, ...]:
+    """Return the number of rows, and of those that leave the data."""
+    notes = [counted(change.n_rows, "row")]
+    if change.outside.rows:
+        share = share_text(change.outside.share)
+        notes.append(f"{share} outside the observed range")
+    if change.missing:
+        notes.append(f"{counted(change.missing, 'row')} without a value left out")
+    return tuple(notes)
+
+
+def _of_regions(change: Change, level: float) -> FigureSpec:
+    """Return one dot per region, below that of all rows; of all rows alone without regions."""
+    value = [change.value]
+    lower, upper = [np.full(1, np.nan)], [np.full(1, np.nan)]
+    if np.isfinite(change.std_error):
+        low, high = change.interval(level)
+        lower, upper = [np.array([low])], [np.array([high])]
+    names, rows = [ALL], [change.n_rows]
+    lines = change.by
+    if lines:
+        ends = change.region_intervals(level)
+        lower, upper = [*lower, ends[0]], [*upper, ends[1]]
+        value += [line.value for line in lines]
+        rows += [line.rows for line in lines]
+        names += distinct_names([clean(rule) for rule in change.rules], NAME)
+    at, y = np.array(value), line_centres(len(names))
+    left, right = np.concatenate(lower), np.concatenate(upper)
+    known, drawn = np.isfinite(left), np.isfinite(at)
+    interval = f"{100 * level:g} % interval"
+    marks: list[Mark] = [vertical_line(0.0)]
+    if known.any():
+        ends_of = left[known], y[known], right[known], y[known]
+        marks.append(Segments(*ends_of, "whisker", interval, caps=5.3))
+    marks.append(Points(at[:1], y[:1], "independent", "mean change of all rows"))
+    if lines:
+        some = drawn[1:]
+        marks.append(Points(at[1:][some], y[1:][some], "nominal", "mean change of a region"))
+    low, high = extent([at, left, right, np.zeros(1)])
+    unit = f" {clean(change.unit)}" if change.unit else ""
+    tips: list[Tooltip] = []
+    for i, name in enumerate(names):
+        said = f"mean change {number(float(at[i]))}{unit}" if drawn[i] else "no row"
+        facts = [name, said, counted(rows[i], "row")]
+        if known[i]:
+            facts.insert(2, f"{interval} {number(float(left[i]))} to {number(float(right[i]))}")
+        tips.append(Tooltip(-np.inf, np.inf, "\n".join(facts), y[i] - 0.5, y[i] + 0.5))
+    labels = [f"{name} ({n:,})" for name, n in zip(names, rows, strict=True)]
+    title = _title(change)
+    panel = Panel(
+        _axis(change, float(low), float(high), 0.04),
+        line_axis(labels),
+        tuple(marks),
+        title=title,
+        notes=_notes(change),
+        grid="x",
+        rows=len(names),
+        tooltips=tuple(tips),
+    )
+    said = "; ".join(
+        f"{name} {number(float(v))}{unit}"
+        for name, v in zip(names[:6], at, strict=False)
+        if np.isfinite(v)
+    )
+    more = f"; and {len(names) - 6:,} more regions" if len(names) > 6 else ""
+    alt = f"{title}. Mean change: {said}{more}. {'; '.join(panel.notes)}."
+    return FigureSpec(((panel,),), title, alt)
+
+
+def _of_rows(change: Change, level: float) -> FigureSpec:
+    """Return a histogram of the changes of rows, with the mean, its interval, and zero."""
+    kept = change.rows
+    if kept is None or not len(kept):
+        raise UnsupportedError(
+            "plot(kind='rows')",
+            "a change that keeps no rows",
+            "one that keeps rows",
+            "Compute it again with memory for rows: keep='256MB'",
+        )
+    weight = np.ones(len(kept)) if kept.weight is None else kept.weight
+    share = 100 * weight / weight.sum()
+    edges = _edges(kept.change, change)
+    height = np.histogram(kept.change, edges, weights=share)[0]
+    highest = float(height.max())
+    some = height > 0
+    bars = edges[:-1][some], edges[1:][some], np.zeros(int(some.sum())), height[some]
+    sample = "" if kept.exact else f", a sample of {counted(len(kept), 'row')}"
+    marks: list[Mark] = [
+        Rectangles(*bars, "bar", f"changes of rows{sample}"),
+        vertical_line(0.0),
+        vertical_line(change.value, "mean-after", "mean change"),
+        Points(np.array([change.value]), np.array([np.inf]), "arrow-after", "mean change"),
+    ]
+    unit = f" {shorten(clean(change.unit), 30)}" if change.unit else ""
+    said = f"mean {number(change.value)}{unit}"
+    if np.isfinite(change.std_error):
+        low, high = (np.array([end]) for end in change.interval(level))
+        interval = f"{100 * level:g} % interval of the mean"
+        y = np.array([1.05 * highest])
+        marks.append(Segments(low, y, high, y, "whisker", interval, caps=6.0))
+        said += f" ({number(float(low[0]))} to {number(float(high[0]))})"
+    beyond = 100 - float(height.sum())
+    notes = [said, *_notes(change)]
+    if beyond > 0.02:
+        notes.append(f"{beyond:.1g} % of the rows beyond the panel")
+    texts = position_texts(edges)
+    tips = tuple(
+        Tooltip(
+            float(edges[k]),
+            float(edges[k + 1]),
+            f"change {texts[k]} – {texts[k + 1]}{unit}\n{number(float(height[k]))} % of rows",
+        )
+        for k in range(len(height))
+    )
+    by_weight = "% of rows" if kept.weight is None else "% of rows by weight"
+    title = _title(change)
+    panel = Panel(
+        _axis(change, float(edges[0]), float(edges[-1]), 0.0),
+        Axis(by_weight, None, 0.0, 1.12 * highest, 0.0),
+        tuple(marks),
+        title=title,
+        notes=tuple(notes),
+        tooltips=tips,
+    )
+    alt = f"{title}: histogram of the changes of rows. {'; '.join(notes)}."
+    return FigureSpec(((panel,),), title, alt)
+
+
+def _edges(values: Floats, change: Change) -> Floats:
+    """Return the edges of the bins: they contain the mean and zero, and a few outliers do not stretch them."""
+    low, high = effect_parts.visible(values, *extent([np.array([change.value, 0.0])]))
+    size = max(abs(low), abs(high), abs(change.before) * 1e-9) or 1.0
+    if high - low < 1e-9 * size:  # no row changes
+        low, high = -0.5 * size, 0.5 * size
+    low, high = Axis("", None, low, high, 0.02).range
+    least, most = BARS
+    bins = int(np.clip(np.ceil(2 * len(values) ** (1 / 3)), least, most))
+    return np.linspace(low, high, bins + 1, dtype=np.float64)

@@ -1,0 +1,832 @@
+"""`Change`: what happens to a quantity if features of every row move by a step, or are set to a value.
+
+`skedasis.change` computes it. The mean over the rows is the average forward marginal effect (Scholbeck et al. 2024).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
+
+import numpy as np
+
+from skedasis._arguments import check_int, check_option, check_probability
+from skedasis._types import Floats, Ints, Values
+from skedasis.data.features import Feature
+from skedasis.errors import DataError, UnsupportedError
+from skedasis.results import operations
+from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
+from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.random import RandomState, as_seed
+from skedasis.stats.resampling import (
+    BootstrapDraws,
+    Reweighted,
+    bootstrap,
+    percentiles,
+    t_interval,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from skedasis.plots.html import Explorable
+    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords
+    from skedasis.results.checks.check import Checks
+
+MoveKind: TypeAlias = Literal["step", "factor", "value", "level"]
+"""How a feature moves: by a step, by a factor, to a number or a time, or to a level."""
+
+CHANGE: str = "change"
+BEFORE: str = "before"
+INCREASES: str = "increases"
+DECREASES: str = "decreases"
+SAME: str = "same"
+OUTSIDE: str = "outside"
+"""Names of the moments of a change: of the differences, of the quantity before, and of shares of the rows."""
+
+Columns: TypeAlias = dict[str, Values | list[str] | Floats | Ints]
+"""The columns of a frame by name."""
+ChangeTable: TypeAlias = Literal["summary", "regions", "rows"]
+IntervalMethod: TypeAlias = Literal["analytic", "bootstrap"]
+
+
+# --- parts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MovedFeature:
+    """How one feature moves, and how many rows leave its observed range by that.
+
+    Parameters
+    ----------
+    feature : Feature
+    kind : {"step", "factor", "value", "level"}
+    amount : float
+        The step, factor or value; of times in days, on the axis of the feature. For a level its index in `labels`.
+    text : str
+        The move in words, such as "age + 1" or "smoker = no".
+    low, high : float
+        The observed range; NaN for a categorical feature.
+    labels : tuple of str
+        The levels of a categorical feature.
+    outside : int
+        Rows whose value leaves the observed range.
+    missing : int
+        Rows without a value.
+    """
+
+    feature: Feature
+    kind: MoveKind
+    amount: float
+    text: str
+    low: float = float("nan")
+    high: float = float("nan")
+    labels: tuple[str, ...] = ()
+    outside: int = 0
+    missing: int = 0
+
+    @property
+    def is_setting(self) -> bool:
+        """Return whether all rows get the same value."""
+        return self.kind in ("value", "level")
+
+    def column(self, x: Floats) -> Values:
+        """Return values of the feature as they are shown: numbers, times, or the labels of levels."""
+        if self.labels:
+            return np.array([self.labels[int(code)] for code in x], dtype=object)
+        return x if self.feature.time is None else self.feature.time.times(x)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How many rows leave the data.
+
+    Parameters
+    ----------
+    share : float
+        Share of the weight of the rows of which a moved value is outside the observed range of its feature.
+    rows : int
+        Number of these rows.
+    far : float
+        Share of the sampled rows that are far from all rows of the data after the move: an extrapolation. About 1 %
+        are expected of a move that keeps the data's joint distribution. NaN if it was not determined.
+    sampled : int
+        Number of sampled rows, at most 2,000.
+    others : tuple of str
+        The other features in which distances are measured.
+    """
+
+    share: float
+    rows: int
+    far: float = float("nan")
+    sampled: int = 0
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class ChangeRows:
+    """The kept rows of a change.
+
+    Parameters
+    ----------
+    row : ndarray of int, shape (r,)
+        Indices of the rows in X.
+    x : tuple of ndarray of float, shape (r,)
+        The values of each moved feature before the move; of times days, of levels their indices.
+    before, change : ndarray of float, shape (r,)
+        The quantity at the row, and its change.
+    weight : ndarray of float, shape (r,), optional
+    region : ndarray of int, shape (r,)
+        Index of the row's region; 0 without regions.
+    exact : bool
+        Whether these are all rows.
+    """
+
+    row: Ints
+    x: tuple[Floats, ...]
+    before: Floats
+    change: Floats
+    weight: Floats | None
+    region: Ints
+    exact: bool
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class ChangeRegion:
+    """The change in one region.
+
+    Parameters
+    ----------
+    region : str
+        Its rule.
+    rows : int
+    share : float
+        Share of the weight.
+    value, std, std_error, df : float
+        As in `Change`. NaN without enough rows.
+    lower, upper : float
+        The 95 % interval of `value`.
+    increases, decreases : float
+        Shares of the region's weight at which the quantity increases and decreases.
+    outside : float
+        Share at which a moved value leaves the observed range.
+    """
+
+    region: str
+    rows: int
+    share: float
+    value: float
+    std: float
+    std_error: float
+    df: float
+    lower: float
+    upper: float
+    increases: float
+    decreases: float
+    outside: float
+
+
+# --- the result -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Change(SavedResult):
+    """What happens to a quantity if features of every row move. Computed by `skedasis.change`.
+
+    Attributes
+    ----------
+    moved : tuple of MovedFeature
+        The moved features.
+    moments : mapping of str to Moments
+        Of the changes, of the quantity before, and of shares of the rows, one cell per region.
+    outside : Outside
+        How many rows leave the data.
+    missing : int
+        Rows that are left out because a moved feature has no value there.
+    rows : ChangeRows or None
+        The kept rows; None if none are kept.
+    regions_by : str
+        What gives the regions: a column, "labels", "masks" or "regions"; empty without regions.
+    rules : tuple of str
+        The rules of the regions.
+    quantity, unit, library : str
+        Name and unit of the quantity; data frame library of X, which `to_frame` uses by default.
+    weight_kind : {"frequency", "sampling"}
+    provenance : dict
+
+    Notes
+    -----
+    Intervals are about the mean over the population of which the rows are a sample, with the model as it is. No method
+    of a result calls the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).normal(size=(500, 2))
+    >>> c = sd.change(lambda X: X[:, 0] ** 2 + X[:, 1], X, {"x0": 1})
+    >>> bool(np.isclose(c.value, 2 * X[:, 0].mean() + 1))
+    True
+    >>> low, high = c.interval()
+    >>> bool(low < 1 < high)
+    True
+    """
+
+    moved: tuple[MovedFeature, ...]
+    moments: Mapping[str, Moments]
+    outside: Outside
+    missing: int = 0
+    rows: ChangeRows | None = None
+    regions_by: str = ""
+    rules: tuple[str, ...] = ()
+    quantity: str = "prediction"
+    unit: str | None = None
+    library: str | None = None
+    weight_kind: WeightKind = "frequency"
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Return the names of the moved features."""
+        return tuple(m.feature.name for m in self.moved)
+
+    @property
+    def text(self) -> str:
+        """Return the move in words, such as "age + 1, smoker = no"."""
+        return ", ".join(m.text for m in self.moved)
+
+    @property
+    def axis(self) -> str:
+        """Return the label of the axis of changes, with the unit of the quantity."""
+        what = f"change of {self.quantity}"
+        return f"{what} [{self.unit}]" if self.unit else what
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows, without those that are left out."""
+        return int(self.moments[CHANGE].count.sum())
+
+    @property
+    def value(self) -> float:
+        """Return the mean change over the rows, in units of the quantity: the average forward marginal effect."""
+        return float(self._whole(CHANGE).mean[0])
+
+    @property
+    def before(self) -> float:
+        """Return the mean of the quantity at the rows as they are."""
+        return float(self._whole(BEFORE).mean[0])
+
+    @property
+    def after(self) -> float:
+        """Return the mean of the quantity after the move."""
+        return self.before + self.value
+
+    @property
+    def std(self) -> float:
+        """Return the standard deviation of the changes over the rows; NaN with a weight of 1 or less."""
+        return float(np.sqrt(self._whole(CHANGE).variance(1, self.weight_kind)[0]))
+
+    @property
+    def std_error(self) -> float:
+        """Return the standard error of `value` over the rows."""
+        return float(_std_error(self._whole(CHANGE), self.weight_kind)[0])
+
+    @property
+    def df(self) -> float:
+        """Return the degrees of freedom of `std_error`."""
+        return float(_df(self._whole(CHANGE), self.weight_kind)[0])
+
+    @property
+    def increases(self) -> float:
+        """Return the share of the weight of the rows at which the quantity increases."""
+        return float(self._whole(INCREASES).mean[0])
+
+    @property
+    def decreases(self) -> float:
+        """Return the share of the weight of the rows at which the quantity decreases."""
+        return float(self._whole(DECREASES).mean[0])
+
+    @property
+    def already(self) -> float:
+        """Return the share of the weight of the rows that have all values already, so that they do not move."""
+        return float(self._whole(SAME).mean[0])
+
+    @property
+    def by(self) -> Ranking[ChangeRegion]:
+        """Return one line per region, in the order of `rules`; it prints as a table. Empty without regions."""
+        if not self.rules:
+            return Ranking()
+        m, kind = self.moments[CHANGE], self.weight_kind
+        std_error, df = _std_error(m, kind), _df(m, kind)
+        some = m.count > 0
+        value = np.where(some, m.mean, np.nan)
+        lower, upper = t_interval(value, std_error, df, 0.95)
+        shares = {
+            name: np.where(some, self.moments[name].mean, np.nan)
+            for name in (INCREASES, DECREASES, OUTSIDE)
+        }
+        std = np.sqrt(m.variance(1, kind))
+        share = m.weight / m.weight.sum()
+        return Ranking(
+            ChangeRegion(
+                rule,
+                int(m.count[k]),
+                *(
+                    float(a[k])
+                    for a in (share, value, std, std_error, df, lower, upper, *shares.values())
+                ),
+            )
+            for k, rule in enumerate(self.rules)
+        )
+
+    def _whole(self, name: str) -> Moments:
+        """Return the moments of all regions together."""
+        return self.moments[name].pool(np.zeros(1, dtype=np.int64))
+
+    def interval(
+        self,
+        confidence_level: float = 0.95,
+        method: IntervalMethod = "analytic",
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+    ) -> tuple[float, float]:
+        """Return a confidence interval of the mean change.
+
+        Parameters
+        ----------
+        confidence_level : float
+            Confidence level, between 0 and 1.
+        method : {"analytic", "bootstrap"}
+            Student's t interval, or expanded percentiles of means of resampled rows.
+        replicates : int
+            Number of bootstrap replicates.
+        random_state : int
+            Random seed of the bootstrap.
+
+        Returns
+        -------
+        lower, upper : float
+            In units of the quantity.
+
+        Raises
+        ------
+        DataError
+            For an invalid option, and for rows with a total weight of 1 or less.
+        UnsupportedError
+            For the bootstrap, if not all rows are kept.
+
+        Notes
+        -----
+        For the mean over the population of rows; the model is taken as it is. No model row.
+        """
+        ends = self._interval(confidence_level, method, replicates, random_state, whole=True)
+        return float(ends[0][0]), float(ends[1][0])
+
+    def region_intervals(
+        self,
+        confidence_level: float = 0.95,
+        method: IntervalMethod = "analytic",
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+    ) -> tuple[Floats, Floats]:
+        """Return a confidence interval of the mean change of each region, shape (regions,) each.
+
+        Parameters
+        ----------
+        confidence_level, method, replicates, random_state
+            As in `interval`.
+
+        Raises
+        ------
+        DataError
+            For an invalid option.
+        UnsupportedError
+            Without regions, and as `interval`.
+
+        Notes
+        -----
+        NaN for a region with too few rows. Each interval is for one region; they do not cover all regions at the same
+        time.
+        """
+        if not self.rules:
+            raise UnsupportedError(
+                "region_intervals",
+                "a change without regions",
+                "one with regions",
+                "Name them: sd.change(..., by='column')",
+            )
+        return self._interval(confidence_level, method, replicates, random_state, whole=False)
+
+    def _interval(
+        self, level: float, method: str, replicates: int, random_state: RandomState, *, whole: bool
+    ) -> tuple[Floats, Floats]:
+        level = check_probability("interval(confidence_level)", level)
+        check_option("interval(method)", method, ("analytic", "bootstrap"))
+        replicates = check_int("interval(replicates)", replicates, 2, "Use 1000")
+        seed = as_seed("interval(random_state)", random_state)
+        m = self._whole(CHANGE) if whole else self.moments[CHANGE]
+        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        if whole and not np.isfinite(error[0]):
+            got = f"{count(self.n_rows, 'row')} with a weight of {float(m.weight[0]):.4g}"
+            raise DataError(
+                "interval", got, "a weight above 1, of two rows or more", "Pass more rows"
+            )
+        value = np.where(m.count > 0, m.mean, np.nan)
+        if method == "analytic":
+            return t_interval(value, error, df, level)
+        lower, upper = percentiles(self._replicates(replicates, seed, whole=whole), level, df)
+        known = np.isfinite(error)
+        return np.where(known, lower, np.nan), np.where(known, upper, np.nan)
+
+    def _replicates(self, replicates: int, seed: int, *, whole: bool) -> Floats:
+        """Return bootstrap replicates of the means, shape (replicates, regions or 1)."""
+        kept = self._kept("interval(method='bootstrap')")
+        if not kept.exact:
+            raise UnsupportedError(
+                "interval(method='bootstrap')",
+                f"{count(len(kept), 'kept row')} of {self.n_rows:,}",
+                "all rows",
+                "Use method='analytic', or compute the change again with more memory for rows: keep='4GB'",
+            )
+        draws = BootstrapDraws(kept.weight, self.weight_kind, len(kept))
+        own = draws.sampling_weight
+        regions = 1 if whole else len(self.rules)
+        members = [np.flatnonzero(kept.region == k) for k in range(regions)]
+
+        def means(counts: Floats) -> Floats:
+            out = np.full((regions, counts.shape[1]), np.nan)
+            for k, rows in enumerate(members):
+                part = slice(None) if whole else rows
+                w = counts[part] if own is None else counts[part] * own[part, None]
+                total = w.sum(axis=0)
+                with np.errstate(invalid="ignore"):  # a replicate without a row of the region
+                    out[k] = (kept.change[part] @ w) / np.where(total > 0, total, np.nan)
+            return out
+
+        return bootstrap({"": Reweighted(draws, means)}, replicates, seed)[""]
+
+    def _kept(self, what: str) -> ChangeRows:
+        if self.rows is None:
+            raise UnsupportedError(
+                what,
+                "a change that keeps no rows",
+                "one that keeps rows",
+                "Compute it again with memory for rows: keep='256MB'",
+            )
+        return self.rows
+
+    def quantile(self, probability: float | Sequence[float] | Floats) -> Floats:
+        """Return quantiles of the changes over the rows.
+
+        Parameters
+        ----------
+        probability : float or sequence of float
+            Between 0 and 1.
+
+        Returns
+        -------
+        ndarray of float, shape of `probability`
+            The inverse of the weighted empirical distribution: changes of rows, in units of the quantity.
+
+        Raises
+        ------
+        DataError
+            For a probability outside 0 to 1.
+        UnsupportedError
+            If no rows are kept.
+
+        Notes
+        -----
+        Of a sample, if not all rows are kept. No model row.
+        """
+        kept = self._kept("quantile")
+        wanted = np.asarray(probability, dtype=float)
+        if not ((wanted >= 0) & (wanted <= 1)).all():
+            raise DataError(
+                "quantile(probability)", str(probability), "numbers from 0 to 1", "Use 0.5"
+            )
+        order = np.argsort(kept.change, kind="stable")
+        w = np.ones(len(kept)) if kept.weight is None else kept.weight
+        cumulative = np.cumsum(w[order])
+        place = np.searchsorted(cumulative, wanted * cumulative[-1] * (1 - 1e-12), side="left")
+        return kept.change[order][np.minimum(place, len(order) - 1)]
+
+    def checks(self) -> Checks:
+        """Return the findings of reliability checks: rows that leave the data, and regions with few rows.
+
+        Returns
+        -------
+        Checks
+            With the codes "extrapolation" and "few_rows".
+
+        Notes
+        -----
+        No model row.
+        """
+        return operations.check_change(self)
+
+    def to_frame(self, backend: str | None = None, *, of: ChangeTable = "summary") -> Any:
+        """Return a tidy data frame.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"summary", "regions", "rows"}
+            One row in all; one row per region, with the columns of `ChangeRegion`; or one row per kept row.
+
+        Returns
+        -------
+        data frame
+
+        Raises
+        ------
+        DataError
+            For another `of`.
+        UnsupportedError
+            If no data frame library is installed; for "regions" without regions; for "rows" if none are kept.
+        """
+        return operations.to_data_frame(self.table(of), backend or self.library)
+
+    def table(self, of: str = "summary") -> Columns:
+        """Return the columns of `to_frame`."""
+        check_option("to_frame(of)", of, ("summary", "regions", "rows"), "Use one of these")
+        if of == "rows":
+            return self._row_columns()
+        if of == "regions":
+            if not self.rules:
+                raise UnsupportedError(
+                    "to_frame(of='regions')",
+                    "a change without regions",
+                    "one with regions",
+                    "Name them: sd.change(..., by='column')",
+                )
+            lines = self.by
+            numbers = [f.name for f in fields(ChangeRegion)][1:]
+            columns: Columns = {"region": list(self.rules)}
+            return columns | {n: np.array([vars(line)[n] for line in lines]) for n in numbers}
+        m = self._whole(CHANGE)
+        lower, upper = t_interval(
+            m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95
+        )
+        numbers_of_all: dict[str, float] = {
+            "rows": self.n_rows,
+            "value": self.value,
+            "std": self.std,
+            "std_error": self.std_error,
+            "df": self.df,
+            "lower": float(lower[0]),
+            "upper": float(upper[0]),
+            "before": self.before,
+            "after": self.after,
+            "increases": self.increases,
+            "decreases": self.decreases,
+            "already": self.already,
+            "outside": self.outside.share,
+            "far": self.outside.far,
+            "missing": self.missing,
+        }
+        summary: Columns = {"change": [self.text]}
+        return summary | {name: np.array([number]) for name, number in numbers_of_all.items()}
+
+    def _row_columns(self) -> Columns:
+        kept = self._kept("to_frame(of='rows')")
+        columns: Columns = {"row": kept.row}
+        own = ("row", "before", "change", "after", "weight", "region")
+        for m, x in zip(self.moved, kept.x, strict=True):
+            name = m.feature.name
+            columns[f"{name} (feature)" if name in own else name] = m.column(x)
+        columns |= {
+            "before": kept.before,
+            "change": kept.change,
+            "after": kept.before + kept.change,
+            "weight": np.ones(len(kept)) if kept.weight is None else kept.weight,
+        }
+        if self.rules:
+            columns["region"] = [self.rules[k] for k in kept.region]
+        return columns
+
+    def tables(self) -> dict[str, Columns]:
+        """Return the columns of all frames that there are, by name, without single rows."""
+        found = {"summary": self.table("summary")}
+        return found | ({"regions": self.table("regions")} if self.rules else {})
+
+    def plot(self, ax: Axes | None = None, **options: Unpack[ChangeKeywords]) -> Figure:
+        """Plot the mean change of each region with its interval, or the distribution of the changes of rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on. By default a figure is created.
+        kind : {"regions", "rows"}, optional
+            One dot per region, below the dot of all rows; or a histogram of the changes of single rows, with their
+            mean. By default regions where there are some, else rows.
+        confidence_level : float
+            Confidence level of the intervals.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For an invalid value of an option.
+        UnsupportedError
+            For "rows" if none are kept, and for "regions" if there are none.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        No model row.
+        """
+        return operations.plot_change(self, ax, **options)
+
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: ChangeFigure | None = None,
+        confidence_level: float = 0.95,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the figure as an interactive page with tooltips, and its numbers as a table.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        kind, confidence_level
+            As in `plot`.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page has no data of single rows, only a histogram of them. No model row.
+        """
+        page = operations.change_page(
+            self, kind=kind, confidence_level=confidence_level, title=title
+        )
+        return save_if(page, path)
+
+    def with_provenance(self, entries: Mapping[str, object]) -> Change:
+        """Return the change with entries added to its provenance."""
+        return replace(self, provenance=cast("Provenance", {**self.provenance, **entries}))
+
+    def __repr__(self) -> str:
+        error = f" ± {self.std_error:.2g}" if np.isfinite(self.std_error) else ""
+        return (
+            f"<Change of {self.quantity} if {self.text}: {self.value:.4g}{error}, "
+            f"{count(self.n_rows, 'row')}>"
+        )
+
+    def __str__(self) -> str:
+        return change_text(self)
+
+
+def _std_error(m: Moments, kind: WeightKind) -> Floats:
+    """Return the standard errors of means; NaN with too little weight."""
+    return np.sqrt(m.variance(1, kind) / np.where(m.weight > 0, m.effective_size(kind), 1.0))
+
+
+def _df(m: Moments, kind: WeightKind) -> Floats:
+    """Return the degrees of freedom of means."""
+    return np.maximum(m.effective_size(kind) - 1.0, 0.0)
+
+
+_NOISE = 1e-13
+"""Standard deviations below this fraction of the quantity are rounding errors, and printed as 0."""
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def change_text(change: Change) -> str:
+    """Return a change in sentences, with a table of its regions."""
+    unit = f" {change.unit}" if change.unit else ""
+    lines = [f"Change of {change.quantity} if {change.text}: {count(change.n_rows, 'row')}"]
+    mean = f"mean change {change.value:.4g}{unit}"
+    if np.isfinite(change.std_error):
+        low, high = change.interval()
+        std = _std_text(change, change.std)
+        mean += f", 95 % interval {low:.4g} to {high:.4g}; standard deviation over rows {std}"
+    lines.append(mean)
+    before, after = _both(change)
+    lines.append(f"from {before} to {after} on average; {_directions(change)}")
+    lines += outside_texts(change)
+    if change.missing:
+        lines.append(f"{count(change.missing, 'row')} without a value left out")
+    if change.rules:
+        lines += ["", *align_columns(region_lines(change))]
+    return "\n".join(lines)
+
+
+def _std_text(change: Change, std: float) -> str:
+    """Format a standard deviation over rows; 0 if it is a rounding error."""
+    size = max(abs(change.before), abs(change.after))
+    return "0" if std <= _NOISE * size else _number(std)
+
+
+def _both(change: Change) -> tuple[str, str]:
+    """Format the quantity before and after, with as many digits as show their difference."""
+    ends, size = (change.before, change.after), abs(change.value)
+    largest = max(map(abs, ends))
+    digits = 4
+    if size > _NOISE * largest:
+        digits = int(np.clip(3 + np.ceil(np.log10(largest / size)), 4, 15))
+    return f"{ends[0]:.{digits}g}", f"{ends[1]:.{digits}g}"
+
+
+def _directions(change: Change) -> str:
+    """Return at which shares of the rows the quantity increases and decreases."""
+    rest = 1 - change.increases - change.decreases
+    parts = [
+        f"rises at {share_text(change.increases)} of the rows, falls at {share_text(change.decreases)}"
+    ]
+    if rest > 0.0005:
+        parts.append(f"stays the same at {share_text(rest)}")
+    text = ", ".join(parts)
+    if change.already > 0:
+        text += f" ({share_text(change.already)} have these values already)"
+    return text
+
+
+def outside_texts(change: Change) -> list[str]:
+    """Return how many rows leave the data, in sentences."""
+    out, lines = change.outside, []
+    ranged = [m for m in change.moved if not m.labels]
+    if ranged:
+        names = ", ".join(m.feature.title for m in ranged)
+        what = "range" if len(ranged) == 1 else "ranges"
+        rows, verb = "no row", "leaves"
+        if out.rows:
+            rows = f"{count(out.rows, 'row')} ({share_text(out.share)})"
+            verb = "leaves" if out.rows == 1 else "leave"
+        lines.append(f"{rows} {verb} the observed {what} of {names}")
+    if np.isfinite(out.far):
+        given = f" given {', '.join(out.others)}" if out.others else ""
+        lines.append(
+            f"{share_text(out.far)} of {count(out.sampled, 'sampled row')} are far from the data{given}"
+        )
+    return lines
+
+
+def region_lines(change: Change) -> list[tuple[str, ...]]:
+    """Return the printed table of regions: a header, then one row of cells per region."""
+    head = ("region", "rows", "mean change", "95 % interval", "std over rows", "outside")
+    body = [
+        (
+            r.region,
+            f"{r.rows:,}",
+            _number(r.value),
+            f"{r.lower:.4g} to {r.upper:.4g}" if np.isfinite(r.lower) else "-",
+            _std_text(change, r.std),
+            share_text(r.outside),
+        )
+        for r in change.by
+    ]
+    return [head, *body]
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}" if np.isfinite(value) else "-"
+
+
+def share_text(share: float) -> str:
+    """Format a share as a percentage.
+
+    Examples
+    --------
+    >>> share_text(0.0), share_text(0.0004), share_text(0.123), share_text(float("nan"))
+    ('0 %', '<0.1 %', '12 %', '-')
+    """
+    if not np.isfinite(share):
+        return "-"
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if 0 < percent < 9.95 else f"{percent:.0f} %"
