@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import skedasis as sd
-from skedasis._types import OutputLabel, Values
+from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.inputs import Columns
@@ -27,6 +27,7 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError
 from skedasis.results.change import Change
+from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
@@ -166,7 +167,7 @@ def _found(
     wanted: tuple[
         dict[str | int, str], dict[str | int, str], str | int | tuple[str | int, list[float]] | None
     ],
-) -> Change | Mapping[OutputLabel, Change]:
+) -> Change | MultiOutput[Change]:
     """Return the change, or that of each output."""
     moves, to, by = wanted
     return sd.change(

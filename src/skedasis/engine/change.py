@@ -43,9 +43,10 @@ from skedasis.methods.change import (
     RowRegions,
     read_moves,
 )
-from skedasis.quantities.outputs import ModelLike, MultiOutput, as_quantity
+from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
 from skedasis.results.change import Change, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
+from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import Regions
 from skedasis.stats.heterogeneity_score import score_rows
 
@@ -64,7 +65,7 @@ ByRegions: TypeAlias = "By | Regions"
 
 @overload
 def change(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     moves: Scenarios,
     *,
@@ -75,14 +76,14 @@ def change(
 
 @overload
 def change(
-    model: MultiOutput,
+    model: MultiOutputQuantity,
     X: TableLike,
     moves: MoveLike | None = None,
     *,
     to: MoveLike | None = None,
     by: ByRegions | None = None,
     **keywords: Unpack[ChangeKeywords],
-) -> dict[OutputLabel, Change]: ...
+) -> MultiOutput[Change]: ...
 
 
 @overload
@@ -123,7 +124,7 @@ def change(
     Parameters
     ----------
     model : quantity, fitted estimator, network, callable, or path of a model's file
-        As in `skedasis.explain`. A quantity with several outputs gives a dictionary by output.
+        As in `skedasis.explain`. A quantity with several outputs gives a `MultiOutput` of changes.
     X : array, data frame or ParquetData, n rows
         Rows that move. Never modified.
     moves : mapping of feature to move
@@ -136,13 +137,15 @@ def change(
         Settings: the number, time or level that the feature gets in every row, together with `moves`.
     by : str, int, array of n labels, mapping, tuple or Regions, optional
         Regions in which the change is wanted: as in `skedasis.explain`, or the `Regions` that `regions` found.
-    y, sample_weight, schema, groups, sample, random_state, memory, keep, n_jobs, progress, weight_kind, row_id, tree, client
+    y, sample_weight, schema, groups, sample, random_state, memory, keep, n_jobs, progress, weight_kind, row_id
+        As in `skedasis.explain`.
+    tree, client
         As in `skedasis.explain`.
 
     Returns
     -------
     Change
-        For several named moves, and for a quantity with several outputs, a dictionary of changes.
+        For several named moves a dictionary of changes by name, for a quantity with several outputs a `MultiOutput`.
 
     Raises
     ------
@@ -232,7 +235,7 @@ def change(
     if several:
         return found[None] if job.single else found
     alone = {label: by_scenario[""] for label, by_scenario in found.items()}
-    return alone[None] if job.single else alone
+    return alone[None] if job.single else MultiOutput(alone)
 
 
 # --- moves ----------------------------------------------------------------------------------------

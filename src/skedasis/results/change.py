@@ -18,6 +18,7 @@ from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
+from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -193,6 +194,26 @@ class ChangeRegion:
     outside: float
 
 
+@dataclass(frozen=True)
+class ChangeRank:
+    """The change as a line of a ranking of several outputs.
+
+    Parameters
+    ----------
+    change : str
+        The move in words.
+    value, std_error, std : float
+        As in `Change`.
+    rows : int
+    """
+
+    change: str
+    value: float
+    std_error: float
+    std: float
+    rows: int
+
+
 # --- the result -----------------------------------------------------------------------------------
 
 
@@ -349,6 +370,58 @@ class Change(SavedResult):
     def _whole(self, name: str) -> Moments:
         """Return the moments of all regions together."""
         return self.moments[name].pool(np.zeros(1, dtype=np.int64))
+
+    def ranking(self) -> Ranking[ChangeRank]:
+        """Return the change as the only line of a ranking, which prints as a table."""
+        line = ChangeRank(self.text, self.value, self.std_error, self.std, self.n_rows)
+        return Ranking([line])
+
+    def _document(self, options: ExportOptions) -> Content:
+        level, m = options.confidence_level, self._whole(CHANGE)
+        error, df = _std_error(m, self.weight_kind), _df(m, self.weight_kind)
+        lower, upper = t_interval(m.mean, error, df, level)
+        ends = self.region_intervals(level) if self.rules else (np.zeros(0), np.zeros(0))
+        content: Content = {
+            "change": self.text,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "moved": [_moved_document(m) for m in self.moved],
+            "value": self.value,
+            "std": self.std,
+            "error": self.std_error,
+            "df": self.df,
+            "lower": lower[0],
+            "upper": upper[0],
+            "confidence_level": level,
+            "before": self.before,
+            "after": self.after,
+            "increases": self.increases,
+            "decreases": self.decreases,
+            "already": self.already,
+            "rows": self.n_rows,
+            "missing": self.missing,
+            "outside": self.outside,
+            "regions_by": self.regions_by,
+            "regions": [
+                replace(line, lower=float(low), upper=float(high))
+                for line, low, high in zip(self.by, *ends, strict=True)
+            ],
+            "provenance": self.provenance,
+        }
+        if options.rows:
+            content["kept_rows"] = None if self.rows is None else self._kept_document(self.rows)
+        return content
+
+    def _kept_document(self, kept: ChangeRows) -> Content:
+        return {
+            "row": kept.row,
+            "x": [m.column(x) for m, x in zip(self.moved, kept.x, strict=True)],
+            "before": kept.before,
+            "change": kept.change,
+            "region": kept.region,
+            "weight": kept.weight,
+            "exact": kept.exact,
+        }
 
     def interval(
         self,
@@ -706,6 +779,28 @@ class Change(SavedResult):
 
     def __str__(self) -> str:
         return change_text(self)
+
+
+def _moved_document(moved: MovedFeature) -> Content:
+    """Return a feature that moves for `to_dict`."""
+    feature, amount = moved.feature, moved.amount
+    shown: object = amount
+    if moved.labels:
+        shown = moved.labels[int(amount)]
+    elif moved.kind == "value":
+        shown = moved.column(np.array([amount]))[0]
+    return {
+        "feature": feature.name,
+        "feature_kind": feature.kind,
+        "feature_label": feature.label,
+        "feature_unit": feature.unit,
+        "time": None if feature.time is None else feature.time.kind,
+        "move": moved.kind,
+        "amount": shown,
+        "text": moved.text,
+        "outside": moved.outside,
+        "missing": moved.missing,
+    }
 
 
 def _std_error(m: Moments, kind: WeightKind) -> Floats:

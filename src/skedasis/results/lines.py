@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, cast, runtime_checkable
 
 from skedasis.errors import DataError
+from skedasis.results.change import Change, ChangeRank
 from skedasis.results.display import Ranking
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -52,6 +53,8 @@ def ranked_lines(result: object, by: str | None = None) -> Sequence[DataclassIns
         raise DataError("ranking(by)", got, f"None for {name}, which has one order", "Omit it")
     if isinstance(of, Ledger):
         return of.parts
+    if isinstance(of, Change):
+        return of.ranking()
     if isinstance(of, MultiModelRegions):
         return of.recurrence
     if isinstance(of, (Importance, MultiModelImportance, Interactions, _Ranked)):
@@ -92,6 +95,8 @@ def sort_key(line: DataclassInstance, result: object, by: str | None = None) -> 
         size = line.mean
     elif isinstance(line, SurfaceRank):
         size = line.interaction_strength
+    elif isinstance(line, ChangeRank):
+        size = abs(line.value)
     elif isinstance(line, LedgerPart):
         size = line.share
     elif isinstance(line, Recurrence):

@@ -994,6 +994,89 @@ _CONTRAST = Kind(
 )
 
 
+_CHANGE = Kind(
+    "The change of a quantity if features of every row move, or are set to a value.",
+    {
+        "change": _text('The move in words, such as "age + 1".'),
+        **_QUANTITY,
+        "moved": _list(
+            _object(
+                "One feature.",
+                {
+                    **_FEATURE,
+                    "move": _choice("How it moves.", "step", "factor", "value", "level"),
+                    "amount": _value("The step, factor, value or level; a step of times in days."),
+                    "text": _text("The move in words."),
+                    "outside": _integer("Rows whose value leaves the observed range."),
+                    "missing": _integer("Rows without a value."),
+                },
+            ),
+            "The features that move.",
+        ),
+        "value": _number("Mean change over the rows, in units of the quantity."),
+        "std": _number("Standard deviation of the changes over the rows."),
+        "error": _number("Standard error of `value`."),
+        "df": _number("Degrees of freedom of the error."),
+        "lower": _number("Lower end of the interval of `value`."),
+        "upper": _number("Upper end."),
+        **_LEVEL,
+        "before": _number("Mean of the quantity at the rows."),
+        "after": _number("Mean of the quantity after the move."),
+        "increases": _number("Share of the rows at which the quantity increases."),
+        "decreases": _number("Share of the rows at which the quantity decreases."),
+        "already": _number("Share of the rows that have all values already."),
+        "rows": _integer("Number of rows."),
+        "missing": _integer("Rows that are left out because a moved feature has no value."),
+        "outside": _object(
+            "Rows that leave the data.",
+            {
+                "share": _number("Share of the rows with a value outside the observed range."),
+                "rows": _integer("Number of these rows."),
+                "far": _number("Share of the sampled rows that are far from the data."),
+                "sampled": _integer("Number of sampled rows."),
+                "others": _texts("The other features in which distances are measured."),
+            },
+        ),
+        "regions_by": _text("What gives the regions; empty without regions."),
+        "regions": _list(
+            _object(
+                "One region.",
+                {
+                    "region": _text("Its rule."),
+                    "rows": _integer("Number of its rows."),
+                    "share": _number("Share of the weight."),
+                    "value": _number("Mean change."),
+                    "std": _number("Standard deviation of the changes over its rows."),
+                    "error": _number("Standard error of `value`."),
+                    "df": _number("Degrees of freedom of the error."),
+                    "lower": _number("Lower end of the interval of `value`."),
+                    "upper": _number("Upper end."),
+                    "increases": _number("Share of its rows at which the quantity increases."),
+                    "decreases": _number("Share of its rows at which the quantity decreases."),
+                    "outside": _number("Share of its rows with a value outside the range."),
+                },
+            ),
+            "The regions.",
+        ),
+        **_PROVENANCE,
+    },
+    {
+        "kept_rows": _object(
+            "The kept rows; null if none are kept. With `rows=True`.",
+            {
+                "row": _integers("Index of each row in X."),
+                "x": _list(_points("Values of one feature."), "The values of each moved feature."),
+                "before": _numbers("The quantity at the rows."),
+                "change": _numbers("The change of each row."),
+                "region": _integers("Number of each row's region."),
+                **_KEPT,
+            },
+            null=True,
+        )
+    },
+)
+
+
 _MULTI_OUTPUT = Kind(
     "The results of several outputs of a model, such as classes.",
     {
@@ -1008,6 +1091,7 @@ _MULTI_OUTPUT = Kind(
                             for kind in (
                                 *("Effect", "Effects", "Surface", "Surfaces", "Importance"),
                                 *("Regions", "RegionsByFeature", "Interactions", "Ledger"),
+                                "Change",
                                 *("MultiModelEffect", "MultiModelEffects", "MultiModelSurface"),
                                 *("MultiModelImportance", "MultiModelRegions"),
                                 "MultiModelRegionsByFeature",
@@ -1049,6 +1133,7 @@ KINDS: Mapping[str, Kind] = {
     "MultiModelRegionsByFeature": _MULTI_MODEL_REGIONS_BY_FEATURE,
     "Surfaces": _SURFACES,
     "MultiOutput": _MULTI_OUTPUT,
+    "Change": _CHANGE,
     "Contrast": _CONTRAST,
     "Contrasts": _CONTRASTS,
     "Statistics": _STATISTICS,
