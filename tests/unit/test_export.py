@@ -480,3 +480,11 @@ def test_the_schema_is_valid_and_each_key_is_described():
 
     assert list(undescribed(schema, "")) == []
     assert set(schema["$defs"]) == set(KINDS)
+
+
+def test_the_reference_page_and_the_schema_file_are_up_to_date():
+    from tools import schema_page
+
+    page = schema_page.PAGE.read_text("utf-8")
+    assert page == schema_page.page_text(page), "python -m tools.schema_page --write"
+    assert schema_page.FILE.read_text("utf-8") == schema_page.file_text()

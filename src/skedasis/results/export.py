@@ -33,7 +33,7 @@ from skedasis import __version__
 from skedasis._arguments import check_flag, check_probability
 from skedasis._types import Floats, JsonValue, Values
 from skedasis.data.categories import labels_of
-from skedasis.data.time_columns import PER_DAY
+from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError
 from skedasis.results import operations
@@ -148,14 +148,14 @@ def _iso_duration(ticks: int, per_day: int) -> str:
     return f"-{text}" if ticks < 0 else text
 
 
-def _iso_array(times: Values) -> Values:
+def _iso_array(times: Times) -> Values:
     """Return an array of datetime64 or timedelta64 as ISO 8601 text; None for NaT."""
     flat = times.ravel()
     texts = np.empty(len(flat), dtype=object)
-    if times.dtype.kind == "M":
+    if is_points(flat):
         texts[:] = np.datetime_as_string(flat)
     else:
-        unit, step = np.datetime_data(times.dtype)
+        unit, step = np.datetime_data(flat.dtype)
         per_day = PER_DAY.get(unit, 0)
         ticks = flat.astype(np.int64).tolist()
         texts[:] = [_iso_duration(t * step, per_day) if per_day else str(t) for t in ticks]
@@ -426,7 +426,7 @@ class _Writer:
             return int(value)
         return float(value) + 0.0 if math.isfinite(value) else None
 
-    def _mapping(self, value: Mapping[Hashable, object]) -> Object:
+    def _mapping(self, value: Mapping[str, object] | Mapping[Hashable, object]) -> Object:
         # Keys of several types stay distinct: 1 and "1".
         texts = [k for k in value if isinstance(k, str)]
         keys = texts if len(texts) == len(value) else labels_of([*value])
@@ -451,7 +451,7 @@ class _Writer:
         if value.dtype.kind == "f":
             numbers = np.asarray(value, dtype=float)
             return plain_numbers(numbers) if value.ndim else self.plain(float(numbers))
-        if value.dtype.kind in "mM":
+        if is_times(value):
             return self.plain(_iso_array(value).tolist())
         return self.plain(value.tolist())
 
