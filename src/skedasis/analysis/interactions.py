@@ -125,6 +125,8 @@ def interactions(
         rows), gives no modulation; `ICE` does.
     y, sample_weight, schema, groups, random_state, sample, memory, keep, n_jobs, progress, weight_kind, row_id, tree
         As in `skedasis.explain`.
+    client : distributed.Client, optional
+        As in `skedasis.explain`.
     heterogeneity_rows : int or None
         As in `skedasis.explain`.
 

@@ -7,10 +7,13 @@ keywords (`ExplainKeywords` and its parts) repeat names and types for type check
 
 from __future__ import annotations
 
+import ast
 import inspect
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields
-from functools import wraps
+from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from skedasis._arguments import (
@@ -37,41 +40,55 @@ if TYPE_CHECKING:
     from skedasis.engine.cross_validation import CrossValidation
 
 # ------------------------------------------------------------------------------------------
-# Keywords, for type checkers and editors.
+# Keywords, for type checkers and editors. The text below a key is what editors show, and the help text of the option.
 
 
 class CommonKeywords(TypedDict, total=False):
     """The keywords that `explain`, `report`, `diagnose` and `null_distribution` share."""
 
     sample_weight: ArrayLike | None
+    """Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."""
     schema: Schema | None
+    """Kinds, units and orders of levels of columns whose types do not determine them."""
     random_state: RandomState
+    """Random seed."""
     sample: int | None
+    """Number of rows to explain, drawn at random. By default all."""
     memory: int | str
+    """Memory for batches, such as "1GB"."""
     keep: int | str
+    """Memory for the rows that results keep."""
     n_jobs: int
+    """Number of threads."""
     progress: bool | None
+    """Whether to show a progress bar if the work takes longer than two seconds."""
     tree: TreeMode
+    """Whether tree ensembles are explained from their structure, without model calls."""
 
 
 class ReportKeywords(CommonKeywords, total=False):
     """The keywords that `report` passes on to `explain`."""
 
     groups: Groups | None
+    """Columns that are explained together as one nominal feature."""
     heterogeneity_rows: int | None
+    """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
 
 
 class NullKeywords(CommonKeywords, total=False):
     """The keywords that `null_distribution` passes on to `explain`."""
 
     weight_kind: WeightKind
+    """What weights mean for standard errors."""
     row_id: ArrayLike | None
+    """Unique row identifiers."""
 
 
 class DiagnoseKeywords(NullKeywords, total=False):
     """The keywords that `diagnose` passes on to `explain`."""
 
     groups: Groups | None
+    """Columns that are explained together as one nominal feature."""
 
 
 class ChangeKeywords(DiagnoseKeywords, total=False):
@@ -85,15 +102,20 @@ class ExplainKeywords(DiagnoseKeywords, total=False):
     """The keywords of `explain` for one model."""
 
     y: ArrayLike | None
+    """For quantities that need labels, and for `MPlot` of labels and residuals."""
     heterogeneity_rows: int | None
+    """Largest number of rows for the heterogeneity scores; 0 computes no scores."""
     client: Client | None
+    """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
 class MultiModelKeywords(ExplainKeywords, total=False):
     """The keywords of `explain` for a list of models."""
 
     cv: CrossValidation | None
+    """For a list of models: the held-out rows on which each is explained."""
     correction: float | None
+    """For a list of models: the ratio of held-out to training rows."""
 
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -268,11 +290,6 @@ Check: TypeAlias = Callable[[str, object], object]
 """Takes the name of an option and its value, and returns the checked value. It does not depend on X."""
 
 
-def _described(help_text: str, check: Check | None = None) -> dict[str, str | Check | None]:
-    """Return what a field says of its option besides name, type and default."""
-    return {"help": help_text, "check": check}
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExplainOptions:
     """The checked options of one call of `explain`.
@@ -286,86 +303,27 @@ class ExplainOptions:
         For an invalid option. `y`, `sample_weight`, `schema`, `groups`, `row_id` and `cv` are checked together with X.
     """
 
-    y: ArrayLike | None = field(
-        default=None,
-        metadata=_described(
-            "For quantities that need labels, and for `MPlot` of labels and residuals."
-        ),
-    )
-    sample_weight: ArrayLike | None = field(
-        default=None,
-        metadata=_described(
-            "Frequencies: a weight of 2 equals repeating the row, a weight of 0 means that it is absent."
-        ),
-    )
-    schema: Schema | None = field(
-        default=None,
-        metadata=_described(
-            "Kinds, units and orders of levels of columns whose types do not determine them."
-        ),
-    )
-    groups: Groups | None = field(
-        default=None,
-        metadata=_described("Columns that are explained together as one nominal feature."),
-    )
-    random_state: RandomState = field(default=0, metadata=_described("Random seed.", as_seed))
-    sample: int | None = field(
-        default=None,
-        metadata=_described(
-            "Number of rows to explain, drawn at random. By default all.", _check_sample
-        ),
-    )
-    memory: int | str = field(
-        default="1GB", metadata=_described('Memory for batches, such as "1GB".', _check_size)
-    )
-    keep: int | str = field(
-        default="256MB", metadata=_described("Memory for the rows that results keep.", _check_size)
-    )
-    n_jobs: int = field(default=1, metadata=_described("Number of threads.", _check_threads))
-    progress: bool | None = field(
-        default=None,
-        metadata=_described(
-            "Whether to show a progress bar if the work takes longer than two seconds."
-        ),
-    )
+    y: ArrayLike | None = None
+    sample_weight: ArrayLike | None = None
+    schema: Schema | None = None
+    groups: Groups | None = None
+    random_state: RandomState = field(default=0, metadata={"check": as_seed})
+    sample: int | None = field(default=None, metadata={"check": _check_sample})
+    memory: int | str = field(default="1GB", metadata={"check": _check_size})
+    keep: int | str = field(default="256MB", metadata={"check": _check_size})
+    n_jobs: int = field(default=1, metadata={"check": _check_threads})
+    progress: bool | None = None
     weight_kind: WeightKind = field(
-        default="frequency",
-        metadata=_described(
-            "What weights mean for standard errors.", _one_of(get_args(WeightKind))
-        ),
+        default="frequency", metadata={"check": _one_of(get_args(WeightKind))}
     )
-    row_id: ArrayLike | None = field(default=None, metadata=_described("Unique row identifiers."))
-    tree: TreeMode = field(
-        default="auto",
-        metadata=_described(
-            "Whether tree ensembles are explained from their structure, without model calls.",
-            _one_of(get_args(TreeMode)),
-        ),
-    )
-    client: Client | None = field(
-        default=None,
-        metadata=_described(
-            "A client of a Dask cluster, on which data that are read in chunks are explained.",
-            _check_cluster,
-        ),
-    )
+    row_id: ArrayLike | None = None
+    tree: TreeMode = field(default="auto", metadata={"check": _one_of(get_args(TreeMode))})
+    client: Client | None = field(default=None, metadata={"check": _check_cluster})
     heterogeneity_rows: int | None = field(
-        default=SCORE_ROWS,
-        metadata=_described(
-            "Largest number of rows for the heterogeneity scores; 0 computes no scores.",
-            _check_heterogeneity_rows,
-        ),
+        default=SCORE_ROWS, metadata={"check": _check_heterogeneity_rows}
     )
-    cv: CrossValidation | None = field(
-        default=None,
-        metadata=_described("For a list of models: the held-out rows on which each is explained."),
-    )
-    correction: float | None = field(
-        default=None,
-        metadata=_described(
-            "For a list of models: the ratio of held-out to training rows.", _check_correction
-        ),
-    )
+    cv: CrossValidation | None = None
+    correction: float | None = field(default=None, metadata={"check": _check_correction})
 
     @classmethod
     def of(cls, function: str, **keywords: Unpack[MultiModelKeywords]) -> Self:
@@ -378,7 +336,7 @@ class ExplainOptions:
     def __post_init__(self) -> None:
         for option in fields(self):
             value = getattr(self, option.name)
-            check: Check | None = option.metadata["check"]
+            check: Check | None = option.metadata.get("check")
             if check is not None and value is not option.default:
                 object.__setattr__(self, option.name, check(option.name, value))
 
@@ -443,16 +401,29 @@ class ExplainOptions:
         return {**shared, "y": self.y, "heterogeneity_rows": rows, "client": client}
 
 
+@cache
+def _texts() -> dict[str, str]:
+    """Return the text below each key of the dictionaries of keywords, which Python itself does not keep."""
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    return {
+        key.target.id: str(text.value.value)
+        for named in tree.body
+        if isinstance(named, ast.ClassDef) and named.name.endswith("Keywords")
+        for key, text in itertools.pairwise(named.body)
+        if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant)
+    }
+
+
 def help_of(name: str) -> str:
-    """Return the help text of an option.
+    """Return the help text of an option: the text that editors show for its keyword.
 
     Examples
     --------
     >>> help_of("n_jobs")
     'Number of threads.'
     """
-    (text,) = (f.metadata["help"] for f in fields(ExplainOptions) if f.name == name)
-    return text
+    return _texts()[name]
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ from skedasis.results.regions import (
     Regions,
     RegionsByFeature,
 )
+from skedasis.results.signatures import shows_keywords
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import AnySurface, Surfaces
 
@@ -556,6 +557,7 @@ def plot_multi_model_regions(
     return drawn(recurrence_figure(found), options, method, ax)
 
 
+@shows_keywords
 def compare(
     *results: Comparable | Sequence[Comparable] | Mapping[str, Comparable],
     ax: Axes | None = None,
@@ -574,15 +576,14 @@ def compare(
     labels : sequence of str
         Legend entries. By default the names of the methods, with the quantity if it differs from that of the first.
     center : {"mean", None}
-        "mean" subtracts from each effect its mean over the data, so that all have the same zero; None leaves the
-        effects unchanged. Derivatives are never centred.
+        The zero of each effect. "mean" subtracts its mean over the data, so that all have the same zero; None leaves
+        the effects unchanged. Derivatives are never centred.
     ax : matplotlib Axes, optional
         Axes to draw on, for effects of one feature. By default a figure is created.
     confidence_level : float
         Confidence level of the intervals, which are drawn for at most 3 effects.
-    **given
-        Options of every figure: title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
-        (`skedasis.plots.plot.FigureOptions`).
+    title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+        Options of every figure: `skedasis.plots.plot.FigureOptions`.
 
     Returns
     -------

@@ -730,9 +730,24 @@ def logit(
 ) -> Logit | MultiOutputQuantity:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
-    Parameters, errors and slopes are those of `probability`. If the model's `decision_function` is the log odds
-    (logistic regression, gradient boosting with two classes), it is used, which remains exact where the probability
-    rounds to 0 or 1. For other models, a probability of exactly 0 or 1 raises `ModelOutputError`.
+    Parameters
+    ----------
+    model : fitted classifier or callable
+        As in `probability`.
+    class_ : label, optional
+        The class. By default the second of two; "all" explains every class. As in `probability`.
+    name, unit : str, optional
+        Label and unit for the axes of plots.
+
+    Raises
+    ------
+    DataError, ModelOutputError, UnsupportedError
+        As `probability`; `ModelOutputError` for a probability of exactly 0 or 1, unless the model has log odds.
+
+    Notes
+    -----
+    If the model's `decision_function` is the log odds (logistic regression, gradient boosting with two classes), it is
+    used, which remains exact where the probability rounds to 0 or 1. Slopes are those of `probability`.
 
     Examples
     --------

@@ -20,6 +20,7 @@ from skedasis.results.axis import make_read_only
 from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -231,6 +232,7 @@ class Diagnosis(SavedResult):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[DiagnosisKeywords]) -> Figure:
         """Plot the two importances against each other, and how well other features predict each feature.
 

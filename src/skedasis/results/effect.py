@@ -54,6 +54,7 @@ from skedasis.results.display import (
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 from skedasis.stats.ale_math import Accumulate
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
@@ -1010,6 +1011,7 @@ class Effect(SavedResult):
     def _document(self, options: ExportOptions) -> Content:
         return operations.effect_document(self, options)
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[EffectKeywords]) -> Figure:
         """Plot the effect.
 

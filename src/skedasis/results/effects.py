@@ -19,6 +19,7 @@ from skedasis.results.display import Ranking, sample_text, save_if
 from skedasis.results.effect import Effect
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
@@ -365,6 +366,7 @@ class Effects(ResultMapping[str, Effect]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, **options: Unpack[EffectsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first, or an overview of them.
 

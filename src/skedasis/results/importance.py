@@ -25,6 +25,7 @@ from skedasis.results.display import (
 )
 from skedasis.results.export import Content, Exportable, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 from skedasis.stats.resampling import t_interval
 
 if TYPE_CHECKING:
@@ -416,6 +417,7 @@ class Importance(SavedResult):
         }
         return {**content, "local": self.local} if options.rows else content
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ImportanceKeywords]) -> Figure:
         """Plot the importances as bars with confidence intervals, most important first.
 

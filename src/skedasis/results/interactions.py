@@ -23,6 +23,7 @@ from skedasis.results.display import (
 )
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -271,6 +272,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[InteractionsKeywords]) -> Figure:
         """Plot the pairs as a heat map or a network.
 

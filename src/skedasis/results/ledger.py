@@ -16,6 +16,7 @@ from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count, save_if
 from skedasis.results.export import Content, ExportOptions
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -174,6 +175,7 @@ class Ledger(SavedResult):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[LedgerKeywords]) -> Figure:
         """Plot the parts as one bar, with the error of each, and mark what the main effects as drawn explain.
 

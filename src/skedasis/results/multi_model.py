@@ -36,6 +36,7 @@ from skedasis.results.effect import About, Effect, MPlotEffect, Spec
 from skedasis.results.effects import check_order
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance
+from skedasis.results.signatures import shows_keywords
 from skedasis.results.surface import AccumulatedSurface, Surface
 from skedasis.stats.resampling import t_interval
 
@@ -578,6 +579,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelsKeywords]) -> Figure:
         """Plot each model's curve as a thin line, their mean as a thick one, and its interval as a band.
 
@@ -801,6 +803,7 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, **options: Unpack[AllModelsKeywords]) -> Figure:
         """Plot the effects side by side on shared scales, most important first.
 
@@ -1005,6 +1008,7 @@ class MultiModelSurface(MultiModelResult[Surface]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the mean over the models as a heat map; options as in `Surface.plot`."""
         return self.mean().plot(ax=ax, **options)
@@ -1151,6 +1155,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ModelImportanceKeywords]) -> Figure:
         """Plot the means with their intervals, and each model's importance as a mark, most important first.
 

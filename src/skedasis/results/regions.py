@@ -57,6 +57,7 @@ from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -980,6 +981,7 @@ class Regions(SavedResult, Sequence[Effect]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsKeywords]) -> Figure:
         """Plot the effects in the regions on one scale, with the effect in all rows, and the scores before and after.
 
@@ -991,7 +993,7 @@ class Regions(SavedResult, Sequence[Effect]):
             One panel per region, with the effect in all rows as a thin line in each; or all curves in one panel, for at
             most 8 regions.
         confidence_level : float
-            Of the intervals of the effects.
+            Confidence level of the intervals of the effects.
         scores : bool
             Whether to draw the heterogeneity scores of the whole, of each region and within the regions.
         columns : int, optional
@@ -1483,6 +1485,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[RegionsByFeatureKeywords]) -> Figure:
         """Plot the features' heterogeneity scores, in all rows and within the regions, with the first split.
 
@@ -1649,6 +1652,7 @@ class MultiModelRegions(SavedResult, Sequence[Regions]):
             "provenance": self.provenance,
         }
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[MultiModelRegionsKeywords]) -> Figure:
         """Plot how many models have their first split on which feature, as bars with the thresholds.
 

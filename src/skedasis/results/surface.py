@@ -38,6 +38,7 @@ from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 from skedasis.stats.moments import Moments
 from skedasis.stats.random import RandomState
 
@@ -593,6 +594,7 @@ class Surface(SavedResult):
     def _document(self, options: ExportOptions) -> Content:
         return operations.surface_document(self, options)
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[SurfaceKeywords]) -> Figure:
         """Plot the surface as a heat map with contours.
 

@@ -1,0 +1,57 @@
+"""Signatures of `plot` for notebooks: they list the options, of which `**options` says nothing.
+
+Type checkers and editors read the options of a figure from the dictionary of keywords in ``Unpack[...]``. Jupyter and
+`help` read signatures at run time, where an unpacked dictionary is one name; `shows_keywords` lists its keys there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from importlib import import_module
+from typing import TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_KEYWORDS = "skedasis.plots.keywords"
+"""The module of the dictionaries. It stands above results, and imports nothing but types."""
+
+
+class _Default:
+    """The default of an option, which the figure knows; shown as ``...``, as in stubs."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_DEFAULT = _Default()
+
+
+def shows_keywords(function: Function) -> Function:
+    """Return the function, with a signature that lists the keys of its ``**options: Unpack[...]``.
+
+    Examples
+    --------
+    >>> import skedasis as sd
+    >>> [name for name in inspect.signature(sd.Ledger.plot).parameters][:3]
+    ['self', 'ax', 'confidence_level']
+    """
+    signature = inspect.signature(function)
+    *own, last = signature.parameters.values()
+    named = str(last.annotation).removeprefix("Unpack[").removeprefix("keywords.").removesuffix("]")
+    kinds = vars(import_module(_KEYWORDS))[named].__annotations__
+    # Of two options of one name, that of the function itself counts.
+    mine = {p.name for p in own}
+    listed = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=_DEFAULT,
+            annotation=kind.__forward_arg__ if isinstance(kind, typing.ForwardRef) else kind,
+        )
+        for name, kind in kinds.items()
+        if name not in mine
+    ]
+    function.__dict__["__signature__"] = signature.replace(parameters=[*own, *listed])
+    return function
