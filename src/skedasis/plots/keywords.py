@@ -171,8 +171,11 @@ class SideBySideKeywords(TypedDict, total=False):
     """Which of many figures are drawn, and how they are arranged; see `Surfaces.plot`."""
 
     top: int | None
+    """Largest number of pairs, by default 30; None for all, 30 on each page."""
     page: int
+    """Which page, from 1."""
     columns: int | None
+    """Number of columns of the grid."""
 
 
 class SurfacesKeywords(SurfaceViewKeywords, SideBySideKeywords, FigureKeywords, total=False):
@@ -183,13 +186,16 @@ class OutputsViewKeywords(SideBySideKeywords, total=False):
     """What a figure of several outputs shows; see `MultiOutput.plot`."""
 
     center: Literal["mean"] | None
+    """Of overlaid effects: "mean" subtracts from each its mean over the data; None leaves them unchanged."""
     confidence_level: float
+    """Confidence level of the intervals, which overlays have for at most 3 outputs."""
 
 
 class OutputsKeywords(OutputsViewKeywords, FigureKeywords, total=False):
     """Keywords of `MultiOutput.plot`."""
 
     ax: Axes | None
+    """Axes to draw on, for a figure of one panel."""
 
 
 class MultiModelRegionsByFeatureKeywords(SideBySideKeywords, FigureKeywords, total=False):

@@ -36,6 +36,7 @@ from skedasis.results.containers import (
 from skedasis.results.display import Ranking, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -368,6 +369,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             **operations.stack_tables(tables),
         }
 
+    @shows_keywords
     def plot(self, **options: Unpack[OutputsKeywords]) -> Figure:
         """Plot the results of all outputs in one figure.
 

@@ -1816,6 +1816,7 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
         sizes = [len(next(iter(table.values()))) for table in tables]
         return {"of": key_column(list(self), sizes), **operations.stack_tables(tables)}
 
+    @shows_keywords
     def plot(self, **options: Unpack[MultiModelRegionsByFeatureKeywords]) -> Figure:
         """Plot for each feature how many models have their first split on which feature, side by side.
 

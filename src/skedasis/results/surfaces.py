@@ -24,6 +24,7 @@ from skedasis.results.containers import (
 from skedasis.results.display import Ranking, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -236,6 +237,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
             tables.append({**names, **table})
         return operations.concatenate_tables(operations.separate_pair_columns_by_kind(tables))
 
+    @shows_keywords
     def plot(self, **options: Unpack[SurfacesKeywords]) -> Figure:
         """Plot the surfaces as heat maps side by side on one colour scale, the strongest interaction first.
 
