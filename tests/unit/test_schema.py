@@ -1,10 +1,14 @@
 """The argument `schema`: kinds, dictionaries and features; labels as texts for people."""
 
+import html
+import re
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from matplotlib.text import Text
 
 import skedasis as sd
 from skedasis.data.dataset import as_dataset
@@ -150,3 +154,130 @@ def test_a_label_is_saved(X, tmp_path):
     e = sd.explain(f, X, "temp", schema={"temp": {"label": HOSTILE["markup"]}})
     e.save(tmp_path / "e.npz")
     assert sd.load(tmp_path / "e.npz").about.feature.title == HOSTILE["markup"]
+
+
+# ----------------------------------------------------------------------------------- what is shown
+NAMES = {"c_temp_c": "Temperature", "c_hum_c": "Humidity", "c_season_c": "Season"}
+LABELLED = {
+    "c_temp_c": {"unit": "°C", "label": "Temperature"},
+    "c_hum_c": {"label": "Humidity"},
+    "c_season_c": {"label": "Season"},
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    n = 300
+    return pd.DataFrame(
+        {
+            "c_temp_c": rng.uniform(0, 30, n),
+            "c_hum_c": rng.uniform(0, 1, n),
+            "c_season_c": rng.choice(["winter", "summer"], n),
+        }
+    )
+
+
+def model(X):
+    winter = X["c_season_c"].to_numpy() == "winter"
+    temp, hum = X["c_temp_c"].to_numpy(), X["c_hum_c"].to_numpy()
+    return np.where(winter, 2.0, -1.0) * temp + 20 * hum * (temp > 15) + 5 * winter
+
+
+def texts_of(page):
+    """Return what a page shows: text between tags, titles and alternative texts, without code and data."""
+    page = re.sub(r"(?s)<(script|style|pre)\b.*?</\1>", " ", page)
+    said = re.findall(r'(?:aria-label|title|alt|data-tip|data-text)="([^"]*)"', page)
+    return html.unescape(" ".join([re.sub(r"(?s)<[^>]*>", " ", page), *said]))
+
+
+def check_shown(text, *names):
+    for name, label in NAMES.items():
+        assert name not in text, text[max(text.index(name) - 200, 0) : text.index(name) + 100]
+        assert label in text or name not in names
+
+
+RESULTS = {
+    "rhale": (lambda X: sd.explain(model, X, "c_temp_c", schema=LABELLED), ["c_temp_c"]),
+    "levels": (lambda X: sd.explain(model, X, "c_season_c", schema=LABELLED), ["c_season_c"]),
+    "ice": (
+        lambda X: sd.explain(model, X, "c_temp_c", method=sd.ICE(center="start"), schema=LABELLED),
+        ["c_temp_c"],
+    ),
+    "effects": (lambda X: sd.explain(model, X, schema=LABELLED), list(NAMES)),
+    "surface": (
+        lambda X: sd.explain(model, X, ("c_temp_c", "c_hum_c"), method="ale", schema=LABELLED),
+        ["c_temp_c", "c_hum_c"],
+    ),
+    "level surface": (
+        lambda X: sd.explain(model, X, ("c_temp_c", "c_season_c"), method="pdp", schema=LABELLED),
+        ["c_temp_c", "c_season_c"],
+    ),
+    "regions": (lambda X: sd.regions(model, X, "c_temp_c", schema=LABELLED), list(NAMES)[::2]),
+    "regions by": (
+        lambda X: sd.explain(model, X, "c_temp_c", by="c_season_c", schema=LABELLED),
+        ["c_temp_c", "c_season_c"],
+    ),
+    "all regions": (lambda X: sd.regions(model, X, schema=LABELLED), list(NAMES)),
+    "importance": (
+        lambda X: sd.explain(sd.loss(model), X, y=model(X) + 1.0, method="pfi", schema=LABELLED),
+        list(NAMES),
+    ),
+    "interactions": (lambda X: sd.interactions(model, X, schema=LABELLED), list(NAMES)),
+    "models": (
+        lambda X: sd.explain([model, lambda X: 2 * model(X)], X, "c_temp_c", schema=LABELLED),
+        ["c_temp_c"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", list(RESULTS))
+def test_figures_show_labels(data, kind):
+    make, names = RESULTS[kind]
+    result = make(data)
+    figure = result.plot()
+    figure.canvas.draw()
+    said = [t.get_text() for t in figure.findobj(Text) if t.get_visible()]
+    check_shown(" ".join(said), *names[:1])
+    if hasattr(result, "explore"):
+        page = result.explore()
+        svg = "".join(re.findall(r"(?s)<svg.*?</svg>", page.html))
+        check_shown(texts_of(svg) + page.title)
+    # What programs read keeps the names.
+    assert not set(NAMES.values()) & set(map(str, result.to_frame().to_numpy().ravel()))
+
+
+def test_rules_of_regions_show_labels_and_hold_by_name(data):
+    r = sd.regions(model, data, "c_temp_c", schema=LABELLED)
+    assert r.rules == ("Season = winter", "Season = summer")
+    expected = np.where(data["c_season_c"] == "winter", 0, 1)
+    np.testing.assert_array_equal(r.assign(data), expected)
+    assert r.splits[0].feature == "c_season_c"
+    # Also of columns in another order, and of a saved result.
+    np.testing.assert_array_equal(r.assign(data[list(data)[::-1]]), expected)
+    by_humidity = sd.explain(model, data, "c_temp_c", by=("c_hum_c", [0.5]), schema=LABELLED)
+    assert by_humidity.rules == ("Humidity ≤ 0.5", "Humidity > 0.5")
+
+
+def test_a_report_shows_labels(data, tmp_path):
+    path = tmp_path / "report.html"
+    sd.report(model, data, model(data), path, schema=LABELLED, rows=[0, 1], by="c_season_c")
+    page = path.read_text()
+    check_shown(texts_of(page), *NAMES)
+    assert 'id="feature-1"' in page
+
+
+@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_labels_are_shown_as_text(data, tmp_path, label):
+    schema = {"c_temp_c": {"unit": label[:20], "label": label}}
+    e = sd.explain(model, data, schema=schema)
+    for result in (e, e["c_temp_c"]):
+        page = result.explore().html
+        assert "<script>alert" not in page
+        result.plot().canvas.draw()
+    path = tmp_path / "report.html"
+    sd.report(model, data, path=path, schema=schema, uncertainty=False, pairs=0)
+    assert "<script>alert" not in path.read_text()
+    r = sd.regions(model, data, "c_hum_c", schema=schema, max_depth=1)
+    assert len(r.assign(data)) == len(data)
+    assert all("\n" not in rule for rule in r.rules)

@@ -409,6 +409,11 @@ def _result(
                 "seconds": time.perf_counter() - done.started,
             }
         ),
+        {
+            name: label
+            for effect in effects.values()
+            for name, label in effect.about.feature.labels.items()
+        },
     )
 
 

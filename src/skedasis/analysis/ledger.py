@@ -721,18 +721,18 @@ def _ledger(
 ) -> Ledger:
     """Return the result, without what describes the quantity."""
     names = [f.name for f in sample.part.features]
+    titles = [f.title for f in sample.part.features]
     parts: list[LedgerPart] = []
     before: Floats | None = None
     for stage in stages:
         features = tuple(names[j] for j in stage.features)
-        name = MAIN
-        if stage.kind != "main":
-            name = f"regions of {features[0]}" if stage.kind == "regions" else " × ".join(features)
+        name, label = (_part_name(stage, every) for every in (names, titles))
         share = sample.share(values, before, stage.values)
         r2 = sample.share(values, None, stage.values).value
         of_label = _label_share(sample, labels, stage.values)
         part = LedgerPart(name, stage.kind, features, r2, share.value, share.std_error)
-        parts.append(replace(part, label_r2=of_label.value, label_std_error=of_label.std_error))
+        part = replace(part, label_r2=of_label.value, label_std_error=of_label.std_error)
+        parts.append(replace(part, label=label) if label != name else part)
         before = stage.values
     rest, of_label = sample.share(values, before, None), _label_share(sample, labels, values)
     last = LedgerPart(UNEXPLAINED, "unexplained", (), 1.0, rest.value, rest.std_error)
@@ -751,6 +751,14 @@ def _ledger(
         len(held_out),
         library=sample.part.library,
     )
+
+
+def _part_name(stage: Stage, features: Sequence[str]) -> str:
+    """Return the name of a part, from the names of all features."""
+    if stage.kind == "main":
+        return MAIN
+    some = [features[j] for j in stage.features]
+    return f"regions of {some[0]}" if stage.kind == "regions" else " × ".join(some)
 
 
 def _label_share(sample: _Sample, labels: Floats | None, function: Floats) -> Share:

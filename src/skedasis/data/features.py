@@ -71,6 +71,11 @@ class Feature:
         return self.label or self.name
 
     @property
+    def labels(self) -> dict[str, str]:
+        """Return the label by the name; empty without a label."""
+        return {self.name: self.label} if self.label else {}
+
+    @property
     def columns(self) -> tuple[int, ...]:
         """Return the positions of all columns of the feature."""
         return self.members or (self.position,)

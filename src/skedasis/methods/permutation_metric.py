@@ -348,6 +348,7 @@ class MetricPFI(RowBasedVariant):
             self.name,
             self._local_importance(plan, stats),
             as_provenance({"metric": self.what, "greater_is_better": sign > 0}),
+            about.feature.labels,
         )
 
     def _error(

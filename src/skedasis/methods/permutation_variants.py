@@ -248,6 +248,7 @@ class RowBasedVariant(MethodVariant["PFI", FeaturePlan]):
             self.name,
             kept,
             as_provenance(plan.notes),
+            about.feature.labels,
         )
 
 
@@ -366,6 +367,7 @@ def combine(parts: Sequence[Importance], record: Notes, *, sampled: bool) -> Imp
         values=np.concatenate([p.values for p in parts]),
         std_error=np.concatenate([p.std_error for p in parts]),
         df=np.concatenate([p.df for p in parts]),
+        labels={name: label for p in parts for name, label in p.labels.items()},
         local=local,
         provenance=as_provenance({**record, **notes}),
     )

@@ -189,6 +189,16 @@ class ReportContent:
     left_out_parts: tuple[str, ...] = ()
     target: str = ""
 
+    @property
+    def titles(self) -> dict[str, str]:
+        """Return the text for people of each feature that has a label, by its name."""
+        return {
+            name: effect.about.feature.title
+            for section in self.sections
+            for name, effect in section.rhale.items()
+            if effect.about.feature.label
+        }
+
 
 # -------------------------------------------------------------------------- results without rows
 @overload

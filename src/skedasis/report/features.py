@@ -30,7 +30,7 @@ from skedasis.report.contexts import (
 )
 from skedasis.report.figures import PageFigure, page_figure
 from skedasis.report.first_screen import models_spec, size, summary_spec
-from skedasis.report.format import named
+from skedasis.report.format import feature_named, feature_title
 from skedasis.report.views import Shown, Together, Views
 from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.checks.check import CODES, Check
@@ -208,7 +208,7 @@ def feature_context(
         if detail > Detail.WORDS and _comparable(one, feature)
     ]
     return {
-        "name": feature,
+        "name": feature_title(feature),
         "unit": report_text.unit_of(first),
         "kind": _KINDS.get(first.about.feature.kind, ""),
         "anchor": anchor,
@@ -232,7 +232,7 @@ def _comparable(one: Together, feature: str) -> bool:
 
 def _together(one: Together, feature: str, ident: str) -> FeatureOfModels:
     """Return a feature's curves in several models, and its numbers in each."""
-    spec = models_spec(one, feature, f"{named(feature)}, average effect")
+    spec = models_spec(one, feature, f"{feature_named(feature)}, average effect")
     lines: list[tuple[str, str, str]] = []
     for k, (section, name) in enumerate(zip(one.sections, one.names, strict=True)):
         effect = section.rhale[feature]
@@ -297,7 +297,7 @@ def _summary(section: ModelSection, feature: str, ident: str) -> list[PageFigure
     """Return the small figure of a feature; none if it has a single value."""
     if np.isfinite(section.rhale[feature].value).sum() < 2:
         return []
-    spec = summary_spec(section, feature, named(feature))
+    spec = summary_spec(section, feature, feature_named(feature))
     return [page_figure(draw(spec, ident=ident, width=report_figures.CURVE_WIDTH), "")]
 
 
@@ -316,12 +316,14 @@ def _regions(
 
 def _per(effect: Effect, unit: str, feature: str) -> str:
     """Return the unit that slopes are given per."""
-    return "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {named(feature)}"
+    return (
+        "day" if isinstance(effect.axis, TimedAxis) else unit or f"unit of {feature_named(feature)}"
+    )
 
 
 def _check_texts(found: Sequence[Check], feature: str) -> CheckTexts:
     """Return the texts of reliability checks, separated into warnings and notes, with a long name shortened."""
-    short = f"'{named(feature)}'"
+    short = f"'{feature_named(feature)}'"
     texts: Mapping[str, list[CheckText]] = {"warning": [], "note": []}
     for one in found:
         text = one.message.replace(repr(feature), short)

@@ -30,7 +30,7 @@ from skedasis._types import Floats
 from skedasis.models.introspection import with_article
 from skedasis.plots.scales import ROUNDING_NOISE, counted, number, shorten
 from skedasis.report.content import ModelSection
-from skedasis.report.format import listed, named, percent
+from skedasis.report.format import feature_named, listed, named, percent
 from skedasis.report.quality import Quality
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import AXIS
@@ -873,7 +873,7 @@ def _feature_story(
     regions = None if stated else regions_that_matter(section, effect.feature)
     unit = effect.about.unit
     words = _Words(_quantity(section), f" {named(unit, NAME_LENGTH)}" if unit else "", first)
-    name = named(effect.feature)
+    name = feature_named(effect.feature)
     leaves = [] if regions is None else _leaves(regions)
     text = _each_change(leaves, words)
     if 0 < len(text) <= LONGEST - len(name):
@@ -1182,7 +1182,8 @@ def _pair_finding(section: ModelSection, stories: Sequence[_Story]) -> Finding |
         return None
     unit = f" {section.ledger.unit}" if section.ledger.unit else ""
     text = (
-        f"{named(a, NAME_LENGTH)} and {named(b, NAME_LENGTH)} interact most strongly: together they change "
+        f"{feature_named(a, NAME_LENGTH)} and {feature_named(b, NAME_LENGTH)} interact most strongly: "
+        "together they change "
         f"{_quantity(section)} by {_size(size)}{unit} (standard deviation) beyond their own curves."
     )
     return Finding("interaction", (a, b), text)
@@ -1233,7 +1234,7 @@ def _added(parts: Sequence[LedgerPart]) -> tuple[tuple[str, ...], str]:
     if total >= PART:
         large = [p for p in regions if p.share >= PART] or regions[:1]
         names = tuple(p.features[0] for p in large[:3])
-        of = listed([named(name, NAME_LENGTH) for name in names])
+        of = listed([feature_named(name, NAME_LENGTH) for name in names])
         every = f"separate curves of {of} for groups of rows add"
         some = f"separate curves for groups of rows, mostly of {of}, add"
         texts.append(f"{some if len(names) < len(regions) else every} {percent(total)}")
@@ -1288,7 +1289,9 @@ def _warning_finding(section: ModelSection, found: Sequence[Finding]) -> list[Fi
         for check in section.checks.get(feature, ()):
             text = _warning_text(check)
             if text:
-                return [Finding("caution", (feature,), f"{named(feature)}: caution, {text}.")]
+                return [
+                    Finding("caution", (feature,), f"{feature_named(feature)}: caution, {text}.")
+                ]
     return []
 
 

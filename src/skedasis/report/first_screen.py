@@ -38,7 +38,7 @@ from skedasis.report.findings import (
     quality_text,
     regions_that_matter,
 )
-from skedasis.report.format import listed, named, percent
+from skedasis.report.format import feature_named, feature_title, listed, named, percent
 from skedasis.report.given_rows import with_rows
 from skedasis.report.quality import TRAINED
 from skedasis.report.text import percent_of
@@ -117,7 +117,7 @@ def first_screen(
     said = [f for f in findings(section, most=SENTENCES + 1) if f.kind != "share"][:SENTENCES]
     shown_features = _drawn_features(section, said)
     curves = [
-        _drawn(summary_spec(section, f, named(f)), f"{ident}-curve-{k}")
+        _drawn(summary_spec(section, f, feature_named(f)), f"{ident}-curve-{k}")
         for k, f in enumerate(shown_features, 1)
     ]
     return {
@@ -182,7 +182,7 @@ def _drawn(spec: FigureSpec, ident: str) -> PageFigure:
 def _linked(found: Finding, anchors: Mapping[str, str]) -> FindingContext:
     """Return a finding; a name at its beginning is a link to the section of the feature."""
     for feature in found.features:
-        name = named(feature)
+        name = feature_named(feature)
         if found.text.startswith(name) and feature in anchors:
             return {"name": name, "anchor": anchors[feature], "text": found.text[len(name) :]}
     return {"name": "", "anchor": "", "text": found.text}
@@ -261,7 +261,14 @@ def _group(parts: Sequence[LedgerPart], kind: str, name: str) -> list[tuple[str,
     if not some or abs(share) < LEAST:
         return []
     largest = sorted((p for p in some if p.share >= NAMED), key=lambda p: -p.share)
-    return [(kind, name, share, listed([" × ".join(p.features) for p in largest], 3))]
+    return [
+        (
+            kind,
+            name,
+            share,
+            listed([" × ".join(map(feature_title, p.features)) for p in largest], 3),
+        )
+    ]
 
 
 # ------------------------------------------------------------------------------- several models
@@ -279,7 +286,7 @@ def models_first_screen(
     sections = together.sections
     order = _order(sections, content.features)
     curves = [
-        _drawn(models_spec(together, f, named(f)), f"{ident}-curve-{k}")
+        _drawn(models_spec(together, f, feature_named(f)), f"{ident}-curve-{k}")
         for k, f in enumerate(order[:CURVES], 1)
     ]
     lines: list[ModelLine] = [
@@ -373,9 +380,10 @@ def _first(firsts: Mapping[str, str], models: int) -> Finding:
     names = list(dict.fromkeys(firsts.values()))
     if len(names) == 1:
         every = "Both" if models == 2 else f"All {models}"
-        return Finding("feature", (), f"{every} models depend most on {named(names[0])}.")
+        return Finding("feature", (), f"{every} models depend most on {feature_named(names[0])}.")
     parts = [
-        f"{listed([m for m, f in firsts.items() if f == name])} on {named(name)}" for name in names
+        f"{listed([m for m, f in firsts.items() if f == name])} on {feature_named(name)}"
+        for name in names
     ]
     return Finding(
         "feature", tuple(names), f"They depend most on different features: {listed(parts)}."
@@ -402,8 +410,8 @@ def _most_different(
         number_or_zero(s.rhale[feature].importance, largest) for s in (ranked[0], ranked[-1])
     )
     text = (
-        f"{named(feature)} is where they differ most: its importance is {high} in {named(names[ranked[0].name])} and "
-        f"{low} in {named(names[ranked[-1].name])}."
+        f"{feature_named(feature)} is where they differ most: its importance is {high} in "
+        f"{named(names[ranked[0].name])} and {low} in {named(names[ranked[-1].name])}."
     )
     return [Finding("models", (feature,), text)]
 

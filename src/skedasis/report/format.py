@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero, shorten
 
@@ -96,6 +99,44 @@ def named(name: str, room: int = MAX_NAME_LENGTH) -> str:
     text = shorten(name, room)
     turning = any(unicodedata.bidirectional(c) in _RIGHT_TO_LEFT for c in text)
     return f"\u2068{text}\u2069" if turning else text
+
+
+_TITLES: ContextVar[Mapping[str, str]] = ContextVar("_TITLES", default=MappingProxyType({}))
+
+
+@contextmanager
+def feature_titles(titles: Mapping[str, str]) -> Iterator[None]:
+    """Show features by these texts within a `with` block; features without one by their names.
+
+    A context variable, because sentences are made from names of features, which are also what results are indexed by.
+    """
+    before = _TITLES.set(titles)
+    try:
+        yield
+    finally:
+        _TITLES.reset(before)
+
+
+def feature_title(feature: str) -> str:
+    """Return a feature's text for people; by default its name."""
+    return _TITLES.get().get(feature, feature)
+
+
+def feature_named(feature: str, room: int = MAX_NAME_LENGTH) -> str:
+    """Return a feature's text for people for use in a sentence; see `named`.
+
+    Examples
+    --------
+    >>> with feature_titles({"temp": "Temperature"}):
+    ...     feature_named("temp"), feature_named("age")
+    ('Temperature', 'age')
+    """
+    return named(feature_title(feature), room)
+
+
+def listed_features(features: Sequence[str], most: int = 8) -> str:
+    """Return features as an enumeration; see `listed`."""
+    return listed([feature_title(f) for f in features], most)
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:

@@ -58,7 +58,16 @@ from skedasis.report.features import (
 )
 from skedasis.report.figures import PageFigure
 from skedasis.report.first_screen import first_screen, models_first_screen
-from skedasis.report.format import NumberTable, listed, named, percent, settings
+from skedasis.report.format import (
+    NumberTable,
+    feature_named,
+    feature_title,
+    listed,
+    listed_features,
+    named,
+    percent,
+    settings,
+)
 from skedasis.report.format import ends as ends_of
 from skedasis.report.tables import cohort_tables, row_sentence, rows_table
 from skedasis.report.text import percent_of
@@ -217,8 +226,8 @@ def _model_interactions(section: ModelSection, shown: Shown, ident: str) -> Pair
 def _surface(section: ModelSection, surface: Surface, ident: str) -> SurfaceContext:
     a, b = surface.features
     return {
-        "names": (a, b),
-        "name": f"{named(a)} × {named(b)}",
+        "names": (feature_title(a), feature_title(b)),
+        "name": f"{feature_named(a)} × {feature_named(b)}",
         "figure": report_figures.surface_figure(surface, ident),
         "code": _pairs_code(section, [("pair", a, b)]),
     }
@@ -233,8 +242,8 @@ def _strengths(section: ModelSection) -> NumberTable:
     pairs = section.interactions.strengths[:LISTED]
     heads = [("First feature", True), ("Second feature", True), ("Interaction strength", False)]
     columns = [
-        [p.features[0] for p in pairs],
-        [p.features[1] for p in pairs],
+        [feature_title(p.features[0]) for p in pairs],
+        [feature_title(p.features[1]) for p in pairs],
         [_known(p.strength, number(p.strength)) for p in pairs],
     ]
     if any(math.isfinite(p.h2_unnormalized) for p in pairs):
@@ -243,7 +252,10 @@ def _strengths(section: ModelSection) -> NumberTable:
     if any(math.isfinite(p.share) for p in pairs):
         heads.append(("Explains of the heterogeneity", True))
         columns.append(
-            [_known(p.share, f"{percent(min(p.share, 1.0))} of {p.modulated}") for p in pairs]
+            [
+                _known(p.share, f"{percent(min(p.share, 1.0))} of {feature_title(p.modulated)}")
+                for p in pairs
+            ]
         )
     heads.append(("Shown", True))
     columns.append(["yes" if p.shown else "" for p in pairs])
@@ -289,7 +301,7 @@ def _model_uncertainty(
 ) -> UncertaintyOfModel:
     first = [r.feature for r in found.rhale.ranking() if r.importance > 0][:3]
     sentences = (
-        [f"On average, the entropy depends most on {listed(first)}."]
+        [f"On average, the entropy depends most on {listed_features(first)}."]
         if first
         else ["No feature changes the entropy."]
     )
@@ -317,7 +329,7 @@ def _model_uncertainty(
 
 def _verdicts(diagnosis: Diagnosis) -> NumberTable:
     heads = (("Feature", True), ("Verdict", True), ("Next step", True))
-    rows = [(v.feature, v.text, v.next) for v in diagnosis.verdicts]
+    rows = [(feature_title(v.feature), v.text, v.next) for v in diagnosis.verdicts]
     return NumberTable("Verdict of the diagnosis for each feature", heads, rows)
 
 
@@ -487,7 +499,7 @@ def _lines(section: ModelSection, anchors: Mapping[str, str]) -> list[RankingLin
         rank, place = ranks[f], places.get(f)
         lines.append(
             {
-                "name": f,
+                "name": feature_title(f),
                 "anchor": anchors[f],
                 "importance": _cell(
                     rank.importance, line.importance, place and place.importance_ends, top
@@ -673,7 +685,9 @@ def comparison(
             effect = section.rhale[feature]
             both = effect.importance, effect.heterogeneity_score
             numbers += [_cell(value, number_or_zero(value, top), None, top) for value in both]
-        lines.append({"name": feature, "anchor": anchors[feature], "numbers": numbers})
+        lines.append(
+            {"name": feature_title(feature), "anchor": anchors[feature], "numbers": numbers}
+        )
     return {
         "shown": together.shown,
         "caption": f"Importance and heterogeneity score of each feature, in units of {sections[0].axis}.",

@@ -289,7 +289,8 @@ def _note(
     by, size = among
     of = f"of the {len(chosen)} features with the largest {by}, of {size}"
     if size <= len(chosen):
-        of = f"of {listed(chosen)}" if len(chosen) <= 5 else f"of {len(chosen)} features"
+        titles = [compared.labels.get(name, name) for name in chosen]
+        of = f"of {listed(titles)}" if len(chosen) <= 5 else f"of {len(chosen)} features"
     measure = "by how much of the heterogeneity of one effect the other feature explains"
     if compared.measure == "h2_unnormalized":
         measure = "by H² at all rows, from the tree structure"

@@ -22,7 +22,7 @@ from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
 from skedasis.report.content import ReportContent, gather
 from skedasis.report.data import report_data
-from skedasis.report.format import listed
+from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
 from skedasis.results.export import check_writable, to_json
@@ -268,7 +268,8 @@ def write(
     from skedasis.report.html import page_context, render
 
     path = check_writable(path, "report(path)", "report.html")
-    page = render(page_context(content, title, progress))
+    with feature_titles(content.titles):
+        page = render(page_context(content, title, progress))
     path.parent.mkdir(parents=True, exist_ok=True)
     # A lone surrogate in a name cannot be encoded.
     path.write_text(page, encoding="utf-8", errors="replace")

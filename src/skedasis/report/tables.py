@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from skedasis.plots.scales import ROUNDING_NOISE, number, number_or_zero
 from skedasis.report.cohorts import Cohort
 from skedasis.report.content import ModelSection
-from skedasis.report.format import NumberTable, named, percent
+from skedasis.report.format import NumberTable, feature_named, feature_title, named, percent
 from skedasis.report.given_rows import GivenRow
 from skedasis.results.effect import TRUSTED_ROWS
 
@@ -44,7 +44,7 @@ def row_sentence(row: GivenRow) -> str:
         some.sort(key=lambda f: -sign * known[f])
         if some:
             parts = [
-                f"{named(f)} = {named(row.values[f].text)} ({signed(known[f], top)})"
+                f"{feature_named(f)} = {named(row.values[f].text)} ({signed(known[f], top)})"
                 for f in some[:TOLD]
             ]
             said += f" Furthest {way} the average: {', '.join(parts)}."
@@ -62,7 +62,7 @@ def rows_table(section: ModelSection, features: Sequence[str]) -> NumberTable:
         heads += [(f"{row.id}: value", True), ("effect", False)]
     lines: list[tuple[str, ...]] = []
     for feature in features:
-        cells = [feature]
+        cells = [feature_title(feature)]
         for row in section.given_rows:
             found = row.values[feature]
             effect = found.deviation
@@ -113,7 +113,7 @@ def _importances(section: ModelSection, features: Sequence[str]) -> NumberTable:
     )
     lines: list[tuple[str, ...]] = []
     for feature in features:
-        cells = [feature]
+        cells = [feature_title(feature)]
         for cohort in section.cohorts:
             values = (
                 cohort.importance.get(feature, math.nan),

@@ -76,7 +76,7 @@ def numbers(effect: Effect) -> Lines:
 
 def surface(result: Surface) -> Lines:
     """Return a surface as a table: interaction strength, sizes of both axes, empty cells."""
-    first, second = result.features
+    first, second = result.feature_titles
     table = Lines(
         title=escape(f"{result.spec.method} of {first} and {second} on {result.about.axis}"),
         title_justify="left",

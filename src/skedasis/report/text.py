@@ -27,7 +27,14 @@ from skedasis.plots.scales import (
 from skedasis.report import categorical_text
 from skedasis.report.categorical_text import quoted
 from skedasis.report.content import ModelSection
-from skedasis.report.format import NumberTable, listed, named, percent
+from skedasis.report.format import (
+    NumberTable,
+    feature_named,
+    listed,
+    listed_features,
+    named,
+    percent,
+)
 from skedasis.results.axis import LevelAxis
 from skedasis.results.build.linear_form import curve_polygon
 from skedasis.results.curve_words import curve_words
@@ -277,14 +284,14 @@ def summary(section: ModelSection) -> list[str]:
     first = [r.feature for r in effective[:3]]
     sentences = [
         *quality_sentences(section),
-        f"On average, {_quantity_phrase(section)} depends most on {listed(first)}.",
+        f"On average, {_quantity_phrase(section)} depends most on {listed_features(first)}.",
     ]
     sentences += _heterogeneity_summary(section)
     sentences += [*ledger_sentences(section), *interaction_sentences(section)]
     sentences += [*warning_sentences(section), *uncertainty_sentences(section)]
     idle = [r.feature for r in ranks if r.importance == 0 and r.heterogeneity_score == 0]
     if idle:
-        sentences.append(f"Features without any effect: {listed(idle)}.")
+        sentences.append(f"Features without any effect: {listed_features(idle)}.")
     return sentences
 
 
@@ -308,10 +315,10 @@ def _heterogeneity_summary(section: ModelSection) -> list[str]:
     hidden = [r for r in differing if r.heterogeneity_score > r.importance]
     weighty = [r.feature for r in hidden if r.heterogeneity_score >= 0.2 * top]
     if weighty:
-        names = listed(weighty[:3])
+        names = listed_features(weighty[:3])
         text = f"The average effect is most misleading for {names}: "
         return [text + "differences between rows exceed it."]
-    most = f"The effect of {listed([r.feature for r in differing[:3]])} varies most between rows"
+    most = f"The effect of {listed_features([r.feature for r in differing[:3]])} varies most between rows"
     return [f"{most}, but for no important feature do these differences exceed the average effect."]
 
 
@@ -448,7 +455,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
             "below, the differences between adjacent levels."
         )
         alt = f"{method} of {_effect_phrase(section, feature)}, at {at}. {_join(sentences)}"
-        return Caption(f"{feature} {method}", alt, text, f"{method} of {named(feature)}")
+        return Caption(f"{feature} {method}", alt, text, f"{method} of {feature_named(feature)}")
     bins = len(effect.bins) if isinstance(effect, BinnedEffect) else 0
     sentences = (
         effect_sentence(effect, unit_of(effect)),
@@ -457,7 +464,7 @@ def rhale_caption(section: ModelSection, feature: str) -> Caption:
     )
     alt = f"RHALE of {_effect_phrase(section, feature)}, in {counted(bins, 'bin')}. {_join(sentences)}"
     text = "RHALE: the average effect and how rows differ from it; below, the slopes in each bin."
-    return Caption(f"{feature} RHALE", alt, text, f"RHALE of {named(feature)}")
+    return Caption(f"{feature} RHALE", alt, text, f"RHALE of {feature_named(feature)}")
 
 
 def comparison_caption(section: ModelSection, feature: str, methods: Sequence[str]) -> Caption:
@@ -469,7 +476,7 @@ def comparison_caption(section: ModelSection, feature: str, methods: Sequence[st
     if sizes:
         alt += f" {listed(sizes)}."
     text = f"{names}: where they diverge, features depend on each other."
-    return Caption(f"{feature} methods", alt, text, f"{names} of {named(feature)}")
+    return Caption(f"{feature} methods", alt, text, f"{names} of {feature_named(feature)}")
 
 
 def curves_by_method(section: ModelSection, feature: str) -> dict[str, Effect]:
@@ -505,7 +512,7 @@ def pdp_caption(section: ModelSection, feature: str) -> Caption:
         text += " Each curve has mean zero over the levels."
     elif isinstance(effect.axis, LevelAxis) and curves:
         text += f" All curves are zero at {quoted(effect.axis.levels.labels[0])}."
-    return Caption(f"{feature} PDP", alt, text, f"PDP of {named(feature)}")
+    return Caption(f"{feature} PDP", alt, text, f"PDP of {feature_named(feature)}")
 
 
 def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
@@ -516,7 +523,7 @@ def overview_caption(section: ModelSection, most: int | None = None) -> Caption:
     except_for = " (ALE for features without an order)" if len(methods) > 1 else ""
     alt = (
         f"{what}{except_for} of {counted(len(ranks), 'feature')} on {section.axis}, {named(section.name)}, on shared "
-        f"scales, the most important first: {listed(ranks)}."
+        f"scales, the most important first: {listed_features(ranks)}."
     )
     which = (
         "every feature"
@@ -533,7 +540,7 @@ def unit_of(effect: Effect) -> str:
 
 def _effect_phrase(section: ModelSection, feature: str) -> str:
     """Return the feature, the quantity and the model as a phrase."""
-    return f"{named(feature)} on {section.axis}, {named(section.name)}"
+    return f"{feature_named(feature)} on {section.axis}, {named(section.name)}"
 
 
 def _join(sentences: Sequence[str]) -> str:
@@ -585,8 +592,10 @@ def _added(parts: Sequence[LedgerPart], kind: str) -> str:
         return ""
     share = percent(total)
     if kind == "regions":
-        return f"regions, mostly of {listed([p.features[0] for p in some], 3)}, add {share}"
-    names = listed([" × ".join(named(f) for f in p.features) for p in some], 3)
+        return (
+            f"regions, mostly of {listed_features([p.features[0] for p in some], 3)}, add {share}"
+        )
+    names = listed([" × ".join(feature_named(f) for f in p.features) for p in some], 3)
     return (
         f"interactions, mostly {names}, add {share}" if len(every) > 1 else f"{names} adds {share}"
     )
@@ -645,7 +654,7 @@ def interaction_sentences(section: ModelSection) -> list[str]:
     if not strength**2 >= MIN_PART_SHARE * section.ledger.variance:
         return []
     top = max(e.importance for e in section.rhale.values())
-    text = f"{named(a)} and {named(b)} interact most strongly"
+    text = f"{feature_named(a)} and {feature_named(b)} interact most strongly"
     return [
         f"{text} (interaction strength {number(strength)}; the largest importance is {number(top)})."
     ]
@@ -710,7 +719,7 @@ def warning_sentences(section: ModelSection) -> list[str]:
         return []
     total, most = sum(warned.values()), sorted(warned, key=lambda name: -warned[name])
     warnings = "warning" if total == 1 else counted(total, "warning")
-    return [f"Check the {warnings} on {listed(most, 5)}."]
+    return [f"Check the {warnings} on {listed_features(most, 5)}."]
 
 
 def uncertainty_sentences(section: ModelSection) -> list[str]:
@@ -720,7 +729,9 @@ def uncertainty_sentences(section: ModelSection) -> list[str]:
         return []
     effective = [r.feature for r in found.rhale.ranking() if r.importance > 0]
     sentences = (
-        [f"Predictive uncertainty depends most on {listed(effective[:3])}."] if effective else []
+        [f"Predictive uncertainty depends most on {listed_features(effective[:3])}."]
+        if effective
+        else []
     )
     if found.diagnosis is not None:
         for kind, text in (
@@ -738,4 +749,5 @@ def uncertainty_sentences(section: ModelSection) -> list[str]:
 def _named(text: str, names: Sequence[str], kind: str) -> list[str]:
     if not names:
         return []
-    return [f"{text}: {listed(names, 5)}." if kind == "shared" else f"{text} {listed(names, 5)}."]
+    features = listed_features(names, 5)
+    return [f"{text}: {features}." if kind == "shared" else f"{text} {features}."]

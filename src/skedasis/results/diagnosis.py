@@ -146,6 +146,11 @@ class Diagnosis(SavedResult):
         """Return the feature names, in X's order."""
         return self.likelihood.features
 
+    @property
+    def feature_titles(self) -> tuple[str, ...]:
+        """Return the features' texts for people: their labels, or their names."""
+        return self.likelihood.feature_titles
+
     def __len__(self) -> int:
         return len(self.features)
 

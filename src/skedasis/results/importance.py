@@ -178,6 +178,8 @@ class Importance(SavedResult):
         Values of single rows, if they are kept.
     provenance : dict
         "exact" is whether all rows were used instead of a sample. Whether all pairs of rows were used is `is_exact`.
+    labels : dict of str to str
+        The texts for people of features that have a label, by name.
 
     Notes
     -----
@@ -209,6 +211,7 @@ class Importance(SavedResult):
     method: str = "PFI"
     local: LocalImportance | None = None
     provenance: Provenance = field(default_factory=no_provenance)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         make_read_only(self.values, self.std_error, self.df)
@@ -217,6 +220,11 @@ class Importance(SavedResult):
     def mean(self) -> Floats:
         """Return the importances, shape (features,): the means over the repeats."""
         return self.values.mean(axis=1)
+
+    @property
+    def feature_titles(self) -> tuple[str, ...]:
+        """Return the features' texts for people: their labels, or their names."""
+        return tuple(self.labels.get(name, name) for name in self.features)
 
     @property
     def std(self) -> Floats:

@@ -164,6 +164,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
     unit: str | None = None
     library: str | None = None
     provenance: Provenance = field(default_factory=no_provenance)
+    labels: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def measure(self) -> Measure:

@@ -50,6 +50,8 @@ class LedgerPart:
     label_r2, label_std_error : float
         R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
         quantity itself. NaN without labels.
+    label : str
+        The name for people, if features have labels; else empty.
     """
 
     name: str
@@ -60,6 +62,12 @@ class LedgerPart:
     std_error: float
     label_r2: float = NAN
     label_std_error: float = NAN
+    label: str = ""
+
+    @property
+    def title(self) -> str:
+        """Return the part's text for people: with the labels of its features, or its name."""
+        return self.label or self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +260,7 @@ class Ledger(SavedResult):
         return save_if(page, path)
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{p.name} {percent(p.share)}" for p in self.parts)
+        parts = ", ".join(f"{p.title} {percent(p.share)}" for p in self.parts)
         return f"<Ledger of {self.quantity}: {parts}>"
 
     def __str__(self) -> str:
@@ -265,7 +273,7 @@ class Ledger(SavedResult):
         table = [[*heads, "R² for y"] if labelled else heads]
         for p in self.parts:
             rest = p.kind == "unexplained"
-            line = [p.name, percent(p.share), percent(p.std_error), "" if rest else percent(p.r2)]
+            line = [p.title, percent(p.share), percent(p.std_error), "" if rest else percent(p.r2)]
             if labelled:
                 line.append("" if rest else percent(p.label_r2))
             table.append(line)

@@ -98,7 +98,7 @@ def diagnosis_figure(diagnosis: Diagnosis, confidence_level: float | None = None
     kinds = [diagnosis.verdicts[i].kind for i in order]
     for kind in dict.fromkeys(kinds):
         mine = [
-            shorten(diagnosis.features[i], 40)
+            shorten(diagnosis.feature_titles[i], 40)
             for i, k in zip(order, kinds, strict=True)
             if k == kind
         ]
@@ -136,7 +136,7 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
     known = f"crosses: {100 * level:g} % intervals" if np.isfinite(lower).any() else "no intervals"
     tips: list[Tooltip] = []
     for k, i in enumerate(order):
-        said = [shorten(diagnosis.features[i], LONG)]
+        said = [shorten(diagnosis.feature_titles[i], LONG)]
         for name, v, a, b in zip(
             ("Likelihood-PFI", "Entropy-PFI"),
             at[k].tolist(),
@@ -147,7 +147,7 @@ def _scatter(diagnosis: Diagnosis, order: Ints, level: float) -> Panel:
             said.append(f"{name} {number(v)}{interval_text(a, b)}")
         a, b = at[k].tolist()
         tips.append(Tooltip(a, a, "\n".join([*said, clean(kinds[k])]), b, b))
-    names = distinct_names([clean(diagnosis.features[i]) for i in order[:NAMED]], SHORT)
+    names = distinct_names([clean(diagnosis.feature_titles[i]) for i in order[:NAMED]], SHORT)
     zero = (vertical_line(0.0), horizontal_line(0.0))
     crossing = np.array([[0.0, -np.inf, 0.0, np.inf], [-np.inf, 0.0, np.inf, 0.0]])
     return Panel(
@@ -244,7 +244,7 @@ def _r2_bars(diagnosis: Diagnosis, order: Ints) -> Panel | None:
     r2 = diagnosis.r2_others[order], diagnosis.r2_with_target[order]
     if not np.isfinite(r2).any():
         return None
-    names = [clean(diagnosis.features[i]) for i in order]
+    names = [clean(diagnosis.feature_titles[i]) for i in order]
     centre = line_centres(len(names))
     bars: list[Rectangles] = []
     for values, shift, style, label in zip(

@@ -139,7 +139,7 @@ def bar_figure(
     notes : sequence of str
         Notes on values that are cut off and on features not shown are added.
     """
-    names = [clean(importance.features[i]) for i in chosen]
+    names = [clean(importance.feature_titles[i]) for i in chosen]
     x = axis_of_values(importance, value, ends, each)
     hidden, total = len(importance) - len(chosen), counted(len(importance), "feature")
     left_out = (f"{hidden:,} of {total} not shown",) if hidden else ()
@@ -309,7 +309,7 @@ def permutation_figure(
         )
     chosen = display_order(importance, features, SHOWN if top is None and features is None else top)
     after = [local.after[local.features.index(importance.features[i])] for i in chosen]
-    names = [clean(importance.features[i]) for i in chosen]
+    names = [clean(importance.feature_titles[i]) for i in chosen]
     edges, low, high = _edges(local.before, after)
     x = Axis(importance.quantity, importance.unit, low, high, 0.0)
     weight = np.ones(len(local)) if local.weight is None else local.weight

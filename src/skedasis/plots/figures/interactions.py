@@ -92,7 +92,7 @@ def heatmap_figure(
     """
     measure = _measure(found, measure)
     names, left_out = _features(found, measure, top)
-    labels = distinct_names([clean(n) for n in names], _LETTERS)
+    labels = distinct_names([clean(n) for n in _titles(found, names)], _LETTERS)
     n = len(names)
     value = np.full((n - 1, n - 1), np.nan)
     tips: list[Tooltip] = []
@@ -102,7 +102,7 @@ def heatmap_figure(
             # The first line is at the top; rows of a heat map are from bottom to top.
             row = n - 1 - j
             value[row, i] = pair.strength(measure)
-            tips.append(Tooltip(i - 0.5, i + 0.5, _tip(pair), row - 0.5, row + 0.5))
+            tips.append(Tooltip(i - 0.5, i + 0.5, _tip(found, pair), row - 0.5, row + 0.5))
     known = value[np.isfinite(value)]
     most = float(known.max(initial=0.0))
     unit = found.unit if measure in ("h2_unnormalized", "ale_strength") else None
@@ -161,10 +161,10 @@ def network_figure(
     if any(np.isfinite(o.importance) for o in overall.values()):
         notes.append("area of discs: importance")
     # Room for names beside the circle; a panel is wider than high.
-    letters = max(len(name) for name in names)
+    letters = max(len(name) for name in _titles(found, names))
     wide = 1.15 + 0.055 * min(letters, _LETTERS)
     tips = [
-        Tooltip(x, x, _feature_tip(overall[name]), y, y)
+        Tooltip(x, x, _feature_tip(found, overall[name]), y, y)
         for name, (x, y) in zip(names, place.tolist(), strict=True)
     ]
     main = Panel(
@@ -174,7 +174,7 @@ def network_figure(
         max(_NETWORK_HEIGHT, _NAME_HEIGHT * math.ceil(len(names) / 2)),
         title=f"Interactions for {shorten(clean(found.quantity), 40)}: {_TITLES[measure]}",
         notes=tuple(notes),
-        texts=tuple(_names(names, place)),
+        texts=tuple(_names(_titles(found, names), place)),
         grid="",
         frame=False,
         tooltips=tuple(tips),
@@ -187,6 +187,11 @@ def network_figure(
 
 
 # --- what is shown --------------------------------------------------------------------------------
+
+
+def _titles(found: Interactions, names: Sequence[str]) -> list[str]:
+    """Return the features' texts for people: their labels, or their names."""
+    return [found.labels.get(name, name) for name in names]
 
 
 def _measure(found: Interactions, measure: object) -> Measure:
@@ -247,13 +252,14 @@ def _strongest(found: Interactions, measure: Measure) -> str:
     lines = [p for p in found.pairs if np.isfinite(p.strength(measure))]
     lines = sorted(lines, key=lambda p: -p.strength(measure))[:5]
     said = [
-        f"{shorten(clean(p.feature_0), 40)} and {shorten(clean(p.feature_1), 40)} {number(p.strength(measure))}"
+        f"{' and '.join(shorten(clean(n), 40) for n in _titles(found, (p.feature_0, p.feature_1)))} "
+        f"{number(p.strength(measure))}"
         for p in lines
     ]
     return f"Strongest: {'; '.join(said)}." if said else "No pair has a value."
 
 
-def _tip(pair: PairInteraction) -> str:
+def _tip(found: Interactions, pair: PairInteraction) -> str:
     """Return the facts on a pair, one per line."""
     facts = {
         "H² unnormalized": pair.h2_unnormalized,
@@ -262,11 +268,12 @@ def _tip(pair: PairInteraction) -> str:
         "share of the first explained by the second": pair.modulates_01,
         "share of the second explained by the first": pair.modulates_10,
     }
-    names = " and ".join(shorten(clean(n), 60) for n in (pair.feature_0, pair.feature_1))
+    titles = _titles(found, (pair.feature_0, pair.feature_1))
+    names = " and ".join(shorten(clean(n), 60) for n in titles)
     return "\n".join([names, *(f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v))])
 
 
-def _feature_tip(of: FeatureInteraction) -> str:
+def _feature_tip(found: Interactions, of: FeatureInteraction) -> str:
     facts = {
         "H² with all others": of.h2,
         "unnormalized": of.h2_unnormalized,
@@ -274,7 +281,7 @@ def _feature_tip(of: FeatureInteraction) -> str:
         "heterogeneity score": of.heterogeneity_score,
     }
     known = [f"{k} {number(v)}" for k, v in facts.items() if np.isfinite(v)]
-    return "\n".join([shorten(clean(of.feature), 60), *known])
+    return "\n".join([shorten(clean(*_titles(found, [of.feature])), 60), *known])
 
 
 def _unit(found: Interactions, measure: Measure) -> str:

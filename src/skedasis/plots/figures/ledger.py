@@ -125,7 +125,7 @@ def _style(part: LedgerPart, ledger: Ledger) -> str:
 
 def _label(part: LedgerPart) -> str:
     """Return a part's name with its share and standard error."""
-    text = f"{shorten(part.name, LONG)} {percent(part.share)}"
+    text = f"{shorten(part.title, LONG)} {percent(part.share)}"
     if not math.isfinite(part.std_error):
         return text
     return f"{text} (± {percent(part.std_error)})"
@@ -136,13 +136,13 @@ def _text(part: LedgerPart, left: float, right: float) -> Text:
     share, room = percent(part.share), (left, right, -np.inf, np.inf)
     if part.share < THIN:  # upright texts have one line
         return Text((left + right) / 2, 0.62, (share,), "value", room, upright=True)
-    named = tuple(f"{shorten(part.name, size)}\n{share}" for size in (LONG, 12))
+    named = tuple(f"{shorten(part.title, size)}\n{share}" for size in (LONG, 12))
     return Text((left + right) / 2, 0.62, (*named, share), "value", room)
 
 
 def _tip(part: LedgerPart, z: float) -> str:
     """Return the tooltip of a part."""
-    lines = [shorten(part.name, LONG), f"share {percent(part.share)}"]
+    lines = [shorten(part.title, LONG), f"share {percent(part.share)}"]
     if math.isfinite(part.std_error):
         a, b = (percent(part.share + s * z * part.std_error) for s in (-1, 1))
         lines[-1] += f" ({a} to {b})"
@@ -178,8 +178,8 @@ def _mark(ledger: Ledger, z: float) -> tuple[float, tuple[Mark, ...]]:
 def _notes(ledger: Ledger) -> tuple[str, ...]:
     """Return notes on what is not drawn, and on labels."""
     notes = [
-        f"{shorten(p.name, LONG)} is {percent(p.share)} (± {percent(p.std_error)}) and not drawn: at the held-out rows "
-        "it explains nothing"
+        f"{shorten(p.title, LONG)} is {percent(p.share)} (± {percent(p.std_error)}) and not drawn: at the held-out "
+        "rows it explains nothing"
         for p in ledger.parts
         if p.share < 0
     ]

@@ -77,6 +77,8 @@ class ImportancePoint:
         In units of the quantity.
     importance_ends, heterogeneity_score_ends : (float, float) or None
         Confidence intervals.
+    label : str, optional
+        The feature's text for people; by default its name.
     """
 
     feature: str
@@ -85,6 +87,12 @@ class ImportancePoint:
     heterogeneity_score: float
     importance_ends: tuple[float, float] | None = None
     heterogeneity_score_ends: tuple[float, float] | None = None
+    label: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the feature's text for people."""
+        return self.label or self.feature
 
 
 class RegionsPoint(NamedTuple):
@@ -218,7 +226,7 @@ def overview_figure(
             style = f"{kind}-small" if len(known) > MANY else kind
             marks.append(Points(at[mine, 0], at[mine, 1], style, kind))
     # Names are placed in order of priority: large importance or large heterogeneity score.
-    names = distinct_names([clean(p.feature) for p in known], SHORT)
+    names = distinct_names([clean(p.title) for p in known], SHORT)
     standing_out = (at / np.maximum(np.abs(at).max(axis=0, initial=0.0), 1e-300)).max(axis=1)
     first = np.argsort(-standing_out, kind="stable")
     panel = Panel(
@@ -272,7 +280,7 @@ def overview_figure(
     said[0] += f"{shorten(y_label, 120)} on the vertical axis."
     if known:
         five = (
-            f"{shorten(p.feature, LONG)} {number(p.importance)} and {number(p.heterogeneity_score)}"
+            f"{shorten(p.title, LONG)} {number(p.importance)} and {number(p.heterogeneity_score)}"
             for p in known[:5]
         )
         said.append(f"Most important: {'; '.join(five)}.")
@@ -307,9 +315,7 @@ def _within_text(to: RegionsPoint) -> str:
 def _moves_text(known: Sequence[ImportancePoint], moved: Mapping[str, RegionsPoint]) -> str:
     """Return where the arrows of the most important features lead."""
     some = [p for p in known if p.feature in moved]
-    five = "; ".join(
-        f"{shorten(p.feature, LONG)} {_within_text(moved[p.feature])}" for p in some[:5]
-    )
+    five = "; ".join(f"{shorten(p.title, LONG)} {_within_text(moved[p.feature])}" for p in some[:5])
     more = f"; and {len(some) - 5} more" if len(some) > 5 else ""
     return f"Arrows lead to the mean of the regions: {five}{more}."
 
@@ -324,7 +330,7 @@ def _point_tip(
     )
     lines = [f"{name} {number(v)}{interval_text(*(ends or _NONE))}" for name, v, ends in pairs]
     lines += [] if within is None else [_within_text(within)]
-    text = "\n".join([shorten(p.feature, LONG), *lines, kind])
+    text = "\n".join([shorten(p.title, LONG), *lines, kind])
     x, y = p.importance, p.heterogeneity_score
     return Tooltip(x, x, text, y, y, link=link, feature=p.feature)
 
@@ -376,6 +382,7 @@ def importance_points(
             rank.heterogeneity_score,
             across[rank.feature],
             _score_ends(effects[rank.feature], confidence_level),
+            effects[rank.feature].about.feature.label,
         )
         for rank in effects.ranking()
     )
