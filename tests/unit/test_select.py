@@ -59,7 +59,6 @@ def explained(X, features, **keywords) -> list[str]:
         (nws.numeric() - nws.by_dtype(nw.Int64), ["temp", "hum", "atemp", "Tempo"]),
         ([nws.string(), "oil"], ["oil", "town"]),
     ],
-    ids=str,
 )
 def test_patterns_give_effects_in_the_order_of_x_and_each_once(library, features, expected):
     assert explained(FRAMES[library](COLUMNS), features) == expected
@@ -173,7 +172,6 @@ def test_the_report_and_the_null_distribution_take_patterns(tmp_path):
         ([("temp", "hum"), re.compile("hum")], UnsupportedError, "patterns and pairs in one list"),
         (cs.numeric(), UnsupportedError, "Use narwhals.selectors"),
     ],
-    ids=str,
 )
 def test_what_cannot_be_selected_says_what_to_do(features, error, message):
     with pytest.raises(error, match=message):

@@ -52,6 +52,8 @@ skedasis effect my:model houses.csv age --contrast 30,50
     print also by how much the effect changes from 30 to 50
 skedasis effect my:model houses.csv age size --method pdp -o curves.csv
     write two files: curves-age.csv and curves-size.csv
+skedasis effect my:model houses.csv 's*' --where "town == 'south' and size > 50"
+    explain features by pattern, for some of the rows
 skedasis effect my:model houses.csv age --with town -o both.png
     draw the interaction of two features
 skedasis effect my:model houses.csv zip --categorical zip
@@ -143,8 +145,11 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     model = inputs.load(opts, models[0], terminal, opts.bars)
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
-    wanted: list[Any] = [columns.find(name, "--feature") for name in dict.fromkeys(named)]
+    wanted: list[Any] = columns.find_all(named, "--feature")
     if opts.with_ is not None:
+        if len(wanted) > 1:
+            got = f"{len(wanted)} features"
+            raise DataError("--with", got, "1 feature", "Explain one pair at a time")
         wanted = [(wanted[0], columns.find(opts.with_, "--with"))]
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     results: list[tuple[Document, Any]] = []
@@ -485,7 +490,7 @@ def _compute(
     keywords |= {"sample": rows.sample}
     if settings.quantity != "both":
         quantity = _quantity(settings, model)
-        wanted = [columns.find(name, "FEATURE") for name in settings.features] or None
+        wanted = columns.find_all(settings.features, "FEATURE") or None
         keywords |= {"y": rows.labels, "method": settings.method, "random_state": settings.seed}
         return explain(quantity, data, wanted, **keywords)
     if inputs.some_labels(rows) is None:
@@ -683,7 +688,9 @@ class ReportOptions(FeatureOptions, ModelsOptions, TrustOptions, DataOptions, Ou
 
 def report(opts: ReportOptions, terminal: Terminal) -> Document:
     """Write a report about one or several models as an HTML page."""
+    from skedasis.report.content import gather
     from skedasis.report.report import report as build
+    from skedasis.report.report import write
 
     specs, data, more = completion.assign_arguments(
         opts.model, opts.data, opts.model_, opts.data_, opts.more
@@ -714,29 +721,37 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         else inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
         for name, model in models.items()
     }
-    done = build(
+    given: Any = (
         quantities if len(quantities) > 1 else next(iter(quantities.values())),
         columns.table.data,
         rows.labels,
-        opts.out,
-        features=[columns.find(f, "--feature") for f in dict.fromkeys(wanted)] or None,
-        schema=columns.schema,
-        groups=columns.groups,
-        sample_weight=rows.weights,
-        title=opts.title,
-        random_state=opts.random_state,
-        sample=rows.sample,
-        n_jobs=opts.n_jobs,
-        progress=opts.bars,
-        pairs=opts.pairs,
-        rows=numbers or not opts.no_rows,
-        uncertainty=opts.uncertainty,
-        regions=opts.regions,
-        by=None if opts.by is None else columns.find(opts.by, "--by"),
-        max_seconds=opts.max_seconds,
-        ignore=opts.ignore_check,
-        heterogeneity_rows=opts.heterogeneity_rows,
     )
+    settings: Any = {
+        "features": columns.find_all(wanted, "--feature") or None,
+        "schema": columns.schema,
+        "groups": columns.groups,
+        "sample_weight": rows.weights,
+        "random_state": opts.random_state,
+        "sample": rows.sample,
+        "n_jobs": opts.n_jobs,
+        "progress": opts.bars,
+        "pairs": opts.pairs,
+        "rows": numbers or not opts.no_rows,
+        "uncertainty": opts.uncertainty,
+        "regions": opts.regions,
+        "by": None if opts.by is None else columns.find(opts.by, "--by"),
+        "max_seconds": opts.max_seconds,
+        "ignore": opts.ignore_check,
+        "heterogeneity_rows": opts.heterogeneity_rows,
+    }
+    if rows.selected is None:
+        done = build(*given, opts.out, title=opts.title, **settings)
+    else:
+        content = gather(*given, **settings)
+        selected = f"{rows.selected:,} of {rows.read:,} rows of the data, those where {opts.where}"
+        remarks = (f"This page is about {selected}.", *content.remarks)
+        content = replace(content, remarks=remarks)
+        done = write(content, opts.out, title=opts.title, progress=opts.bars)
     written, lines = [done.path], [f"page     {done.path}"]
     if opts.json_file is not None:
         done.to_json(opts.json_file)
@@ -756,7 +771,12 @@ def _row_numbers(opts: ReportOptions) -> list[int]:
     """
     if opts.rows is None:
         return []
-    for other, given in (("--no-rows", opts.no_rows), ("--sample", opts.sample is not None)):
+    others = {
+        "--no-rows": opts.no_rows,
+        "--sample": opts.sample is not None,
+        "--where": opts.where is not None,
+    }
+    for other, given in others.items():
         if given:
             got = f"{opts.rows!r}, beside {other}"
             raise DataError("--rows", got, "one of both", f"Leave {other} out")

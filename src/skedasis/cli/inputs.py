@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import csv
 import difflib
+import fnmatch
 import importlib
 import json
+import re
 import sys
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,6 +64,8 @@ def listed(names: str | None, option: str) -> list[str]:
 def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) -> FileTable:
     """Read the data file, and check that it has the target, the weights and the ignored columns.
 
+    Only the rows that satisfy `--where` are left.
+
     Raises
     ------
     DataError
@@ -69,6 +73,9 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
     with terminal.status(f"Reading {path}", bars):
         found = opened(path, as_bytes(opts.memory, "--memory")) if is_parquet(path) else None
         table = read_table(Path(path)) if found is None else found
+    if opts.where is not None:
+        everything, table = len(table), table.where(opts.where, "--where")
+        terminal.say(f"where     {opts.where}: {len(table):,} of {everything:,} rows")
     excluded = [(opts.target, "--target"), (opts.sample_weight, "--sample-weight")]
     for name, option in (*excluded, *((n, "--ignore") for n in opts.ignore or ())):
         if name is None:
@@ -97,7 +104,8 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
     labelled : bool
         Whether to leave out rows without a label.
     """
-    everything, left = len(table), 0
+    everything, left = table.read or len(table), 0
+    selected = len(table) if table.read else None
     if isinstance(table, ParquetTable):
         return _rows_in_chunks(opts, table, terminal, labelled=labelled)
     if labelled and opts.target is not None:
@@ -106,7 +114,8 @@ def rows_of(opts: DataOptions, table: FileTable, terminal: Terminal, *, labelled
             terminal.say(f"left out  {left:,} rows without a {opts.target}")
     labels = None if opts.target is None else table.column(opts.target)
     weights = None if opts.sample_weight is None else table.column(opts.sample_weight)
-    return Rows(table, labels, weights, everything, left, _sample(opts, len(table), terminal))
+    sample = _sample(opts, len(table), terminal)
+    return Rows(table, labels, weights, everything, left, sample, selected)
 
 
 def _sample(opts: DataOptions, n: int, terminal: Terminal) -> int | None:
@@ -126,7 +135,8 @@ def _rows_in_chunks(
     if left:
         terminal.say(f"left out  {left:,} rows without a {opts.target}")
     terminal.say(f"reading   {len(used):,} rows in chunks, because they need more than --memory")
-    return Rows(used, None, None, len(table), left, _sample(opts, len(used), terminal))
+    sample, selected = _sample(opts, len(used), terminal), len(table) if table.read else None
+    return Rows(used, None, None, table.read or len(table), left, sample, selected)
 
 
 def some_labels(rows: Rows) -> Values | None:
@@ -547,6 +557,38 @@ class Columns:
         """
         return name if name in (self.groups or {}) else self.table.place(name, option)
 
+    def find_all(self, names: Sequence[str], option: str) -> list[str | int]:
+        """Return the groups and columns of names and patterns, each once; see `find`.
+
+        A name that exists is meant literally. ``/regex/`` matches the names in which the regular expression is found, a
+        name with ``*``, ``?`` or ``[]`` those that it describes as a whole, as in file names. A group is matched by its
+        name, and its columns are not.
+
+        Raises
+        ------
+        DataError
+            For a name that does not exist, an invalid regular expression, and a pattern without a match.
+        """
+        groups = self.groups or {}
+        grouped = {j for columns in groups.values() for j in columns}
+        known: dict[str, str | int] = {name: name for name in groups}
+        known |= {name: j for j, name in enumerate(self.table.names) if j not in grouped}
+        found: dict[str | int, None] = {}
+        for name in names:
+            pattern = (
+                None if name in groups or name in self.table.names else as_pattern(name, option)
+            )
+            if pattern is None:
+                found[self.find(name, option)] = None
+                continue
+            matched = [one for text, one in known.items() if pattern.search(text)]
+            if not matched:
+                listed = ", ".join(map(repr, list(known)[:12])) + (", …" if len(known) > 12 else "")
+                got = f"the pattern {name!r}, which matches none of {len(known)} features"
+                raise DataError(option, got, f"a pattern for some of {listed}", "Check the pattern")
+            found |= dict.fromkeys(matched)
+        return list(found)
+
     def name(self, wanted: str | int) -> str:
         """Return the name of a group or column."""
         return wanted if isinstance(wanted, str) else self.table.names[wanted]
@@ -559,6 +601,30 @@ class Columns:
         table = self.table.take(np.arange(min(len(self.table), _HEAD))) if few else self.table
         dataset = as_dataset(table.data, None, None, self.schema)
         return FeatureSelection(dataset, wanted, self.groups).asked[0]
+
+
+def as_pattern(name: str, option: str) -> re.Pattern[str] | None:
+    """Return the pattern that a name is, if it is one.
+
+    Raises
+    ------
+    DataError
+        For an invalid regular expression.
+
+    Examples
+    --------
+    >>> [as_pattern(n, "--features") is not None for n in ("temp", "temp*", "/^temp/", "a/b")]
+    [False, True, True, False]
+    """
+    if len(name) > 2 and name.startswith("/") and name.endswith("/"):
+        try:
+            return re.compile(name[1:-1])
+        except re.error as error:
+            got = f"{name!r}, which is no regular expression ({error})"
+            raise DataError(option, got, "/regex/", "Correct it, or use * and ?") from None
+    if any(c in name for c in "*?["):
+        return re.compile(rf"\A{fnmatch.translate(name)}")
+    return None
 
 
 def parse_columns(table: FileTable, opts: DataOptions, names: Collection[str]) -> Columns:

@@ -137,7 +137,7 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     output.check_out(opts.out, [path, *models])
     named = [*more, *(opts.feature or ()), *inputs.listed(opts.features, "--features")]
     named = list(dict.fromkeys(named))
-    if len(named) == 1:
+    if len(named) == 1 and inputs.as_pattern(named[0], "FEATURE") is None:
         fix = "Name another feature, or none for all pairs"
         raise DataError("FEATURE", f"only {named[0]!r}", "at least two features", fix)
     labelled = inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
@@ -145,7 +145,10 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     model = inputs.load(opts, models[0], terminal, opts.bars)
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
-    wanted = [columns.find(name, "--feature") for name in named]
+    wanted = columns.find_all(named, "--feature")
+    if len(wanted) == 1:
+        fix = "Name another feature, or none for all pairs"
+        raise DataError("FEATURE", f"only {named[0]!r}", "at least two features", fix)
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (

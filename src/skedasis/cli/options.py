@@ -161,7 +161,7 @@ FeatureArguments = Annotated[
     typer.Argument(
         metavar="FEATURE",
         show_default=False,
-        help="Columns or groups to explain.",
+        help="Columns or groups to explain, also as patterns: 'temp*' or '/regex/'.",
         autocompletion=completion.features,
     ),
 ]
@@ -321,6 +321,15 @@ class DataOptions:
             rich_help_panel=DATA_PANEL,
         ),
     ] = None
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help="Explain only rows that satisfy a condition, such as \"yr == 1 and town in ['a', 'b']\".",
+            metavar="CONDITION",
+            autocompletion=completion.columns,
+            rich_help_panel=DATA_PANEL,
+        ),
+    ] = None
     sample: Annotated[
         int | None,
         typer.Option(
@@ -359,7 +368,7 @@ class FeatureOptions:
     features: Annotated[
         str | None,
         typer.Option(
-            help="Comma-separated list of features.",
+            help="Comma-separated list of features, also as patterns: 'temp*' or '/regex/'.",
             metavar="COLUMN,COLUMN",
             autocompletion=completion.listed_columns,
         ),
@@ -396,6 +405,8 @@ class Rows:
         Number of rows in the file, and of rows left out because they have no label.
     sample : int, optional
         Number of rows that are drawn; None for all.
+    selected : int, optional
+        Number of rows that satisfy `--where`; None without it.
     """
 
     table: FileTable
@@ -404,12 +415,11 @@ class Rows:
     read: int
     unlabelled: int
     sample: int | None = None
+    selected: int | None = None
 
     @property
     def counts(self) -> dict[str, int]:
         """Return the numbers of rows for the JSON document."""
-        return {
-            "read": self.read,
-            "without_label": self.unlabelled,
-            "used": self.sample or len(self.table),
-        }
+        where = {} if self.selected is None else {"where": self.selected}
+        used = self.sample or len(self.table)
+        return {"read": self.read, **where, "without_label": self.unlabelled, "used": used}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from skedasis._types import Container, Ints, Values
-from skedasis.data.readers import FileTable
+from skedasis.data.readers import FileTable, no_rows
+from skedasis.data.where import Where, parse
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,6 +86,10 @@ def _in_memory(data: ParquetData, rows: Ints) -> FileTable:
     return FileTable(cast("Container", found.to_pandas() if library == "pandas" else found), names)
 
 
+_NOTHING = "no row that passes"
+"""What the error of a source without rows says."""
+
+
 def _as_data(source: ParquetData) -> Container:
     """Return a source as the library's functions take it in place of X."""
     return cast("Container", source)
@@ -99,10 +104,13 @@ class ParquetTable(FileTable):
     source : ParquetData
         The rows, with the selected columns as features.
     path : str
+    condition : Where, optional
+        The rows that are used; None for all.
     """
 
     source: ParquetData
     path: str
+    condition: Where | None = None
 
     @classmethod
     def of(cls, source: ParquetData, path: str) -> ParquetTable:
@@ -126,6 +134,18 @@ class ParquetTable(FileTable):
             self, data=_as_data(replace(self.source, columns=tuple(names))), names=tuple(names)
         )
 
+    def where(self, expression: str, what: str) -> ParquetTable:
+        """Return the rows for which an expression on the columns is true: files are read for it, and not copied."""
+        table = replace(self, condition=parse(expression, self.names, what), read=len(self))
+        try:
+            found = table.with_roles(None, None)
+            len(found)
+        except DataError as error:
+            if _NOTHING in str(error):
+                raise no_rows(expression, len(self), what) from None
+            raise
+        return found
+
     def take(self, rows: Ints) -> FileTable:
         """Return some rows in memory."""
         wanted = np.asarray(rows, dtype=np.int64)
@@ -147,8 +167,13 @@ class ParquetTable(FileTable):
         from skedasis.data.parquet import parquet
 
         given = None if target is None else ~pc.field(target).is_null(nan_is_null=True)
+        needed = () if target is None else (target,)
+        if self.condition is not None:
+            condition = self.condition.expression(self.source.schema)
+            given = condition if given is None else given & condition
+            needed += self.condition.columns
         source = parquet(self.path, list(self.names), target, weight, filters=given)
-        if target is not None:
+        if needed:
             # An expression does not say which columns it needs, so that all would be read.
-            source = replace(source, filter_names=(target,))
+            source = replace(source, filter_names=tuple(dict.fromkeys(needed)))
         return replace(self, data=_as_data(source), source=source)

@@ -184,7 +184,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     model = inputs.load(opts, models[0], terminal, opts.bars)
     rows = inputs.rows_of(opts, table, terminal, labelled=labelled)
     columns = inputs.columns_of(opts, rows.table, model)
-    wanted = [columns.find(name, "--feature") for name in named]
+    wanted = columns.find_all(named, "--feature")
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: list[tuple[Document, output.Result]] = (
@@ -229,6 +229,16 @@ def _check(opts: RegionsOptions, named: list[str]) -> bool:
     return inputs.check_labels(opts.quantity, opts.class_, opts.loss, opts.target, opts.inverse)
 
 
+def _conditions(
+    columns: Columns, names: list[str], wanted: list[str | int]
+) -> list[str | int] | None:
+    """Return the features that rules may use: patterns do not match the only feature that is explained."""
+    found = columns.find_all(names, "--split-on")
+    literal = [n for n in names if n in columns.table.names or n in (columns.groups or {})]
+    own = set(wanted) - set(columns.find_all(literal, "--split-on")) if len(wanted) == 1 else set()
+    return [one for one in found if one not in own] or None
+
+
 def _found(
     opts: RegionsOptions,
     quantity: Quantity,
@@ -262,7 +272,7 @@ def _found(
         )
     listed = inputs.listed(opts.split_on, "--split-on")
     keywords |= {
-        "split_on": [columns.find(column, "--split-on") for column in listed] or None,
+        "split_on": _conditions(columns, listed, wanted),
         "max_depth": opts.max_depth,
         "alpha": opts.alpha,
         "worth": opts.worth,

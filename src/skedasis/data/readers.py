@@ -16,7 +16,7 @@ import io
 import itertools
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -25,6 +25,7 @@ import numpy as np
 
 from skedasis._types import Container, Ints, Values
 from skedasis.data.features import check_names
+from skedasis.data.where import parse
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -171,10 +172,13 @@ class FileTable:
     data : data frame or ndarray of float
         A pandas or Polars frame; an array if neither is installed.
     names : tuple of str
+    read : int, optional
+        Number of rows of the file, if some of them have been left out.
     """
 
     data: Container
     names: tuple[str, ...]
+    read: int | None = field(default=None, kw_only=True)
 
     @property
     def is_frame(self) -> bool:
@@ -218,6 +222,19 @@ class FileTable:
         frame = nw.from_native(self.data, eager_only=True)
         return FileTable(frame.select(list(names)).to_native(), tuple(names))
 
+    def where(self, expression: str, what: str) -> FileTable:
+        """Return the rows for which an expression on the columns is true; see `skedasis.data.where.parse`.
+
+        Raises
+        ------
+        DataError
+            For an invalid expression, and if there is no such row; `what` is the argument, for the message.
+        """
+        mask = parse(expression, self.names, what).mask(self.data, self.names)
+        if not mask.any():
+            raise no_rows(expression, len(self), what)
+        return replace(self.take(np.flatnonzero(mask)), read=len(self))
+
     def take(self, rows: Ints) -> FileTable:
         """Return some of the rows."""
         if isinstance(self.data, np.ndarray):
@@ -225,6 +242,13 @@ class FileTable:
         import narwhals.stable.v2 as nw
 
         return FileTable(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
+
+
+def no_rows(expression: str, n: int, what: str) -> DataError:
+    """Return the error for an expression that is true for none of n rows."""
+    got = f"{expression[:60]!r}, which none of {n:,} rows satisfies"
+    fix = "Check the values; rows with a missing value satisfy no comparison"
+    return DataError(what, got, "a condition that some rows satisfy", fix)
 
 
 def _nearest_name(name: str, names: Sequence[str]) -> str | None:

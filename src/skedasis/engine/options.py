@@ -25,7 +25,7 @@ from skedasis._arguments import (
     is_number,
 )
 from skedasis._renamed import KEYWORDS
-from skedasis._types import TableLike, TreeMode
+from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
 from skedasis.errors import DataError
@@ -350,10 +350,11 @@ class ExplainOptions:
         """Return how the rows are drawn that are explained; None for all rows."""
         return None if self.sample is None else RowSample(self.sample, self.seed)
 
-    def dataset(self, X: TableLike) -> Dataset:
+    def dataset(self, X: object) -> Dataset:
         """Return the rows to explain of X in memory, with labels, weights and identifiers; see `as_dataset`."""
+        checked = cast("Container", X)  # by `as_dataset`
         return as_dataset(
-            X, self.y, self.sample_weight, self.schema, self.row_id, sample=self.row_sample
+            checked, self.y, self.sample_weight, self.schema, self.row_id, sample=self.row_sample
         )
 
     @property
