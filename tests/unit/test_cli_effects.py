@@ -222,6 +222,31 @@ def test_columns_with_commas_stand_in_quotation_marks(folder):
     assert "ALE of heating" in said
 
 
+# -------------------------------------------------------------------------------------- contrasts
+
+
+def test_a_change_between_two_values_is_printed(folder):
+    said = done("size", "--contrast", "0.2,0.6", "--method", "ale")
+    frame = pd.read_csv("shop.csv")
+    import market
+
+    want = sd.explain(market.price, frame.drop(columns="kind"), "size", method="ale")
+    change = want.contrast(0.2, 0.6)
+    assert said.strip().splitlines()[-1] == str(change)
+    document = json.loads(done("size", "--contrast", "0.2,0.6", "--method", "ale", "--json"))
+    assert document["contrasts"]["value"] == [change.value]
+    assert document["contrasts"]["lower"] == [change.lower]
+    assert "size 0.6 → 0.2" in done("size", "--contrast", "0.6,0.2")
+
+
+def test_levels_and_classes_have_changes(folder):
+    assert "town north → south: prediction +" in done("town", "--contrast", "north,south")
+    said = done("size", "--class", "all", "--contrast", "0.2,0.6", model="market:kind")
+    for label in ("a/b", "a b", "A_B"):
+        assert f"size 0.2 → 0.6: P(y = {label}) " in said
+    refusal("size", "--contrast", "-5,0.6")
+
+
 # ---------------------------------------------------------------------------------------- classes
 
 
@@ -271,6 +296,14 @@ def test_file_names_are_told_apart():
         ("size", ["--group", "h=gas,oil", "--group", "i=oil,wood"], "in one group only"),
         ("gas", ["--group", "h=gas,oil"], "features='h'"),
         ("size", ["--class", "all"], "leave --class out"),
+        ("size", ["--contrast", "0.2"], "expected two values, FROM,TO"),
+        ("size", ["--contrast", "0.2,0.4,0.6"], "expected two values, FROM,TO"),
+        ("size", ["--contrast", "0.2,"], "--contrast"),
+        ("size", ["--contrast", "0.2,30"], "contrast(b) of 'size': got 30"),
+        ("size", ["--contrast", "low,0.3"], "contrast(a) of 'size': got 'low'"),
+        ("town", ["--contrast", "north,west"], "expected one of the levels"),
+        ("size", ["--with", "town", "--contrast", "0.2,0.4"], "expected one feature"),
+        ("size", ["--feature", "town", "--contrast", "0.2,0.4"], "expected one feature"),
     ],
 )
 def test_errors_are_one_line(folder, feature, args, message):
