@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
     from skedasis.quantities.base import Quantity
     from skedasis.report.report import Report
+    from skedasis.results.effect import Effect
 
 
 # ---------------------------------------------------------------------------------------- effect
@@ -170,7 +171,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     return {"rows": rows.counts, **found, "contrasts": columns}
 
 
-def _contrasts(wanted: str | None, effects: list[Any]) -> list[Contrast]:
+def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
     """Return the change of each effect between the two values of ``--contrast``."""
     if wanted is None:
         return []

@@ -573,8 +573,9 @@ def _(contrasts: Contrasts) -> list[Markup]:
     first = contrasts[0]
     if len(units) > 1:
         columns["quantity"] = [c.quantity for c in contrasts]
+    found = contrasts.table()
     numbers = ("value", "std_error", "lower", "upper", "p_value", "rows")
-    columns |= {name: [getattr(c, name) for c in contrasts] for name in numbers}
+    columns |= {name: found[name] for name in numbers}
     of = (
         f" of {first.quantity}{f' [{first.unit}]' if first.unit else ''}" if len(units) == 1 else ""
     )

@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
 
-from skedasis._types import Json, Level
+from skedasis._types import Level
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count
@@ -151,7 +151,7 @@ class Contrast(SavedResult):
         """Return the contrast as a data frame with one row; see `Contrasts.to_frame`."""
         return Contrasts((self,)).to_frame(backend)
 
-    def table(self) -> Json:
+    def table(self) -> dict[str, np.ndarray]:
         """Return the columns of `to_frame`."""
         return Contrasts((self,)).table()
 
@@ -359,24 +359,34 @@ class Contrasts(SavedResult, Sequence[Contrast]):
         library = self.items[0].library if self.items else None
         return operations.to_data_frame(self.table(), backend or library)
 
-    def table(self) -> Json:
+    def table(self) -> dict[str, np.ndarray]:
         """Return the columns of `to_frame`."""
         items = self.items
         numbers = all(isinstance(v, float) for c in items for v in (c.a, c.b))
-        columns: Json = {name: _texts(items, name) for name in ("feature", "quantity")}
+        columns = {
+            "feature": _texts(c.feature for c in items),
+            "quantity": _texts(c.quantity for c in items),
+        }
         if any(c.rule for c in items):
-            columns["rule"] = _texts(items, "rule")
-        for end in ("a", "b"):
-            columns[end] = (
-                np.array([getattr(c, end) for c in items], dtype=float)
-                if numbers
-                else _texts(items, f"{end}_text")
-            )
-        for name in ("value", "std_error", "df", "lower", "upper", "p_value", "confidence_level"):
-            columns[name] = np.array([getattr(c, name) for c in items], dtype=float)
-        columns["method"] = _texts(items, "method")
-        columns["rows"] = np.array([c.rows for c in items], dtype=np.int64)
-        columns["exact"] = np.array([c.exact for c in items], dtype=bool)
+            columns["rule"] = _texts(c.rule for c in items)
+        if numbers:
+            columns["a"] = np.array([c.a for c in items], dtype=float)
+            columns["b"] = np.array([c.b for c in items], dtype=float)
+        else:
+            columns["a"] = _texts(c.a_text for c in items)
+            columns["b"] = _texts(c.b_text for c in items)
+        columns |= {
+            "value": np.array([c.value for c in items], dtype=float),
+            "std_error": np.array([c.std_error for c in items], dtype=float),
+            "df": np.array([c.df for c in items], dtype=float),
+            "lower": np.array([c.lower for c in items], dtype=float),
+            "upper": np.array([c.upper for c in items], dtype=float),
+            "p_value": np.array([c.p_value for c in items], dtype=float),
+            "confidence_level": np.array([c.confidence_level for c in items], dtype=float),
+            "method": _texts(c.method for c in items),
+            "rows": np.array([c.rows for c in items], dtype=np.int64),
+            "exact": np.array([c.exact for c in items], dtype=bool),
+        }
         return columns
 
     def _document(self, options: ExportOptions) -> Content:
@@ -467,7 +477,6 @@ def _line(contrast: Contrast, *, regions: bool) -> list[str]:
     return [*cells, change, limits, p_text, f"{c.rows:,}"]
 
 
-def _texts(items: Sequence[Contrast], name: str) -> np.ndarray:
-    out = np.empty(len(items), dtype=object)
-    out[:] = [getattr(c, name) for c in items]
-    return out
+def _texts(texts: Iterable[str]) -> np.ndarray:
+    """Return text as a column."""
+    return np.array(list(texts), dtype=object)

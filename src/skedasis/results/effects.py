@@ -208,7 +208,11 @@ class Effects(ResultMapping[str, Effect]):
         changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
         confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
-        **options: Any,
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
+        source: Literal["rows", "moments"] | None = None,
     ) -> Contrasts:
         """Return the changes of several effects between two values each.
 
@@ -216,7 +220,7 @@ class Effects(ResultMapping[str, Effect]):
         ----------
         changes : mapping from features to (a, b)
             Such as ``{"age": (30, 50), "town": ("A", "B")}``.
-        confidence_level, method, **options
+        confidence_level, method, replicates, random_state, n_jobs, source
             As in `Effect.contrast`.
 
         Returns
@@ -245,9 +249,10 @@ class Effects(ResultMapping[str, Effect]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
-        return operations.contrasts(
-            self, changes, operations.ContrastOptions(confidence_level, method, **options)
+        options = operations.ContrastOptions(
+            confidence_level, method, replicates, random_state, n_jobs, source
         )
+        return operations.contrasts(self, changes, options)
 
     @refuse_old_keywords
     def checks(

@@ -58,6 +58,7 @@ from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
+from skedasis.stats.random import RandomState
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -835,13 +836,17 @@ class Regions(SavedResult, Sequence[Effect]):
         b: Level,
         confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
-        **options: Any,
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
+        source: Literal["rows", "moments"] | None = None,
     ) -> Contrasts:
         """Return the change of the effect from value `a` to value `b` of the feature in each region.
 
         Parameters
         ----------
-        a, b, confidence_level, method, **options
+        a, b, confidence_level, method, replicates, random_state, n_jobs, source
             As in `Effect.contrast`.
 
         Returns
@@ -870,9 +875,10 @@ class Regions(SavedResult, Sequence[Effect]):
         >>> [(c.rule, round(float(c))) for c in r.contrast(-0.5, 0.5)]
         [('low', 1), ('high', 3)]
         """
-        return operations.contrasts_of_regions(
-            self.effects, a, b, operations.ContrastOptions(confidence_level, method, **options)
+        options = operations.ContrastOptions(
+            confidence_level, method, replicates, random_state, n_jobs, source
         )
+        return operations.contrasts_of_regions(self.effects, a, b, options)
 
     def to_frame(self, backend: str | None = None, *, of: RegionsTable = "regions") -> Any:
         """Return the regions, the splits, or the effects as a data frame.
@@ -1384,7 +1390,11 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
         confidence_level: float = 0.95,
         method: Literal["analytic", "bootstrap"] = "analytic",
-        **options: Any,
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+        n_jobs: int = 1,
+        source: Literal["rows", "moments"] | None = None,
     ) -> Contrasts:
         """Return the change of the effect of several features in each of their regions.
 
@@ -1392,7 +1402,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         ----------
         changes : mapping from features to (a, b)
             Such as ``{"age": (30, 50), "town": ("A", "B")}``.
-        confidence_level, method, **options
+        confidence_level, method, replicates, random_state, n_jobs, source
             As in `Effect.contrast`.
 
         Returns
@@ -1405,9 +1415,10 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         DataError, UnsupportedError
             As `Regions.contrast`, and for an unknown feature.
         """
-        return operations.contrasts_of_regions_by_feature(
-            self, changes, operations.ContrastOptions(confidence_level, method, **options)
+        options = operations.ContrastOptions(
+            confidence_level, method, replicates, random_state, n_jobs, source
         )
+        return operations.contrasts_of_regions_by_feature(self, changes, options)
 
     def assign(self, X_new: TableLike) -> Ints:
         """Return the number of the region of each row, if all features have the same regions; see `Regions.assign`.

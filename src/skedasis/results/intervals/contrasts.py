@@ -137,9 +137,8 @@ def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> 
         fix = f"Pass a value such as {example}"
         raise DataError(what, shown(value), "a value of the feature", fix) from error
     if np.isnan(at):
-        found = getattr(effect, "missing_point", None)
         fix = f"Pass a value such as {example}"
-        if found is not None:
+        if isinstance(effect, Effect) and effect.missing_point is not None:
             fix += "; the effect of a missing value, and its error, are in missing_point"
         raise DataError(what, shown(value), "a value of the feature that is not missing", fix)
     return at
