@@ -57,8 +57,8 @@ BUDGETS = {
     "quantities": Budget(any=69, getattr=17, lazy=12),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
     "report": Budget(any=42, getattr=5, lazy=4),
-    # 10 of these: data frames of any library, and options of members, in containers of several results.
-    "results": Budget(any=136, getattr=15, lazy=1, none=3),
+    # 13 of these: data frames of any library, and options of members, in containers of several results.
+    "results": Budget(any=139, getattr=15, lazy=1, none=3),
     "skedasis": Budget(any=1, getattr=1),
     "trees": Budget(any=19, getattr=10, lazy=1),
 }
