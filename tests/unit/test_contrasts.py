@@ -568,6 +568,13 @@ def test_it_reads_like_a_sentence():
     assert str(down) == "temp 20 → 10: rides −34.2, 95 % interval −37.5 to −31.0"
 
 
+def test_it_uses_the_label_of_the_feature():
+    schema = {2: {"label": "Temperature", "unit": "°C"}}
+    c = explain(sd.ALE(CUT), schema=schema).contrast(-0.5, 0.5)
+    assert c.change == "Temperature −0.5 → 0.5 °C"
+    assert c.feature == "x2"
+
+
 def test_frames_of_every_library():
     for library in ("pandas", "polars", "pyarrow"):
         pytest.importorskip(library)

@@ -64,6 +64,8 @@ class Contrast(SavedResult):
         Number of contrasts that the interval and the p-value are adjusted for (`Contrasts.simultaneous`); 1 if not.
     library : str or None
         Data frame library of X, which `to_frame` uses by default.
+    title : str
+        The text of the feature for people: its label if it has one; empty for its name.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Contrast(SavedResult):
     notes: tuple[str, ...] = ()
     comparisons: int = 1
     library: str | None = None
+    title: str = ""
 
     def __float__(self) -> float:
         return self.value
@@ -126,7 +129,7 @@ class Contrast(SavedResult):
     def change(self) -> str:
         """Return the two values in words, such as "temp 10 → 20 °C"."""
         unit = f" {one_line(self.feature_unit)}" if self.feature_unit else ""
-        return f"{one_line(self.feature)} {self.a_text} → {self.b_text}{unit}"
+        return f"{one_line(self.title or self.feature)} {self.a_text} → {self.b_text}{unit}"
 
     @property
     def where(self) -> str:

@@ -385,6 +385,7 @@ def _unknown(
         rule=effect.rule,
         notes=(_reason(error),),
         library=about.library,
+        title=about.feature.label or "",
     )
 
 
@@ -469,6 +470,7 @@ def _made(
         rule=effect.rule,
         notes=tuple(notes),
         library=about.library,
+        title=about.feature.label or "",
     )
 
 
@@ -958,6 +960,7 @@ def contrast_of_models(
         feature_unit=about.feature.unit,
         notes=notes,
         library=about.library,
+        title=about.feature.label or "",
     )
 
 
