@@ -146,7 +146,10 @@ def _coordinate(effect: Effect | MultiModelEffect, value: object, name: str) -> 
 
 def _is_several(value: object) -> bool:
     """Return whether a value of a numeric feature is a collection instead of one value."""
-    if isinstance(value, (str, bytes, date, timedelta)) or np.ndim(value) == 0:
+    if (
+        isinstance(value, (str, bytes, date, timedelta))
+        or np.asarray(value, dtype=object).ndim == 0
+    ):
         return isinstance(value, (dict, set, frozenset))
     return True
 
