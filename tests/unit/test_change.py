@@ -282,6 +282,10 @@ def test_several_outputs_and_labels(X):
     rise = (model.predict_proba(moved) - model.predict_proba(some)).mean(axis=0)
     np.testing.assert_allclose([c.value for c in found.values()], rise, atol=1e-12)
     assert {c.provenance["model_rows"] for c in found.values()} == {2 * N}
+    assert len(found.plot().axes) >= 3
+    assert next(line.output for line in found.ranking()) == list(found)[np.abs(rise).argmax()]
+    assert len(found.to_frame()) == 3
+    assert set(found.interval()) == {"a", "b", "c"}
     loss = sd.change(sd.nll(model), some, {"age": 1}, y=y)
     code = np.searchsorted(model.classes_, y)
     own, after = (model.predict_log_proba(rows)[np.arange(N), code] for rows in (some, moved))

@@ -15,6 +15,7 @@ from typing import TypeVar
 from skedasis._arguments import check_int, check_int_or_none
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError, UnsupportedError
+from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.compare import MOST, Zero, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.importance import importance_figure
@@ -31,6 +32,7 @@ from skedasis.plots.figures.regions import (
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import FigureSpec, Heat, Stack
 from skedasis.plots.scales import clean, counted, shorten
+from skedasis.results.change import Change
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
@@ -400,8 +402,12 @@ def _figure_of(member: OutputResult, top: int | None, confidence_level: float) -
         figure = regions_overview_figure(member, top=top)
     elif isinstance(member, MultiModelRegions):
         figure = recurrence_figure(member)
-    elif isinstance(member, Interactions):
-        figure = heatmap_figure(member)
+    elif isinstance(member, (Change, Interactions)):
+        figure = (
+            change_figure(member, confidence_level=confidence_level)
+            if isinstance(member, Change)
+            else heatmap_figure(member)
+        )
     elif isinstance(member, Ledger):
         # One legend explains all bars, each of which has its own numbers.
         bar = ledger_figure(member, confidence_level)
