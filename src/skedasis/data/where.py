@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import reduce
-from typing import Any, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias, cast
 
 import numpy as np
 
@@ -47,8 +47,25 @@ _HAS: dict[Kind, str] = {
     "other": "values that cannot be compared",
 }
 
-Operand: TypeAlias = Any
-"""An array, an expression of pyarrow, or a constant: all have the operators of Python."""
+
+class Mask(Protocol):
+    """Truth values: an array, or an expression of pyarrow."""
+
+    def __and__(self, other: Mask, /) -> Mask:
+        """Return where both are true."""
+        ...
+
+    def __or__(self, other: Mask, /) -> Mask:
+        """Return where one of both is true."""
+        ...
+
+    def __invert__(self) -> Mask:
+        """Return where it is false."""
+        ...
+
+
+Operation: TypeAlias = Callable[[object, object], object]
+"""Of two arrays, expressions or constants, which all have the operators of Python."""
 
 
 # ------------------------------------------------------------------------------------------
@@ -351,20 +368,20 @@ class WhereColumn:
     """
 
     kind: Kind
-    values: Operand
-    present: Operand = None
-    as_float: Operand = None
+    values: object
+    present: Mask | None = None
+    as_float: object = None
 
 
 @dataclass(frozen=True, eq=False)
 class _Truth:
     """Where a condition is true, and where it is false; elsewhere a value is missing."""
 
-    true: Operand
-    false: Operand
+    true: Mask
+    false: Mask
 
 
-_COMPARISONS: dict[type[ast.cmpop], tuple[Callable[..., Operand], Callable[..., Operand]]] = {
+_COMPARISONS: dict[type[ast.cmpop], tuple[Operation, Operation]] = {
     ast.Eq: (operator.eq, operator.ne),
     ast.NotEq: (operator.ne, operator.eq),
     ast.Lt: (operator.lt, operator.ge),
@@ -380,14 +397,14 @@ _SIGNS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod)
 class _Arithmetic:
     """The arithmetic of arrays, or of expressions, on float64."""
 
-    add: Callable[[Operand, Operand], Operand]
-    subtract: Callable[[Operand, Operand], Operand]
-    multiply: Callable[[Operand, Operand], Operand]
-    divide: Callable[[Operand, Operand], Operand]
-    floor: Callable[[Operand], Operand]
-    scalar: Callable[[float], Operand]
+    add: Operation
+    subtract: Operation
+    multiply: Operation
+    divide: Operation
+    floor: Callable[[object], object]
+    scalar: Callable[[float], object]
 
-    def apply(self, op: ast.operator, x: Operand, y: Operand) -> Operand:
+    def apply(self, op: ast.operator, x: object, y: object) -> object:
         """Return the result of an operator; the remainder has the sign of y, as in Python."""
         if isinstance(op, ast.Mod):
             return self.subtract(x, self.multiply(self.floor(self.divide(x, y)), y))
@@ -398,7 +415,14 @@ class _Arithmetic:
         return self.multiply(x, y) if isinstance(op, ast.Mult) else self.divide(x, y)
 
 
-_IN_MEMORY = _Arithmetic(np.add, np.subtract, np.multiply, np.divide, np.floor, np.float64)
+_IN_MEMORY = _Arithmetic(
+    cast("Operation", np.add),
+    cast("Operation", np.subtract),
+    cast("Operation", np.multiply),
+    cast("Operation", np.divide),
+    cast("Callable[[object], object]", np.floor),
+    np.float64,
+)
 
 
 class _Evaluation:
@@ -433,7 +457,8 @@ class _Evaluation:
             return reduce(self._and, [self._compare(a, op, b, node) for a, op, b in pairs])
         value = self.value(node)
         if value.kind == "truth" and value.present is not None:
-            return _Truth(value.present & value.values, value.present & ~value.values)
+            holds = cast("Mask", value.values)
+            return _Truth(value.present & holds, value.present & ~holds)
         fix = "Compare it, for example with != 0" if value.kind == "number" else "Compare it"
         raise self._error(node, "a condition", fix, f", which has {_HAS[value.kind]}")
 
@@ -463,13 +488,16 @@ class _Evaluation:
 
     def _compared(self, op: type[ast.cmpop], a: WhereColumn, b: WhereColumn) -> _Truth:
         for one in (a, b):
-            if one.kind == "empty":
+            if one.kind == "empty" and one.present is not None:
                 return _Truth(one.present, one.present)
         present = a.present if b.present is None else b.present
         if a.present is not None and b.present is not None:
             present = a.present & b.present
         holds, fails = _COMPARISONS[op]
-        return _Truth(present & holds(a.values, b.values), present & fails(a.values, b.values))
+        if present is None:
+            raise TypeError("a comparison has a column")
+        true, false = (cast("Mask", test(a.values, b.values)) for test in (holds, fails))
+        return _Truth(present & true, present & false)
 
     def _check_no_condition(self, side: ast.expr, whole: ast.Compare) -> None:
         """Raise for ``a == 1 & b == 2``, which Python reads as ``a == (1 & b) == 2``."""
@@ -518,8 +546,10 @@ class _Evaluation:
             sign = 1 if isinstance(node.op, ast.UAdd) else -1
             present = one.present
             if present is None:
-                return WhereColumn("number", sign * one.values, None, sign * one.as_float)
-            signed = one.as_float * float(sign)
+                number = sign * cast("float", one.values)
+                return WhereColumn("number", number, None, _as_float(number))
+            of = self.arithmetic
+            signed = of.multiply(one.as_float, of.scalar(float(sign)))
             return WhereColumn("number", signed, present, signed)
         if isinstance(node, ast.BinOp) and isinstance(node.op, _SIGNS):
             return self._arithmetic(node)
@@ -551,18 +581,25 @@ class _Evaluation:
         a, b = self._number(node.left), self._number(node.right)
         if a.present is None and b.present is None:
             with np.errstate(all="ignore"):
-                number = float(_IN_MEMORY.apply(node.op, np.float64(a.as_float), b.as_float))
+                x, y = (np.float64(cast("float", v.as_float)) for v in (a, b))
+                number = float(cast("float", _IN_MEMORY.apply(node.op, x, y)))
             if not math.isfinite(number):
                 raise self._error(node, "a finite number", "Write another number")
             return WhereColumn("number", number, None, number)
         of = self.arithmetic
-        x, y = (of.scalar(v.as_float) if v.present is None else v.as_float for v in (a, b))
-        found = of.apply(node.op, x, y)
+        left, right = (
+            of.scalar(cast("float", v.as_float)) if v.present is None else v.as_float
+            for v in (a, b)
+        )
+        found = of.apply(node.op, left, right)
         present = a.present if b.present is None else b.present
         if a.present is not None and b.present is not None:
             present = a.present & b.present
         # Of 0 / 0 there is no value; NaN differs from itself.
-        return WhereColumn("number", found, present & (found == found), found)  # noqa: PLR0124
+        if present is None:
+            raise TypeError("one of both is a column")
+        number = cast("Mask", found == found)  # noqa: PLR0124
+        return WhereColumn("number", found, present & number, found)
 
     def _alike(
         self, a: WhereColumn, b: WhereColumn, left: ast.expr, right: ast.expr
@@ -591,7 +628,7 @@ class _Evaluation:
         if kind == "time" and constant.kind == "text":
             return self._time(constant, node)
         if kind == "number" and constant.kind == "truth":
-            return WhereColumn("number", int(constant.values))
+            return WhereColumn("number", int(cast("bool", constant.values)))
         if kind == "truth" and constant.kind == "number" and constant.values in (0, 1):
             return WhereColumn("truth", bool(constant.values))
         note = f", beside a column that has {_HAS[kind]}"
@@ -599,9 +636,10 @@ class _Evaluation:
 
     def _time(self, constant: WhereColumn, node: ast.expr) -> WhereColumn:
         try:
-            if not re.match(r"\d{4}-\d\d-\d\d", constant.values):
+            text = str(constant.values)
+            if not re.match(r"\d{4}-\d\d-\d\d", text):
                 raise ValueError
-            time = datetime.fromisoformat(constant.values)
+            time = datetime.fromisoformat(text)
             if time.tzinfo is not None:
                 raise ValueError
         except ValueError:
@@ -615,7 +653,7 @@ def _repaired(kind: Kind, value: WhereColumn) -> str:
     """Return what to write instead of a constant of another kind."""
     if kind == "number" and value.kind == "text":
         try:
-            return f"Write the number without quotation marks: {float(value.values):g}"
+            return f"Write the number without quotation marks: {float(str(value.values)):g}"
         except ValueError:
             return "Compare it with a number"
     if kind == "text" and value.kind != "text":
@@ -645,7 +683,7 @@ def _memory_column(data: Container, j: int) -> WhereColumn:
     frame = nw.from_native(data, eager_only=True)
     series = frame.get_column(frame.columns[j])
     dtype = series.dtype
-    if dtype == nw.Datetime and getattr(dtype, "time_zone", None) is not None:
+    if isinstance(dtype, nw.Datetime) and dtype.time_zone is not None:
         series = series.dt.replace_time_zone(None)
     if dtype.is_decimal():
         series = series.cast(nw.Float64())
@@ -711,7 +749,7 @@ def _arrow_column(name: str, kind: ArrowType) -> WhereColumn:
     import pyarrow.compute as pc
     import pyarrow.types as pt
 
-    values: Operand = pc.field(name)
+    values = pc.field(name)
     present = ~values.is_null(nan_is_null=True)
     if pt.is_dictionary(kind):
         values, kind = values.cast(kind.value_type), kind.value_type
@@ -728,8 +766,7 @@ def _arrow_column(name: str, kind: ArrowType) -> WhereColumn:
     if pt.is_date(kind):
         values = values.cast(pa.timestamp("us"))
     elif pt.is_timestamp(kind):
-        zoned: Any = kind
-        values = values if zoned.tz is None else pc.local_timestamp(values)
+        values = values if "tz=" not in str(kind) else pc.local_timestamp(values)
     else:
         return WhereColumn("other", values, present)
     return WhereColumn("time", values, present)
