@@ -53,7 +53,7 @@ skedasis effect my:model houses.csv age --contrast 30,50
     print also by how much the effect changes from 30 to 50
 skedasis effect my:model houses.csv age size --method pdp -o curves.csv
     write two files: curves-age.csv and curves-size.csv
-skedasis effect my:model houses.csv 's*' --where "town == 'south' and size > 50"
+skedasis effect my:model houses.csv 'si*' --where "size > 50"
     explain features by pattern, for some of the rows
 skedasis effect my:model houses.csv age --with town -o both.png
     draw the interaction of two features
