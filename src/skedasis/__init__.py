@@ -20,7 +20,7 @@ import importlib
 from pathlib import Path
 from typing import Any
 
-from skedasis._renamed import PUBLIC
+from skedasis._renamed import ELSEWHERE, PUBLIC
 
 __version__ = "0.1.0"
 
@@ -40,12 +40,26 @@ _MODULES = _public()
 __all__ = ["__version__", *_MODULES]  # noqa: PLE0604  # pyright: ignore[reportUnsupportedDunderAll]
 
 
+def _hint(name: str) -> str:
+    """Return what to write instead of a name that does not exist: a renamed, another library's or a misspelt one."""
+    if name in PUBLIC:
+        return f": it is called {PUBLIC[name]!r}"
+    if name.startswith("__"):  # inspection, such as that of `copy` or a debugger
+        return ""
+    for names, instead in ELSEWHERE.items():
+        if name.lower() in names.split():
+            return f". Use {instead}"
+    import difflib  # for the message of an error only
+
+    lower = {public.lower(): public for public in reversed(__all__)}
+    near = difflib.get_close_matches(name.lower(), lower, 1, 0.75)
+    return f". Did you mean sd.{lower[near[0]]}?" if near else ""
+
+
 def __getattr__(name: str) -> Any:
     """Import a public name on first use (PEP 562), so that `import skedasis` stays fast."""
     if name not in _MODULES:
-        new = PUBLIC.get(name)
-        hint = "" if new is None else f": it is called {new!r}"
-        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{hint}")
+        raise AttributeError(f"module 'skedasis' has no attribute {name!r}{_hint(name)}")
     value = (
         importlib.import_module(f"skedasis.{name}")
         if _MODULES[name] == "skedasis"

@@ -6,6 +6,8 @@ as the user wrote it, such as ``"interval(replicates)"``; `fix` is what to do, o
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import TypeGuard
@@ -19,8 +21,21 @@ _LONGEST = 60
 
 
 def shown(value: object) -> str:
-    """Return how a message repeats a value: its `repr`, cut off."""
-    return repr(value)[:_LONGEST]
+    """Return how a message repeats a value: its `repr`, cut off; the kind of what has a long one.
+
+    Examples
+    --------
+    >>> shown(0.5), shown(dict), shown(np.zeros((200, 3)))
+    ('0.5', 'the class dict', 'an array of shape (200, 3)')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, np.ndarray) and value.ndim > 0:
+        return f"an array of shape {value.shape}"
+    text = repr(value)
+    if "\n" in text:  # a data frame, a series, an estimator
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def listed(options: Collection[object]) -> str:
@@ -88,6 +103,23 @@ def check_int_or_none(
     """Return None or an integer of at least `least`; see `check_int`."""
     expected = expected or f"an integer of at least {least}, or None"
     return None if value is None else check_int(what, value, least, fix, expected)
+
+
+def check_threads(what: str, value: object) -> int:
+    """Return a number of threads; -1 stands for one per processor that this process may use.
+
+    Examples
+    --------
+    >>> check_threads("n_jobs", 0)
+    Traceback (most recent call last):
+    skedasis.errors.DataError: n_jobs: got 0, expected an integer of at least 1, or -1. Use 1 for one thread, -1 for
+    one per processor.
+    """
+    if is_int(value) and value == -1:
+        # Not on every system; `cpu_count` also counts processors that are denied to this process.
+        return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    fix = "Use 1 for one thread, -1 for one per processor"
+    return check_int(what, value, 1, fix, "an integer of at least 1, or -1")
 
 
 def check_number(

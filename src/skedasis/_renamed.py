@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-F = TypeVar("F", bound=Callable[..., Any])
+from typing import TYPE_CHECKING, Any
 
 PUBLIC = {
     "Chance": "NullDistribution",
@@ -19,6 +15,34 @@ PUBLIC = {
     "chance": "null_distribution",
 }
 """Old name of the package → new name."""
+
+ELSEWHERE = {
+    **{
+        name: f"sd.explain(model, X, feature, method='{name}')"
+        for name in ("ale", "dale", "ice", "mplot", "pdp", "pfi", "rhale", "uale")
+    },
+    "ale1d ale_plot accumulated_local_effects": "sd.explain(model, X, feature, method='ale')",
+    "pd partial_dependence partialdependence partialdependencedisplay pdpplot": (
+        "sd.explain(model, X, feature, method='pdp')"
+    ),
+    "individual_conditional_expectation": "sd.explain(model, X, feature, method='ice')",
+    "permutation_importance feature_importance feature_importances importances permutationimportance": (
+        "sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
+    ),
+    "shap lime explainer treeexplainer kernelexplainer": (
+        "sd.explain(model, X) for effects of features, and plot() of the result"
+    ),
+    "regionalrhale regionalale regionalpdp regionaleffect": "sd.regions(model, X, feature)",
+    "plot plot_effect summary_plot": "the method of a result: sd.explain(model, X, feature).plot()",
+    "fit effect effects": "sd.explain(model, X)",
+    "h_statistic hstatistic interaction": "sd.interactions(model, X)",
+    "read_parquet": "sd.parquet(path)",
+    "save dump": "the method of a result: result.save('result.npz')",
+    "ranking": "the method of a result: sd.explain(model, X).ranking()",
+    "dynamicprogramming": "sd.Optimal()",
+    "fixed": "sd.Uniform(20)",
+}
+"""Other libraries' names, in lower case → what does that here."""
 
 ATTRIBUTES = {
     "BinStats": {"trend": "slope_change"},
@@ -62,47 +86,6 @@ OPTIONS = {
 """Old option of the shell → new option."""
 
 
-def refuse_old_keywords(function: F) -> F:
-    """Make a function or a class name the new keyword where a caller uses the old one.
-
-    Parameters
-    ----------
-    function : callable
-        A function, or a class, whose constructor is meant.
-
-    Returns
-    -------
-    callable
-        It raises a TypeError for keywords in `KEYWORDS` whose new name is a parameter.
-
-    Examples
-    --------
-    >>> @refuse_old_keywords
-    ... def mean(x, sample_weight=None): ...
-    >>> mean([1.0], weights=[2.0])
-    Traceback (most recent call last):
-    TypeError: mean() got an unexpected keyword argument 'weights': it is called 'sample_weight'
-    """
-    called: Any = function.__init__ if isinstance(function, type) else function
-    code = called.__code__
-    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    renamed = {old: new for old, new in KEYWORDS.items() if new in parameters}
-
-    @wraps(called)
-    def checked(*args: Any, **kwargs: Any) -> Any:
-        for old in renamed.keys() & kwargs.keys():
-            raise TypeError(
-                f"{function.__name__}() got an unexpected keyword argument {old!r}: "
-                f"it is called {renamed[old]!r}"
-            )
-        return called(*args, **kwargs)
-
-    if isinstance(function, type):
-        function.__init__ = checked
-        return cast(F, function)
-    return cast(F, checked)
-
-
 class RenamedAttributes:
     """Base of classes with renamed attributes: an old name raises an AttributeError that gives the new one.
 
@@ -122,10 +105,20 @@ class RenamedAttributes:
             for base in type(self).__mro__:
                 new = ATTRIBUTES.get(base.__name__, {}).get(name)
                 if new is not None:
-                    raise AttributeError(
-                        f"{type(self).__name__!r} object has no attribute {name!r}: it is called {new!r}",
-                        name=name,
-                        obj=self,
-                    )
+                    raise self._no_attribute(name, f": it is called {new!r}")
+            near = [] if name.startswith("_") else _near(name, dir(type(self)))
+            if near and not hasattr(type(self), name):
+                raise self._no_attribute(name, f". Did you mean {near[0]!r}?")
             # The ordinary error; of a property that failed, its own.
             return object.__getattribute__(self, name)
+
+        def _no_attribute(self, name: str, hint: str) -> AttributeError:
+            text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
+            return AttributeError(text, name=name, obj=self)
+
+
+def _near(name: str, names: list[str]) -> list[str]:
+    """Return the public name that is most similar, if one is."""
+    import difflib  # for the message of an error only
+
+    return difflib.get_close_matches(name, [n for n in names if not n.startswith("_")], 1, 0.8)

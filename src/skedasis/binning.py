@@ -29,6 +29,7 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 
 from skedasis._arguments import check_int, check_number, check_option, is_int, is_number, shown
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, JsonValue, Side, SupportsArray
 from skedasis.data.column_stats import Column
 from skedasis.data.times import TimeLike, given_times
@@ -145,6 +146,7 @@ def _snapped_cells(column: Column, edges: Floats, closed: Side) -> Cells:
 
 
 # ---------------------------------------------- schemes that do not depend on the local effects
+@checked_call
 @dataclass(frozen=True)
 class Uniform(Binning):
     """k bins of equal width, closed on the left; the last bin also includes its right edge (RHALE sec. 2.1).
@@ -175,6 +177,7 @@ class Uniform(Binning):
         return _snapped_cells(column, uniform_edges(column.low, column.high, self.k), "left")
 
 
+@checked_call
 @dataclass(frozen=True)
 class Quantile(Binning):
     """Bins between k + 1 order statistics, closed on the right (Apley & Zhu; ale_vs_pdp 6.2.1.2).
@@ -202,6 +205,7 @@ class Quantile(Binning):
         return Cells(distinct(column.order_statistics(self.k)), "right")
 
 
+@checked_call
 @dataclass(frozen=True)
 class Edges(Binning):
     """Bins with given edges. Rows outside the edges are excluded; the result counts them.
@@ -339,6 +343,7 @@ class AutomaticBinning(Binning):
         return np.array([0, len(cells)])
 
 
+@checked_call
 @dataclass(frozen=True)
 class Greedy(AutomaticBinning):
     """Neighbouring cells are merged as long as that lowers Eq. 13: close to the optimum, but not always equal to it.
@@ -364,6 +369,7 @@ class Greedy(AutomaticBinning):
         return self.partition(merge_greedily, cells, moments, options)
 
 
+@checked_call
 @dataclass(frozen=True)
 class AutoUniform(AutomaticBinning):
     """Bins of equal width; their number minimises Eq. 6 of the draft on uncertainty, subject to its Eq. 7.
@@ -434,6 +440,7 @@ _ROWS_PER_CELL, _MAX_QUANTILES = 10, 100
 (unless max_bins is larger)."""
 
 
+@checked_call
 @dataclass(frozen=True)
 class Optimal(AutomaticBinning):
     """The partition of minimal cost, found exactly by dynamic programming (RHALE Eq. 14).
@@ -638,7 +645,42 @@ def as_binning(bins: object, whole: type[Uniform] | type[Quantile]) -> Binning:
         "bins",
         shown(bins),
         "'auto', an int or one of Uniform, Quantile, Edges, AutoUniform, Greedy, Optimal",
-        "Use for example bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges",
+        _which_bins(bins),
+    )
+
+
+_SCHEMES: dict[str, str] = {
+    "uniform": "sd.Uniform(20)",
+    "equal": "sd.Uniform(20)",
+    "fixed": "sd.Uniform(20)",
+    "quantile": "sd.Quantile(20)",
+    "quantiles": "sd.Quantile(20)",
+    "percentile": "sd.Quantile(20)",
+    "greedy": "sd.Greedy()",
+    "optimal": "sd.Optimal()",
+    "dynamic_programming": "sd.Optimal()",
+    "dp": "sd.Optimal()",
+    "auto_uniform": "sd.AutoUniform()",
+    "autouniform": "sd.AutoUniform()",
+}
+"""Name of a scheme, ours or effector's → how to write it."""
+
+
+def _which_bins(bins: object) -> str:
+    """Return what to write instead of bins that are no scheme."""
+    name = bins.__name__ if isinstance(bins, type) else bins
+    if isinstance(name, str) and name.strip().isdigit():
+        return f"Write the number as an integer: bins={int(name)}"
+    if isinstance(name, str) and name.lower().replace(" ", "_") in _SCHEMES:
+        return f"Write bins={_SCHEMES[name.lower().replace(' ', '_')]}"
+    if isinstance(bins, (list, tuple, np.ndarray)) and all(is_number(v) for v in bins):
+        edges = sorted({float(v) for v in bins})
+        if len(edges) > 1:
+            return f"Write bins=sd.Edges({[int(v) if v.is_integer() else v for v in edges]!r})"
+    if hasattr(bins, "predict"):  # sd.ALE(model, X)
+        return "A method takes its parameters only: sd.explain(model, X, method=sd.ALE(bins=20))"
+    return (
+        "Use for example bins=20, bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges"
     )
 
 

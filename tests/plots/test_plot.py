@@ -234,10 +234,11 @@ class TestLogarithmicAxis:
 
 @every
 def test_unknown_options(method):
-    with pytest.raises(
-        TypeError, match=re.escape(f"{method}() has no option 'titel'. Did you mean 'title'?")
-    ) as seen:
+    said = f"{method}(): got an unexpected keyword argument 'titel', expected 'title'. Write title='a'."
+    with pytest.raises(TypeError, match=re.escape(said)):
         called(method, titel="a")
+    with pytest.raises(TypeError, match="'qqqqq', expected one of .*Remove qqqqq=") as seen:
+        called(method, qqqqq=1)
     own = "axes" if method == "MultiModelEffects.plot" else "ax"
     for name in (
         "legend",
@@ -252,14 +253,11 @@ def test_unknown_options(method):
         own,
     ):
         assert re.search(rf"\b{name}\b", str(seen.value))
-    with pytest.raises(TypeError, match="Valid options are") as seen:
-        called(method, qqqqq=1)
-    assert "Did you mean" not in str(seen.value)
 
 
 @pytest.mark.parametrize("method", sorted({"Surface.plot"} ^ set(RESULTS)))
 def test_renamed_options_say_their_new_name(method):
-    said = f"{method}() got an unexpected keyword argument 'level': it is called 'confidence_level'"
+    said = f"{method}(): got an unexpected keyword argument 'level', expected 'confidence_level'"
     with pytest.raises(TypeError, match=re.escape(said)):
         called(method, level=0.9)
 

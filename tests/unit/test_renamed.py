@@ -102,13 +102,13 @@ def test_an_old_keyword_is_a_type_error_that_names_the_new_one(name):
     call, new = CALLS[name]
     old = name[name.index("(") + 1 : -1]
     with pytest.raises(
-        TypeError, match=f"unexpected keyword argument '{old}': it is called '{new}'"
+        TypeError, match=f"unexpected keyword argument '{old}', expected '{new}'. Write {new}="
     ):
         call()
 
 
 def test_another_unknown_keyword_is_a_type_error_that_lists_the_valid_ones():
-    message = r"^explain\(\) got an unexpected keyword argument 'nothing': valid keywords are model, X, .*, correction$"
+    message = r"^explain\(\): got an unexpected keyword argument 'nothing', expected one of model, X, .*, correction\. "
     with pytest.raises(TypeError, match=message):
         sd.explain(f, X, nothing=1)
 

@@ -177,7 +177,7 @@ HeterogeneityRows = Annotated[
 ]
 
 
-Threads = Annotated[int, typer.Option(help=help_of("n_jobs"), metavar="N", min=1)]
+Threads = Annotated[int, typer.Option(help=help_of("n_jobs"), metavar="N", min=-1)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -168,11 +168,11 @@ class ArrayTable:
 
     def __init__(self, X: Values) -> None:
         if X.ndim != 2:
+            fix = "Use X.reshape(-1, 1) for a single feature, X.reshape(1, -1) for a single row"
+            if X.ndim > 2:
+                fix = "Use X.reshape(len(X), -1), and a model that takes such rows"
             raise DataError(
-                "X",
-                f"an array of shape {X.shape}",
-                "two dimensions (rows, features)",
-                "Use X.reshape(-1, 1) for a single feature",
+                "X", f"an array of shape {X.shape}", "two dimensions (rows, features)", fix
             )
         if np.ma.is_masked(X):
             raise DataError(
@@ -186,7 +186,8 @@ class ArrayTable:
                 "X",
                 f"an array of dtype {X.dtype}",
                 "numbers, booleans, times or objects",
-                "Pass columns of mixed types as a data frame",
+                "Use X.astype(float) for numbers that were read as text; pass columns of mixed "
+                "types as a data frame",
             )
         self.X = np.asarray(X)
         self._times: dict[int, TimeArray | None] = {}

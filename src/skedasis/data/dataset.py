@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar, cast
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import check_int_or_none
+from skedasis._arguments import check_int_or_none, shown
 from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
@@ -574,21 +575,39 @@ def as_table(X: TableLike) -> Table[Container]:
             "rows in memory",
             "Read a part of them: data.take(rows).to_pandas()[list(data.columns)]",
         )
+    expected = "a NumPy array or a data frame"
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
-        raise DataError(
-            "X", f"a {type(X).__name__}", "a NumPy array or a data frame", "Use np.asarray(X)"
-        )
+        raise DataError("X", f"a {type(X).__name__}", expected, _how_to_convert(X))
     from skedasis.data.frames import FrameTable
 
     try:
         return FrameTable(cast("IntoDataFrame", X))  # which raises a TypeError for all else
     except TypeError as error:
-        raise DataError(
-            "X",
-            f"a {type(X).__name__}",
-            "a NumPy array or a data frame",
-            "Convert it first (a sparse matrix: X.toarray(); a series: X.to_frame())",
-        ) from error
+        got = shown(X) if X is None or isinstance(X, str) else f"a {type(X).__name__}"
+        raise DataError("X", got, expected, _how_to_convert(X)) from error
+
+
+def _how_to_convert(X: object) -> str:
+    """Return how to pass the rows, where something else was passed."""
+    fix = "Pass the rows to explain on"
+    if isinstance(X, (str, os.PathLike)):
+        read = "sd.parquet" if str(X).endswith((".parquet", ".pq")) else "pandas.read_csv"
+        fix = f"Read the file first: X = {read}({str(X)!r})"
+    elif isinstance(X, Mapping):
+        fix = "Use pandas.DataFrame(X)"
+    elif isinstance(X, tuple) and len(X) == 2:
+        fix = "Pass the rows alone, and labels by name: sd.explain(model, X, y=y)"
+    elif isinstance(X, (list, tuple)):
+        fix = "Use np.asarray(X)"
+    elif _is_tensor(X):
+        fix = "Use X.detach().cpu().numpy()"
+    elif hasattr(X, "predict") or callable(X):
+        fix = "Pass the model first, then the rows: sd.explain(model, X)"
+    elif hasattr(X, "toarray"):
+        fix = "Use X.toarray()"
+    elif type(X).__name__ == "Series":
+        fix = "Pass all columns that the model takes; for a model of one column X.to_frame()"
+    return fix
 
 
 def _is_tensor(X: object) -> bool:
@@ -653,6 +672,11 @@ def as_dataset(
 
 def _check_labels(y: ArrayLike, n: int) -> Values:
     """Return the labels as an array, one for each row."""
+    if isinstance(y, (str, os.PathLike)):
+        fix = f"Pass the labels themselves, such as y=data[{str(y)!r}]"
+        if "." in str(y):  # the path of a report
+            fix = f"Pass the labels of the rows; a path is passed by name: path={str(y)!r}"
+        raise DataError("y", f"the text {str(y)!r}", f"{n} labels, one for each row of X", fix)
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]  # a data frame with one column
@@ -706,7 +730,9 @@ def _check_weights(weights: ArrayLike | None, n: int) -> tuple[Floats | None, In
             "sample_weight",
             f"values of {type(weights).__name__} that are not numbers",
             "one number per row",
-            "Pass an array of numbers",
+            f"Pass the weights themselves, such as sample_weight=data[{weights!r}]"
+            if isinstance(weights, str)
+            else "Pass an array of numbers",
         ) from error
     got = None
     if w.shape != (n,):

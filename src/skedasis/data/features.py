@@ -295,15 +295,36 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
             "feature",
             str(wanted),
             f"a position in 0..{len(features) - 1}",
-            f"X has {len(features)} columns; positions start at 0",
+            f"X has {len(features)} columns, and positions start at 0: the last is {len(features) - 1}",
         )
-    import difflib  # for the message of an error only
-
     texts = [f.name for f in features]
-    near = difflib.get_close_matches(str(wanted), texts, n=1, cutoff=0.4)
-    fix = f"Did you mean {near[0]!r}?" if near else "Use a name from X's columns"
+    fix = _which_feature(wanted, texts)
     listed = ", ".join(repr(n) for n in texts[:12]) + (", …" if len(texts) > 12 else "")
     raise DataError("feature", repr(wanted), f"one of {listed}", fix)
+
+
+def _which_feature(wanted: object, names: Sequence[str]) -> str:
+    """Return what to write instead of a feature that does not exist."""
+    import difflib  # for the message of an error only
+
+    plain = {name.strip().casefold(): name for name in reversed(names)}
+    text = str(wanted).strip().casefold()
+    parts = [part.strip() for part in text.split(",")]
+    near = difflib.get_close_matches(text, plain, n=1, cutoff=0.4)
+    fix = "Use a name from X's columns"
+    if isinstance(wanted, str) and text in {"", "all", "*", ":", "none"}:
+        fix = "Use features=None, or leave it out, for all features"
+    elif isinstance(wanted, str) and len(parts) > 1 and all(part in plain for part in parts):
+        fix = f"Pass a list: {[plain[part] for part in parts]!r}"
+    elif isinstance(wanted, list) and len(wanted) == 2:
+        fix = f"Write a pair as a tuple: {tuple(wanted)!r}"
+    elif isinstance(wanted, float) and wanted.is_integer():
+        fix = f"Write a position as an integer: {int(wanted)}"
+    elif near:
+        fix = f"Did you mean {plain[near[0]]!r}?"
+    elif all(name == f"x{j}" for j, name in enumerate(names)):
+        fix = "X is an array: use the position of the column, such as 0"
+    return fix
 
 
 def check_names(names: Sequence[str]) -> None:

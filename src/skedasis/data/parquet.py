@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option, is_int, shown
+from skedasis._calls import checked_call
 from skedasis._types import Floats
 from skedasis.data.arrow import (
     ArrowField,
@@ -509,6 +510,7 @@ def located(source: ParquetData, first: int, n: int) -> Generator[None]:
 
 
 # ------------------------------------------------------------------------------------ finding files
+@checked_call
 def parquet(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     columns: Sequence[str] | None = None,

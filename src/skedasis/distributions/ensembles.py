@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_int_or_none, check_number, shown
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Floats
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
@@ -60,7 +60,7 @@ MixtureLike: TypeAlias = (
 sample, or a torch module with dropout."""
 
 
-@refuse_old_keywords
+@checked_call
 def ensemble(
     model: MixtureLike,
     samples: int | None = None,
@@ -136,7 +136,10 @@ def ensemble(
     [1.0, 0.0, 1.0]
     """
     expected = "an integer of two or more, because the epistemic part is the members' disagreement"
-    samples = check_int_or_none("ensemble(samples)", samples, 2, "Pass samples=100", expected)
+    fix = "Pass samples=100"
+    if samples is not None and not isinstance(samples, (int, float, str)):
+        fix = "Pass several models as a list: sd.ensemble([model, model2])"
+    samples = check_int_or_none("ensemble(samples)", samples, 2, fix, expected)
     if noise is not None and not callable(noise):
         expected = "a positive standard deviation, or a function X -> (n,)"
         fix = "Pass the standard deviation of the residuals"

@@ -428,8 +428,8 @@ def explain(
         Memory for the rows that results keep. If all rows need more, a random sample of them is kept, and the results
         that are computed from the sample say so.
     n_jobs : int
-        Number of threads. Each evaluates one batch at a time. Useful for models that release the global interpreter
-        lock. With several threads, the model's own thread pools are limited to one thread each.
+        Number of threads; -1 for one per processor. Each evaluates one batch at a time. Useful for models that release
+        the global interpreter lock. With several threads, the model's own thread pools are limited to one thread each.
     progress : bool, optional
         Whether to show a progress bar if the work takes longer than two seconds. By default if standard error is a
         terminal.

@@ -10,21 +10,22 @@ from __future__ import annotations
 import ast
 import inspect
 import itertools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from skedasis._arguments import (
-    check_int,
+    check_flag,
     check_int_or_none,
     check_number,
     check_option,
+    check_threads,
     is_int,
     is_number,
 )
-from skedasis._renamed import KEYWORDS
+from skedasis._calls import meant_keyword, misfit, written
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
@@ -59,7 +60,7 @@ class CommonKeywords(TypedDict, total=False):
     keep: int | str
     """Memory for the rows that results keep."""
     n_jobs: int
-    """Number of threads."""
+    """Number of threads; -1 for one per processor."""
     progress: bool | None
     """Whether to show a progress bar if the work takes longer than two seconds."""
     tree: TreeMode
@@ -134,8 +135,8 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
     Returns
     -------
     callable
-        A decorator. The function it returns raises a TypeError for an unknown keyword, which names the valid ones, or
-        the new name of a renamed one.
+        A decorator. The function it returns raises `UnsupportedError`, a TypeError, for a call that does not fit the
+        signature; the error says which keyword is meant, or where the option belongs.
     """
     names = keywords.__annotations__
 
@@ -154,14 +155,12 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
 
         @wraps(function)
         def checked(*args: object, **given: object) -> object:
-            for name in given:
-                if name not in valid and name not in refused:
-                    new = KEYWORDS.get(name)
-                    hint = f"valid keywords are {', '.join(valid)}"
-                    raise TypeError(
-                        f"{function.__name__}() got an unexpected keyword argument {name!r}: "
-                        f"{f'it is called {new!r}' if new in valid else hint}"
-                    )
+            own = {name: value for name, value in given.items() if name not in refused}
+            problem = misfit(
+                function.__name__, signature, args, own, partial(_advice, given), _meaning
+            )
+            if problem is not None:
+                raise problem
             if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
                 return _with_spooled(function, signature, args, given)
             return function(*args, **given)
@@ -170,6 +169,91 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
         return cast(Function, checked)
 
     return decorate
+
+
+_ADVICE = {
+    "ax figsize title xlabel ylabel cmap": "Draw the result: result.plot({name}=...)",
+    "confidence_level ci confidence level": "Ask the result for its interval: result.interval(0.95)",
+    "label target": (
+        "Pass labels as y=, or choose a class first: sd.explain(sd.probability(model, class_=...), X)"
+    ),
+    "class_ target_class class_name class_index output": (
+        "Choose the output first: sd.explain(sd.probability(model, class_=...), X), or "
+        "sd.prediction(model, output=...)"
+    ),
+    "response_method predict_proba link": (
+        "Choose the output first: sd.explain(sd.probability(model), X), or sd.logit(model)"
+    ),
+    "categorical_features cat_features categorical categories": (
+        'Declare the kind of each column: schema={{name: "nominal"}}'
+    ),
+    "kind": "Choose a method: method='pdp' (average, with curves of rows) or method='ice'",
+    "percentiles": "It is a parameter of the method, in percent: method=sd.PDP(percentiles=(5, 95))",
+    "subsample nsamples n_samples sample_size num_samples n_rows": (
+        "Pass fewer rows: X.sample(1000) of a data frame, X[:1000] of an array"
+    ),
+    "loss loss_function": (
+        "Explain the loss: sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
+    ),
+    "interaction order pairs": (
+        "Pass a pair, sd.explain(model, X, (feature, other)), or use sd.interactions(model, X)"
+    ),
+    "method": "Remove it; sd.explain(model, X, method=...) explains by one method",
+    "features": "Remove it: all features are used; choose one in the result: result[name]",
+}
+"""Keywords that one of these functions or all do not have, and what to do instead."""
+
+
+def _advice(given: Mapping[str, object], name: str, value: object) -> str | None:
+    """Return what to do instead of passing a keyword that a function does not have; None if it is not known.
+
+    Parameters
+    ----------
+    given : mapping
+        All keywords of the call.
+    name : str
+    value : object
+        The unknown keyword and its value.
+    """
+    # Imported here: for messages only.
+    from skedasis.binning import Optimal
+    from skedasis.engine.select import METHODS, method_class
+
+    def parameter_of(methods: Sequence[str]) -> str | None:
+        for kind in map(method_class, methods):
+            parameter = meant_keyword(name, [f.name for f in fields(kind)])
+            if parameter is not None:
+                call = f"method=sd.{kind.__name__}({parameter}={written(value) or '…'})"
+                return f"It is a parameter of the method: {call}"
+        return None
+
+    method = given.get("method")
+    asked = method.lower() if isinstance(method, str) else type(method).__name__.lower()
+    found = parameter_of([m for m in METHODS if m == asked])
+    for names, advice in _ADVICE.items():
+        if name in names.split():
+            found = found or advice.format(name=name)
+    if name in {f.name for f in fields(Optimal)}:
+        call = f"method=sd.RHALE(bins=sd.Optimal({name}={written(value) or '…'}))"
+        found = found or f"It is a parameter of the bins: {call}"
+    return found or parameter_of(("rhale", "pdp", "pfi", *METHODS))
+
+
+def _meaning(args: Sequence[object]) -> str | None:
+    """Return how to pass a method or labels that were passed by position; None if there are none."""
+    # Imported here: for messages only.
+    from skedasis.engine.select import METHODS
+    from skedasis.methods.base import Parameters
+
+    for value in args[2:]:
+        if isinstance(value, str) and value.lower() in METHODS:
+            return f"Pass the method by name: method={value!r}"
+        kind = value if isinstance(value, type) else type(value)
+        if issubclass(kind, Parameters):
+            return f"Pass the method by name: method=sd.{kind.__name__}()"
+        if hasattr(value, "__array__"):
+            return "Pass labels by name: y=y"
+    return None
 
 
 def _with_spooled(
@@ -252,8 +336,8 @@ def _check_cluster(what: str, client: object, *, current: bool = False) -> objec
     return check_client(what, client, current=current)
 
 
-def _check_threads(what: str, value: object) -> int:
-    return check_int(what, value, 1, "Use 1")
+def _check_progress(what: str, value: object) -> bool | None:
+    return None if value is None else check_flag(what, value, "Use True, False, or None")
 
 
 def _check_sample(what: str, rows: object) -> int | None:
@@ -311,8 +395,8 @@ class ExplainOptions:
     sample: int | None = field(default=None, metadata={"check": _check_sample})
     memory: int | str = field(default="1GB", metadata={"check": _check_size})
     keep: int | str = field(default="256MB", metadata={"check": _check_size})
-    n_jobs: int = field(default=1, metadata={"check": _check_threads})
-    progress: bool | None = None
+    n_jobs: int = field(default=1, metadata={"check": check_threads})
+    progress: bool | None = field(default=None, metadata={"check": _check_progress})
     weight_kind: WeightKind = field(
         default="frequency", metadata={"check": _one_of(get_args(WeightKind))}
     )
@@ -422,7 +506,7 @@ def help_of(name: str) -> str:
     Examples
     --------
     >>> help_of("n_jobs")
-    'Number of threads.'
+    'Number of threads; -1 for one per processor.'
     """
     return _texts()[name]
 

@@ -1427,7 +1427,7 @@ def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
                 f"by[{str(rule)!r}]",
                 f"values of type {mask.dtype}",
                 "True or False for each row",
-                "Pass a mask such as X['season'] == 'summer'",
+                f"Pass an array of truth values, such as by={{{str(rule)!r}: X[column] > 50}}",
             )
         inside = rows_of(dataset, mask, f"by[{str(rule)!r}]")
         twice = inside & (region >= 0)
@@ -1450,12 +1450,18 @@ def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
 def _of_labels(dataset: Dataset, labels: object) -> _Given:
     values = np.asarray(labels)
     if values.ndim == 0:
-        raise DataError(
-            "by",
-            shown(labels),
-            "a column, labels of the rows, or masks by rule",
-            "Pass the name of a column",
-        )
+        fix = "Pass the name of a column"
+        if callable(labels):
+            fix = 'Pass masks instead of a function: by={"old": X["age"] > 50}'
+        raise DataError("by", shown(labels), "a column, labels of the rows, or masks by rule", fix)
+    names = [f.name for f in dataset.features]
+    columns = [v for v in values.ravel().tolist() if isinstance(v, str) and v in names]
+    if values.size <= len(names) and len(columns) == values.size != len(dataset.table):
+        labels_of = ' + "/" + '.join(f"X[{name!r}].astype(str)" for name in columns)
+        fix = f"Write by={columns[0]!r}"
+        if len(columns) > 1:
+            fix = f"Name one of them, or pass a label for each row: by={labels_of}"
+        raise DataError("by", f"a list of names, {columns!r}", "one column", fix)
     values = rows_of(dataset, values, "by")
     texts = np.array([str(v) for v in values.tolist()], dtype=object)
     # Numbers in the order of their size, other labels in that of their text.
@@ -1563,9 +1569,17 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Giv
     present = x[~np.isnan(x)]
     distinct = np.unique(present) if len(present) else present
     few = distinct if edges is None and len(distinct) <= FEW_VALUES else None
+    ends = float(present.min(initial=math.inf)), float(present.max(initial=-math.inf))
+    given = edges is not None and len(edges) > 0 and len(present) > 0
+    if given and not ((edges >= ends[0]) & (edges < ends[1])).any():
+        raise DataError(
+            "by",
+            f"edges outside the values of {feature.name!r}",
+            f"an edge between {ends[0]:.6g} and {ends[1]:.6g}",
+            f"Leave the edges out to cut at quartiles: by={feature.name!r}",
+        )
     if edges is None and few is None:
         edges = quartile_edges(x, dataset.weights)
-    ends = float(present.min(initial=math.inf)), float(present.max(initial=-math.inf))
     found = _cut_regions(feature, few, edges, ends, missing=len(present) < len(x))
     return _Given(feature.name, found.rules, found.of_values(x), found.conditions)
 

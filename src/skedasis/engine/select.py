@@ -11,14 +11,14 @@ import difflib
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
 
-from skedasis._arguments import shown
+from skedasis._arguments import is_int, shown
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
@@ -194,13 +194,51 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
         if method.lower() in METHODS:
             return method_class(method.lower())()
         known = ", ".join(repr(m) for m in METHODS)
-        raise DataError("method", repr(method), f"one of {known}", "Use one of these names")
+        meant = _meant_method(method)
+        fix = f"Did you mean method={meant!r}?"
+        if meant is None:
+            fix = "Use method='rhale' for effects of features, method='pfi' for their importance"
+        raise DataError("method", repr(method), f"one of {known}", fix)
     if isinstance(method, Parameters):
         return method
-    fix = "Use sd.RHALE()"
+    fix = "Use method=sd.RHALE()"
     if isinstance(method, type):
-        fix = f"Pass an instance: {method.__name__}()"
+        fix = f"Pass an instance: method=sd.{method.__name__}()"
+        if not issubclass(method, Parameters):
+            fix = "Use method=sd.RHALE()"
+    elif isinstance(method, (list, tuple)):
+        fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
+
+
+_ALSO_CALLED = {
+    "ale": "ale1d 1d_ale pyale accumulated_local_effects accumulated local_effects",
+    "dale": "d_ale differential_ale",
+    "ice": "individual individual_conditional_expectation c_ice ceteris_paribus cp",
+    "mplot": "m_plot mplots marginal marginal_plot",
+    "pdp": "pd pdp1d partial partial_dependence partialdependence partial_dependence_plot pd_plot",
+    "pfi": "permutation permutation_importance permutation_feature_importance pimp importance "
+    "feature_importance feature_importances variable_importance vip mda",
+    "rhale": "rh_ale robust_ale",
+}
+"""Other names of the methods."""
+
+
+def _meant_method(name: str) -> str | None:
+    """Return the name of the method that is meant, or None.
+
+    Examples
+    --------
+    >>> _meant_method("sd.RHALE()"), _meant_method("d-ale"), _meant_method("shap")
+    ('rhale', 'dale', None)
+    """
+    plain = name.lower().strip().removeprefix("sd.").removesuffix("()")
+    plain = plain.replace("-", "_").replace(" ", "_")
+    for method, others in _ALSO_CALLED.items():
+        if plain == method or plain in others.split():
+            return method
+    near = difflib.get_close_matches(plain, METHODS, 1, 0.75)
+    return near[0] if near else None
 
 
 # ------------------------------------------------------------------------------------------
@@ -315,7 +353,10 @@ def as_features(X: object, wanted: object, what: str = "features") -> object:
     if isinstance(wanted, tuple):
         _check_pair_of_names(wanted, what)
         return wanted
-    if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+    # An array or a mapping has no patterns; `check_wanted` refuses those that are no names.
+    if isinstance(wanted, (str, Mapping)) or hasattr(wanted, "__array__"):
+        return wanted
+    if not isinstance(wanted, Iterable):
         return wanted
     items = list(cast("Iterable[object]", wanted))
     for item in items:
@@ -443,6 +484,40 @@ def _selected(X: object, selector: object, what: str) -> list[int]:
     return [labels.index(label) for label in chosen]
 
 
+def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
+    """Raise if the argument `features` is no selection of columns, but labels, data, a slice or a mask.
+
+    Raises
+    ------
+    DataError
+    """
+    labels = [f.key for f in features]
+    got, fix = None, "Pass labels by name: y=y"
+    numbers = isinstance(wanted, list) and all(isinstance(v, (bool, float)) for v in wanted)
+    if isinstance(wanted, Mapping):
+        got, fix = f"a {type(wanted).__name__}", f"Pass a list: {list(wanted)!r}"
+    elif isinstance(wanted, slice):
+        plain = all(v is None or is_int(v) for v in (wanted.start, wanted.stop, wanted.step))
+        got, fix = shown(wanted), f"Pass a list: {(labels[wanted] if plain else labels)[:6]!r}"
+    elif (numbers and wanted) or hasattr(
+        wanted, "__array__"
+    ):  # also a series, an index, a data frame
+        values = np.asarray(wanted)
+        kind = "an array" if isinstance(wanted, np.ndarray) else f"a {type(wanted).__name__}"
+        if values.ndim > 1:
+            got, fix = f"{kind} of shape {values.shape}", "Pass the names: list(frame.columns)"
+        elif values.dtype.kind == "b":
+            got = f"a mask of {len(values)} truth values"
+            chosen = [label for label, inside in zip(labels, values, strict=False) if inside]
+            fix = f"Pass the columns themselves: {chosen[:6]!r}"
+            if len(values) != len(labels):
+                fix = "Choose rows in X, such as X[mask]; pass labels by name: y=y"
+        elif values.dtype.kind == "f" or len(set(map(str, values))) < len(values):
+            got = f"{kind} of {len(values)} values, such as {shown(values.tolist()[0])}"
+    if got is not None:
+        raise DataError("features", got, "names or positions of columns of X", fix)
+
+
 class FeatureSelection:
     """The features or pairs to explain, found in the data.
 
@@ -481,6 +556,7 @@ class FeatureSelection:
         if self.everything:
             self.asked = [(f,) for f in self.features]
             return
+        check_wanted(wanted, dataset.features)
         # A name is one feature, a tuple one pair; any other collection is a list of them.
         if isinstance(wanted, (str, tuple)) or not isinstance(wanted, Iterable):
             self.single, items = True, [wanted]
@@ -534,7 +610,7 @@ class FeatureSelection:
                 "features",
                 f"a tuple of {len(item)}",
                 "a name, a pair (a tuple of two names), a list of names or of pairs, or None",
-                "Use a list to explain several features, each on its own",
+                f"Use a list to explain several features, each on its own: {list(item)!r}",
             )
         first, second = self._find(item[0]), self._find(item[1])
         check_pair((first.name, second.name))

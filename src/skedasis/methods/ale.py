@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_option
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints
 from skedasis.binning import (
     N_AUTO_CELLS,
@@ -382,6 +383,7 @@ def no_derivatives(name: str, column: Column, derivative_info: DerivativeInfo) -
 # --- ALE (Apley & Zhu 2020; RHALE Eq. 3) ----------------------------------------------------------
 
 
+@checked_call
 @dataclass(frozen=True)
 class ALE(Accumulated):
     """Accumulated local effects of a numeric or categorical feature, or of two features.
@@ -473,6 +475,7 @@ class ALE(Accumulated):
 # --- DALE (Gkolemis et al. 2022; RHALE Eq. 4) -----------------------------------------------------
 
 
+@checked_call
 @dataclass(frozen=True)
 class DALE(Accumulated):
     """Differential accumulated local effects of a feature or of two features, on bins that you choose.
@@ -549,6 +552,7 @@ DEFAULT_BINS = Optimal(criterion="likelihood")
 (docs/guides/bins.md)."""
 
 
+@checked_call
 @dataclass(frozen=True)
 class RHALE(Accumulated):
     """The average effect and its heterogeneity, on bins chosen automatically.
@@ -709,6 +713,7 @@ class RHALE(Accumulated):
         )
 
 
+@checked_call
 @dataclass(frozen=True)
 class UALE(RHALE):
     """RHALE that accumulates standard deviations (UALE Eq. 9) with variances divided by n (Eq. 11).

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from skedasis._arguments import check_option
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Side
 from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions
 from skedasis.data.categories import LevelColumn
@@ -41,6 +42,7 @@ from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 
 
+@checked_call
 @dataclass(frozen=True)
 class MPlot(BinnedMethod):
     """The mean of the quantity, of the label, or of the residual, over the rows of each bin or level.

@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_flag, check_int, check_option, is_int, shown
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import MANY_FEW, Column
@@ -189,6 +190,7 @@ Points: TypeAlias = int | str | Sequence[Level] | Values | None
 """A grid as the user gives it: a number of points, the points or levels, or "exact"."""
 
 
+@checked_call
 @dataclass(frozen=True)
 class PDP(NumericMethod[GridPlan], Parameters):
     """Partial dependence: the mean over rows, with the feature set to each value of a grid.
@@ -515,6 +517,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
         return effect.with_provenance({"grid": plan.grid.description, **plan.notes})
 
 
+@checked_call
 @dataclass(frozen=True)
 class ICE(PDP):
     """Individual conditional expectation: `PDP` that keeps the curve of every row (as far as `keep` allows).

@@ -20,7 +20,8 @@ from typing import Literal
 import numpy as np
 
 from skedasis._arguments import check_flag, check_int, is_int, is_number, shown
-from skedasis._renamed import RenamedAttributes, refuse_old_keywords
+from skedasis._calls import checked_call
+from skedasis._renamed import RenamedAttributes
 from skedasis._types import JsonValue
 from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups
@@ -41,7 +42,7 @@ _SAMPLE = 4099
 """Makes the sample of rows independent of other draws with the same seed."""
 
 
-@refuse_old_keywords
+@checked_call
 @dataclass(frozen=True)
 class PFI(RenamedAttributes, Parameters):
     """Permutation importance: the mean increase of the quantity when a feature's values come from other rows.

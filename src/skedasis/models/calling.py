@@ -86,6 +86,9 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
     what, where : str
         The model, and the rows it was called on, for the message.
     """
+    if raw is None:
+        fix = "Return an array with one number for each row"
+        raise ModelOutputError(what, f"None ({where})", f"an array of shape ({n},)", fix)
     response = as_numbers(raw, what)
     if response.shape == (n, 1):
         response = response[:, 0]
@@ -95,7 +98,7 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
             "Choose one output: sd.prediction(model, output=0), or all of them: output='all'; for a classifier: "
             "sd.probability(model, class_=...)"
             if multi_output
-            else "Return one number for each row, in the rows' order"
+            else f"Return one number for each row, in the rows' order; X holds all {n} rows at once"
         )
         got = f"output of shape {response.shape} ({where})"
         raise ModelOutputError(what, got, f"({n},)", fix)
@@ -108,7 +111,8 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
             what,
             f"NaN or infinity for {bad} of {n} rows ({where})",
             "finite numbers",
-            "If X has missing values that the model cannot handle, impute them or drop those rows",
+            "Check the model at these rows; if X has missing values that it cannot handle, impute them or "
+            "drop those rows",
         )
     return response
 

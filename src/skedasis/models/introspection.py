@@ -137,14 +137,11 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
             "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
         )
     if not callable(model) and not hasattr(model, "predict"):
-        fix = "Pass the fitted model itself"
-        if isinstance(model, Mapping):
-            fix += ", or several models in a list: sd.explain([*models.values()], X)"
         raise UnsupportedError(
             f"prediction({title(model)})",
-            with_article(type(model).__name__),
+            "None" if model is None else with_article(type(model).__name__),
             "a callable or an object with predict",
-            fix,
+            _how_to_pass(model),
         )
     for what, given, signature in (
         ("slope", slope, "jac(X) -> (n, d)"),
@@ -157,6 +154,20 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
                 f"a function {signature}",
                 "Pass the function, not its result",
             )
+
+
+def _how_to_pass(model: object) -> str:
+    """Return how to pass the model, where something else was passed."""
+    if isinstance(model, Mapping):
+        return "Pass the fitted model itself, or several models in a list: sd.explain([*models.values()], X)"
+    if hasattr(model, "shape") or isinstance(model, (list, tuple)):
+        return "Pass the fitted model itself, before the data: sd.explain(model, X)"
+    if hasattr(model, "transform"):
+        return (
+            "Pass the model that predicts, or a pipeline that ends with it; for an output of the "
+            "transformer: sd.prediction(model.transform, output=0)"
+        )
+    return "Pass the fitted model itself"
 
 
 def class_column(model: object, class_: Level, function: str) -> tuple[int | None, Level]:
@@ -175,13 +186,7 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     classes = getattr(model, "classes_", None)
     if not hasattr(model, "predict_proba"):
         if is_classifier(model) or not callable(model):
-            raise UnsupportedError(
-                what,
-                f"{with_article(title(model))} without predict_proba",
-                "a classifier with probabilities",
-                "Calibrate it (sklearn.calibration.CalibratedClassifierCV), or explain "
-                "sd.prediction(model.decision_function)",
-            )
+            raise _no_probabilities(model, what)
         if class_ is not None and not is_int(class_):
             raise UnsupportedError(
                 what,
@@ -200,10 +205,42 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     if class_ in labels:
         return labels.index(class_), class_
     got = f"{len(labels)} classes and no class_" if class_ is None else f"class_={class_!r}"
-    raise ModelOutputError(
-        f"{what}: got {got}, expected one class. "
-        f"Choose one class: sd.{function}(model, class_={labels[-1]!r}); available: {labels}."
-    )
+    meant = None if class_ is None else _meant_class(class_, labels)
+    call = f"sd.{function}(model, class_={(labels[-1] if meant is None else meant)!r})"
+    choose = f"Choose one class: {call}"
+    if meant is not None:
+        choose = f"Did you mean {call}?"
+        if is_int(class_) and str(meant) != str(class_):
+            choose = f"class_ is the label of a class, not its index: {call}"
+    end = " Available" if choose.endswith("?") else "; available"
+    raise ModelOutputError(f"{what}: got {got}, expected one class. {choose}{end}: {labels}.")
+
+
+def _no_probabilities(model: object, what: str) -> UnsupportedError:
+    """Return the error for a model without `predict_proba`."""
+    fix = "Use sd.prediction(model), which explains what a regressor predicts"
+    if is_classifier(model):
+        fix = "Calibrate it: sklearn.calibration.CalibratedClassifierCV(model).fit(X, y)"
+        if hasattr(model, "decision_function"):
+            fix += ", or explain its score: sd.prediction(model.decision_function)"
+    elif not hasattr(model, "predict"):
+        fix = _how_to_pass(model)
+    got = f"{with_article(title(model))} without predict_proba"
+    return UnsupportedError(what, got, "a classifier with probabilities", fix)
+
+
+def _meant_class(class_: Level, labels: Sequence[Level]) -> Level | None:
+    """Return the label that is meant by one that does not exist: of the same or a similar text, or by its index."""
+    import difflib  # for the message of an error only
+
+    plain = str(class_).strip().casefold()
+    texts = {str(label).strip().casefold(): label for label in labels}
+    if len(texts) == len(labels) and plain in texts:
+        return texts[plain]
+    if is_int(class_):
+        return labels[class_] if -len(labels) <= class_ < len(labels) else None
+    near = difflib.get_close_matches(plain, texts, 1, 0.6)
+    return texts[near[0]] if near else None
 
 
 # --- kinds of scikit-learn's estimators -----------------------------------------------------------

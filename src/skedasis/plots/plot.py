@@ -7,7 +7,6 @@ a TypeError that names the method that was called.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, Unpack, cast
@@ -16,7 +15,7 @@ import numpy as np
 from matplotlib.colors import is_color_like, to_rgb
 
 from skedasis._arguments import check_flag, check_option, is_number, shown
-from skedasis._renamed import KEYWORDS
+from skedasis._calls import unknown_keyword
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import draw_matplotlib, keywords
@@ -128,17 +127,16 @@ class FigureOptions:
 
         Raises
         ------
-        TypeError
+        UnsupportedError
             For an unknown option.
         DataError
             For an invalid value.
         """
         valid = list(known.__annotations__)
-        for name in given:
+        for name, value in given.items():
             if name not in valid:
-                raise TypeError(
-                    _unknown(method, name, [*valid, "ax"] if "axes" not in valid else valid)
-                )
+                known_names = [*valid, "ax"] if "axes" not in valid else valid
+                raise _unknown(method, name, value, known_names)
         shared = {f.name: given[f.name] for f in fields(cls) if f.name in given}
         own = {name: value for name, value in given.items() if name not in shared}
         if "color" in shared and not _is_color(shared["color"]):
@@ -154,6 +152,15 @@ class FigureOptions:
         return options, own
 
     def _check(self, method: str, ax: object) -> None:
+        from matplotlib.axes import Axes  # imported here: pages need no matplotlib
+
+        if ax is not None and not isinstance(ax, Axes):
+            fix = f"Pass ax=axes, or leave it out; save the figure: {_call(method)}().savefig('figure.png')"
+            raise DataError(f"{method}(ax)", shown(ax), "axes of matplotlib", fix)
+        for name, text in (("title", self.title), ("xlabel", self.xlabel), ("ylabel", self.ylabel)):
+            if text is not None and not isinstance(text, str):
+                fix = f"Write {name}={str(text)!r}"
+                raise DataError(f"{method}({name})", shown(text), "a text", fix)
         check_option(f"{method}(xscale)", self.xscale, ("linear", "log"))
         check_flag(f"{method}(legend)", self.legend)
         for name, pair in (("size", self.size), ("xlim", self.xlim), ("ylim", self.ylim)):
@@ -196,19 +203,32 @@ class FigureOptions:
 _EXAMPLES = {"size": "(6.8, 4)", "xlim": "(0, 10)", "ylim": "(-1, 1)"}
 
 
+def _call(method: str) -> str:
+    """Return a method's call on a result: "Effect.plot" → "effect.plot"; a function's name as it is."""
+    owner, dot, name = method.rpartition(".")
+    return f"{owner.lower()}{dot}{name}" if owner else f"sd.{name}"
+
+
 def _is_color(value: object) -> bool:
     """Return whether a value is one colour, and not one value per row."""
     return value is None or (isinstance(value, (str, tuple)) and is_color_like(value))
 
 
-def _unknown(method: str, name: str, valid: Sequence[str]) -> str:
-    """Return the message of an unknown option."""
-    new = KEYWORDS.get(name)
-    if new in valid:
-        return f"{method}() got an unexpected keyword argument {name!r}: it is called {new!r}"
-    near = difflib.get_close_matches(name, valid, 1, 0.6)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{method}() has no option {name!r}.{hint} Valid options are {', '.join(sorted(valid))}."
+_ADVICE = {
+    "save savefig filename path file": "Save the figure: {method}(...).savefig('figure.png')",
+    "show": "Show the figure: matplotlib.pyplot.show(); in a notebook it is shown as the cell's value",
+    "centered center": "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')",
+    "figure fig": "Pass axes: {method}(ax=figure.subplots())",
+    "features feature": "Choose features in sd.explain(model, X, features), or show the strongest: top=5",
+}
+"""Options that figures do not have, and what to do instead."""
+
+
+def _unknown(method: str, name: str, value: object, valid: Sequence[str]) -> UnsupportedError:
+    """Return the error for an unknown option."""
+    advice = next((text for names, text in _ADVICE.items() if name in names.split()), None)
+    advice = None if advice is None else advice.format(method=_call(method))
+    return unknown_keyword(method, name, value, sorted(valid), advice)
 
 
 def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureSpec:

@@ -549,7 +549,10 @@ class BatchEvaluator:
         try:
             return function(rows)
         except Exception as error:
-            error.add_note(f"raised while skedasis called {self.quantity.describe()} ({where})")
+            kind = f"{'an' if isinstance(rows, np.ndarray) else 'a'} {type(rows).__name__}"
+            error.add_note(
+                f"raised while skedasis called {self.quantity.describe()} with {kind} ({where})"
+            )
             raise
         finally:
             self.stats.seconds += time.perf_counter() - started

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._arguments import check_option, check_probability, is_int, shown
+from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
 from skedasis.data.factorize import missing_mask
@@ -320,7 +321,17 @@ _ALIASES = {
 }
 """Names of the losses in other libraries."""
 
+_METRICS = {
+    "auc": "roc_auc",
+    "average_precision": "average_precision",
+    "explained_variance": "explained_variance",
+    "r2": "r2",
+    "roc_auc": "roc_auc",
+}
+"""Names of metrics of the whole sample → their names in `PFI`."""
 
+
+@checked_call
 def loss(
     model: ModelLike,
     kind: LossName | LossFunction = "squared_error",
@@ -427,7 +438,14 @@ def _check_settings(kind: object, alpha: object, response: object) -> None:
     if not callable(kind) and not (isinstance(kind, str) and kind in _NAMES):
         kinds = ", ".join(repr(k) for k in _NAMES)
         near = loss_called(kind) if isinstance(kind, str) else None
-        fix = "Name one of these" if near is None else f"Did you mean {near!r}?"
+        fix = "Name one of these"
+        if near is not None:
+            fix = f"Did you mean {near!r}?"
+        elif isinstance(kind, str) and kind.lower() in _METRICS:
+            metric = _METRICS[kind.lower()]
+            fix = (
+                f"It is no mean over rows: explain the model with method=sd.PFI(metric={metric!r})"
+            )
         raise DataError("loss(kind)", shown(kind), f"{kinds}, or loss(y, prediction) -> (n,)", fix)
     check_probability("loss(alpha)", alpha, "Use 0.5 for the median")
     if alpha != 0.5 and kind != "pinball":

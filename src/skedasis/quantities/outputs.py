@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import is_int, shown
+from skedasis._calls import checked_call
 from skedasis._types import (
     DType,
     Floats,
@@ -506,6 +507,7 @@ def prediction(
 ) -> MultiOutputQuantity: ...
 
 
+@checked_call
 def prediction(
     model: PredictorLike,
     *,
@@ -649,6 +651,7 @@ def probability(
 ) -> Probability: ...
 
 
+@checked_call
 def probability(
     model: ClassifierLike,
     class_: Hashable = None,
@@ -721,6 +724,7 @@ def logit(
 ) -> Logit: ...
 
 
+@checked_call
 def logit(
     model: ClassifierLike,
     class_: Hashable = None,

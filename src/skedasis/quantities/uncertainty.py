@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 import numpy as np
 
 from skedasis._arguments import check_option, check_probability
+from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.features import Feature
 from skedasis.distributions.base import Part, Predicted, Predictor, as_class_codes
@@ -228,6 +229,7 @@ def in_base(nats: Floats, base: Base) -> Floats:
 _PARTS = ("total", "aleatoric", "epistemic")
 
 
+@checked_call
 def entropy(
     model: DistributionLike,
     *,
@@ -309,6 +311,7 @@ def entropy(
     return Entropy(model, name or default, unit, part, base, predictor=predictor)
 
 
+@checked_call
 def nll(
     model: DistributionLike, *, base: Base = "e", name: str | None = None, unit: str | None = None
 ) -> NegativeLogLikelihood:
@@ -364,6 +367,7 @@ def likelihood_of(model: object, base: Base, name: str, unit: str | None) -> Neg
     return NegativeLogLikelihood(model, name, unit or _unit(base, "nll"), base, predictor=predictor)
 
 
+@checked_call
 def predictive_variance(
     model: DistributionLike,
     *,
@@ -420,6 +424,7 @@ def predictive_variance(
     return PredictiveVariance(model, name or default, unit, part, predictor=predictor)
 
 
+@checked_call
 def predictive_quantile(
     model: DistributionLike, p: float, *, name: str | None = None, unit: str | None = None
 ) -> PredictiveQuantile:

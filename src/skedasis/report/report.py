@@ -17,6 +17,7 @@ from skedasis._types import JsonValue, TableLike
 from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ReportKeywords, takes_options
 from skedasis.engine.progress import Progress
+from skedasis.errors import DataError
 from skedasis.plots.elements import tag
 from skedasis.plots.scales import counted
 from skedasis.quantities.outputs import ModelLike
@@ -226,6 +227,9 @@ def report(
     >>> done.path.name, list(done.effects["function"])
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
+    if isinstance(y, (str, Path)):
+        fix = f"Write path={str(y)!r}; labels are the third argument"
+        raise DataError("report(y)", f"the text {str(y)!r}", "the labels of the rows, or None", fix)
     path = check_writable(path, "report(path)", "report.html")
     content = gather(
         models,

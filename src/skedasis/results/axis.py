@@ -37,9 +37,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from skedasis._arguments import shown
 from skedasis._types import Bools, Floats, Ints, Level, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
+from skedasis.errors import DataError
 from skedasis.stats.grid import Cells
 
 # --- levels of a categorical feature --------------------------------------------------------------
@@ -201,8 +203,30 @@ class NumericAxis(Axis):
         return points
 
     def coordinates_of(self, values: object, what: str) -> Floats:
-        """Return values as floats."""
-        return np.asarray(values, dtype=float)
+        """Return values as floats.
+
+        Raises
+        ------
+        DataError
+            For values that are not numbers.
+        """
+        found = np.asarray(values)
+        if found.ndim > 1 and hasattr(values, "columns"):
+            got, fix = f"a {type(values).__name__} of shape {found.shape}", "Pass one column of it"
+            raise DataError(what, got, "values of the feature", fix)
+        try:
+            # Text such as "50" would convert to a number, but names a level of another feature.
+            mixed = found.ravel().tolist() if found.dtype.kind == "O" else ()
+            if found.dtype.kind in "SU" or any(isinstance(v, str) for v in mixed):
+                raise TypeError
+            return np.asarray(values, dtype=float)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                what,
+                f"values that are not numbers, such as {shown(found.ravel().tolist()[0])}",
+                "numbers, because the feature is numeric",
+                f"Pass numbers, such as {self.points[0]:.6g}",
+            ) from error
 
     def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
         """Interpolate linearly; NaN outside the points, and for NaN."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from skedasis._arguments import check_name
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
@@ -270,7 +270,7 @@ class Diagnosis(SavedResult):
         """
         return operations.plot_diagnosis(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

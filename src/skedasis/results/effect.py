@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Json, Level, Side, TableLike, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
@@ -685,7 +685,7 @@ class Effect(SavedResult):
         """Return the vertices (x, value) of a polygon for drawing: `x`, and `points` more in each curved bin."""
         return self.x, self.value
 
-    @refuse_old_keywords
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -874,7 +874,7 @@ class Effect(SavedResult):
         """
         return operations.reweighted_effect(self, counts, of)
 
-    @refuse_old_keywords
+    @checked_call
     def checks(
         self,
         confidence_level: float = 0.95,
@@ -894,12 +894,12 @@ class Effect(SavedResult):
             self, confidence_level, X=X, beside=beside, random_state=random_state, ignore=ignore
         )
 
-    @refuse_old_keywords
+    @checked_call
     def variance_decomposition(self, *, random_state: RandomState = 0) -> VarianceDecomposition:
         """Decompose the variance within the bins (RHALE Theorem 1); see `results/checks/variance_decomposition.py`."""
         return operations.variance_decomposition(self, random_state=random_state)
 
-    @refuse_old_keywords
+    @checked_call
     def heterogeneity_test(
         self, confidence_level: float = 0.95, above: float | None = None
     ) -> HeterogeneityTest:
@@ -926,6 +926,7 @@ class Effect(SavedResult):
         """
         return operations.heterogeneity_test(self, confidence_level, above)
 
+    @checked_call
     def rebin(self, bins: Binning | int) -> Effect:
         """Return the effect on other bins, computed from the rows and moments that the result keeps.
 
@@ -967,7 +968,7 @@ class Effect(SavedResult):
         """
         return operations.rebin_effect(self, bins)
 
-    @refuse_old_keywords
+    @checked_call
     def elevated_regions(self, confidence_level: float = 0.95) -> tuple[ElevatedRegion, ...]:
         """Return regions where the mean ICE curve is elevated, and whether the curves of rows observed there are, too.
 
@@ -1086,7 +1087,7 @@ class Effect(SavedResult):
         """
         return operations.plot_effect(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

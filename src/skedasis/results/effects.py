@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -160,7 +160,7 @@ class Effects(ResultMapping[str, Effect]):
         ]
         return Ranking(sorted(lines, key=lambda r: -getattr(r, by)))
 
-    @refuse_old_keywords
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -254,7 +254,7 @@ class Effects(ResultMapping[str, Effect]):
         )
         return operations.contrasts(self, changes, options)
 
-    @refuse_old_keywords
+    @checked_call
     def checks(
         self,
         confidence_level: float = 0.95,
@@ -272,7 +272,7 @@ class Effects(ResultMapping[str, Effect]):
             self, confidence_level, X=X, beside=beside, random_state=random_state, ignore=ignore
         )
 
-    @refuse_old_keywords
+    @checked_call
     def statistics(
         self,
         y: ArrayLike | None = None,
@@ -428,7 +428,7 @@ class Effects(ResultMapping[str, Effect]):
         """
         return operations.plot_effects(self, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

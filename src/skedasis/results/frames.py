@@ -27,6 +27,7 @@ Table = dict[str, Any]
 
 
 _LIBRARIES = ("pandas", "polars", "pyarrow")
+_KNOWN = (*_LIBRARIES, "modin", "cudf")
 
 
 _END_FIELDS = ("low", "high", "time")
@@ -409,8 +410,15 @@ def to_data_frame(table: Table, backend: str | None) -> Any:
     Raises
     ------
     UnsupportedError
-        If the library is not installed.
+        If the library is not installed, or is none of those that hold tables in memory.
     """
+    if backend and backend not in _KNOWN:
+        import difflib  # for the message of an error only
+
+        near = difflib.get_close_matches(str(backend), _KNOWN, 1, 0.6)
+        fix = f"Did you mean {near[0]!r}?" if near else "Leave it out for the first installed one"
+        known = ", ".join(map(repr, _KNOWN))
+        raise UnsupportedError("to_frame(backend)", repr(backend), f"one of {known}", fix)
     libraries: list[Any] = [backend] if backend else list(_LIBRARIES)
     for library in libraries:
         if library == "modin" or importlib.util.find_spec(str(library)) is not None:

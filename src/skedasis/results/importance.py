@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 import numpy as np
 
 from skedasis._arguments import check_name, check_option, check_probability
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -281,7 +281,7 @@ class Importance(SavedResult):
         """Return the line of one feature."""
         return self._lines()[_index(self.features, feature)]
 
-    @refuse_old_keywords
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -475,7 +475,7 @@ class Importance(SavedResult):
         """
         return operations.plot_importance(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import struct
 import tokenize
 import zipfile
@@ -35,6 +36,8 @@ from typing import Any
 
 import numpy as np
 
+from skedasis._arguments import shown
+from skedasis._calls import checked_call
 from skedasis._types import JsonValue, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
@@ -363,6 +366,7 @@ def save(result: object, path: str | Path) -> None:
             "a result, such as Effect, Effects, Surfaces or MultiOutput, or a dictionary of results",
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
+    _check_suffix(path)
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
     arrays: Arrays = {
@@ -374,6 +378,34 @@ def save(result: object, path: str | Path) -> None:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
+_TABLES = {
+    ".csv": "to_csv",
+    ".xlsx": "to_excel",
+    ".parquet": "to_parquet",
+    ".tex": "to_latex",
+    ".md": "to_markdown",
+}
+"""Ending of files of tables → method of pandas that writes them."""
+
+
+def _check_suffix(path: str | Path) -> None:
+    """Raise for what is no path, and for a path whose ending promises another format."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise DataError("save(path)", shown(path), "the path of a file", "Use 'result.npz'")
+    name, suffix = str(path), Path(path).suffix.lower()
+    fix = f"Save it as {str(Path(path).with_suffix('.npz'))!r}"
+    if suffix in _TABLES:
+        fix += f", or write its table: result.to_frame('pandas').{_TABLES[suffix]}({name!r})"
+    elif suffix in {".png", ".pdf", ".svg"}:
+        fix += f", or its figure: result.plot().savefig({name!r})"
+    elif suffix in {".html", ".htm"}:
+        fix += f", or its page: result.explore({name!r})"
+    elif suffix not in {".json", ".pkl", ".pickle", ".joblib", ".txt"}:
+        return
+    raise DataError("save(path)", repr(name), "a name with the ending .npz", fix)
+
+
+@checked_call
 def load(path: str | Path) -> Any:
     """Load a result from a file that `save` wrote.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from skedasis._arguments import check_name, check_option
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import JsonValue
 from skedasis.results import operations
 from skedasis.results.display import SavedResult, align_columns, count, save_if
@@ -223,7 +223,7 @@ class Ledger(SavedResult):
         """
         return operations.plot_ledger(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

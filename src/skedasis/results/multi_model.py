@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_name, check_option, check_probability
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Json, Level, Values
 from skedasis.data.times import TimeAxis
 from skedasis.errors import UnsupportedError
@@ -129,7 +129,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
     def _error(self, correction: float) -> Floats:
         return np.sqrt(1 / np.maximum(self.reached, 1) + correction) * self.between
 
-    @refuse_old_keywords
+    @checked_call
     def interval(
         self, confidence_level: float = 0.95, of: IntervalTarget | None = None
     ) -> tuple[Floats, Floats]:
@@ -608,7 +608,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """
         return operations.plot_models(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,
@@ -825,7 +825,7 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
         """
         return operations.plot_all_models(self, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,
@@ -1179,7 +1179,7 @@ class MultiModelImportance(MultiModelResult[Importance]):
         """
         return operations.plot_models_importance(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

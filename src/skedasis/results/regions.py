@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 import numpy as np
 
 from skedasis._arguments import check_option
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, labels_of
 from skedasis.data.dataset import Dataset, as_dataset
@@ -1025,7 +1025,7 @@ class Regions(SavedResult, Sequence[Effect]):
         """
         return operations.plot_regions(self, ax, **options)
 
-    @refuse_old_keywords
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

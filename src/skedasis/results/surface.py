@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._renamed import refuse_old_keywords
+from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, TableLike
 from skedasis.data.times import TimeAxis
-from skedasis.errors import UnsupportedError
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.axis import (
     BinPairAxis,
@@ -409,7 +409,7 @@ class Surface(SavedResult):
         """
         return interaction_strength(self)
 
-    @refuse_old_keywords
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -559,7 +559,7 @@ class Surface(SavedResult):
         """
         return operations.rebin_surface(self, bins)
 
-    @refuse_old_keywords
+    @checked_call
     def checks(
         self,
         *,
@@ -733,6 +733,15 @@ class AccumulatedSurface(Surface):
         """Return the surface with the main effects of the two features added; see `Surface.with_main_effects`."""
         if self.includes_main_effects:
             return self
+        missing = [name for name in self.features if effects is not None and name not in effects]
+        if missing:
+            raise DataError(
+                "with_main_effects",
+                f"no effect of {missing[0]!r}",
+                f"effects of both features, {self.features[0]!r} and {self.features[1]!r}",
+                f"Pass sd.explain(q, X, {list(self.features)!r}, method=sd.ALE()), or leave effects "
+                "out for the surface's own",
+            )
         if effects is not None:
             parts = [effects[name](x) for name, x in zip(self.features, self.x, strict=True)]
         elif self.main is not None:

@@ -54,7 +54,10 @@ def as_seed(what: str, random_state: object) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32))
     expected = "an integer of 0 or more, a numpy.random.Generator, or None"
-    return check_int(what, random_state, 0, "Use 0", expected)
+    fix = "Use an integer such as 0"
+    if isinstance(random_state, np.random.RandomState):
+        fix = "Draw an integer from it: random_state=rng.randint(2**31)"
+    return check_int(what, random_state, 0, fix, expected)
 
 
 # --- keyed hashes of rows --------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from skedasis._arguments import (
     check_flag,
+    check_int,
     check_int_or_none,
     check_option,
     check_probability,
@@ -77,7 +78,11 @@ class EffectPlotOptions:
     most_levels: int = MOST_LEVELS
 
     def __post_init__(self) -> None:
-        check_option("plot(ice)", self.ice, ("centered", "raw", None))
+        fix = "Use one of these"
+        if isinstance(self.ice, bool):
+            fix = "Write ice='centered'" if self.ice else "Write ice=None"
+        check_option("plot(ice)", self.ice, ("centered", "raw", None), fix)
+        check_int("plot(curves)", self.curves, 0, "Use 200")
         check_flag("plot(group_averages)", self.group_averages)
         if self.histogram and self.color is None:
             fix = "Pass the groups of the rows, such as color=y"

@@ -180,7 +180,8 @@ def check_effect(
     >>> [(f.code, f.severity) for f in check_effect(e)]
     [('slope_changes', 'warning')]
     """
-    confidence_level = check_probability("checks(confidence_level)", confidence_level)
+    fix = "Pass for example 0.95; data are passed by name: checks(X=X)"
+    confidence_level = check_probability("checks(confidence_level)", confidence_level, fix)
     seed = as_seed("checks(random_state)", random_state)
     left_out = check_codes("checks(ignore)", ignore)
     if beside is not None:

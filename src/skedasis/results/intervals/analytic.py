@@ -51,7 +51,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_int, check_option
+from skedasis._arguments import check_option, check_threads
 from skedasis._types import Bools, Floats
 from skedasis.errors import UnsupportedError
 from skedasis.results.build.linear_form import LOCAL, LinearForm, linear_form
@@ -347,7 +347,7 @@ class IntervalOptions:
         statistics = ("value", "bins", "importance", "heterogeneity_score")
         check_option("interval(of)", self.of, statistics)
         check_option("interval(bins)", self.bins, ("fixed", "chosen"))
-        check_int("interval(n_jobs)", self.n_jobs, 1, "Use 1")
+        object.__setattr__(self, "n_jobs", check_threads("interval(n_jobs)", self.n_jobs))
         fix = "Use None to choose automatically"
         check_option("interval(source)", self.source, ("rows", "moments", None), fix)
 
