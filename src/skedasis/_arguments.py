@@ -33,8 +33,10 @@ def shown(value: object) -> str:
     if isinstance(value, np.ndarray) and value.ndim > 0:
         return f"an array of shape {value.shape}"
     text = repr(value)
-    if "\n" in text:  # a data frame, a series, an estimator
-        return f"a {type(value).__name__}"
+    if "\n" in text:
+        if not isinstance(value, (str, list, tuple, dict, set)):  # a data frame, an estimator
+            return f"a {type(value).__name__}"
+        text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 

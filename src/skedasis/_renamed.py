@@ -29,7 +29,7 @@ ELSEWHERE = {
     "permutation_importance feature_importance feature_importances importances permutationimportance": (
         "sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
     ),
-    "shap lime explainer treeexplainer kernelexplainer": (
+    "shap shap_values lime explainer treeexplainer kernelexplainer": (
         "sd.explain(model, X) for effects of features, and plot() of the result"
     ),
     "regionalrhale regionalale regionalpdp regionaleffect": "sd.regions(model, X, feature)",
@@ -106,8 +106,8 @@ class RenamedAttributes:
                 new = ATTRIBUTES.get(base.__name__, {}).get(name)
                 if new is not None:
                     raise self._no_attribute(name, f": it is called {new!r}")
-            near = [] if name.startswith("_") else _near(name, dir(type(self)))
-            if near and not hasattr(type(self), name):
+            near = [] if name.startswith("_") else _near(name, dir(self))
+            if near and name not in dir(self):
                 raise self._no_attribute(name, f". Did you mean {near[0]!r}?")
             # The ordinary error; of a property that failed, its own.
             return object.__getattribute__(self, name)

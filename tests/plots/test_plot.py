@@ -237,7 +237,7 @@ def test_unknown_options(method):
     said = f"{method}(): got an unexpected keyword argument 'titel', expected 'title'. Write title='a'."
     with pytest.raises(TypeError, match=re.escape(said)):
         called(method, titel="a")
-    with pytest.raises(TypeError, match="'qqqqq', expected one of .*Remove qqqqq=") as seen:
+    with pytest.raises(TypeError, match=r"'qqqqq', expected one of .*Remove qqqqq=") as seen:
         called(method, qqqqq=1)
     own = "axes" if method == "MultiModelEffects.plot" else "ax"
     for name in (

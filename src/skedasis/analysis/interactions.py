@@ -299,7 +299,10 @@ def _pairs(
     DataError
     """
     everything = isinstance(pairs, str)
-    fix = "Use pairs='all', or a list such as [('age', 'bmi')]"
+    names = [f.name for f in dataset.features]
+    wanted = [*pairs] if isinstance(pairs, (list, tuple)) and len(pairs) == 2 else names[:2]
+    example = tuple(v if isinstance(v, str) and v in names else names[0] for v in wanted)
+    fix = f"Use pairs='all', or a list such as [{example!r}]"
     expected = "'all' or a list of pairs of features"
     if everything and pairs != "all":
         raise DataError("interactions(pairs)", shown(pairs), expected, fix)

@@ -70,8 +70,9 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
     ------
     DataError
     """
+    memory = as_bytes(opts.memory, "--memory")
     with terminal.status(f"Reading {path}", bars):
-        found = opened(path, as_bytes(opts.memory, "--memory")) if is_parquet(path) else None
+        found = opened(path, memory) if is_parquet(path) else None
         table = read_table(Path(path)) if found is None else found
     if opts.where is not None:
         everything, table = len(table), table.where(opts.where, "--where")

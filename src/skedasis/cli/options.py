@@ -386,6 +386,10 @@ def needed(specs: list[str], data: str | None, command: str) -> str:
     form = f"skedasis {command} MODEL DATA" + (" FEATURE" if command == "effect" else "")
     if not specs:
         raise DataError("MODEL", "none", "a model file, or MODULE:OBJECT", f"Run {form}")
+    tables = (".csv", ".tsv", ".parquet", ".arrow", ".feather")
+    if specs[0].lower().endswith(tables):
+        got, fix = f"the data file {specs[0]!r}", f"Write the model first: {form}"
+        raise DataError("MODEL", got, "a model file, or MODULE:OBJECT", fix)
     if data is None:
         raise DataError("DATA", "none", "a data file", f"Run {form}")
     return data

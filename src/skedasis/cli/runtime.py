@@ -15,7 +15,9 @@ import codecs
 import contextlib
 import json
 import os
+import re
 import select
+import shlex
 import sys
 import traceback
 from collections.abc import Generator, Sequence
@@ -50,6 +52,34 @@ _PLAIN = {
 
 _SIGNS = {"│": "|", "─": "-", "²": "^2", "≥": ">=", "≤": "<=", "±": "+-"}
 
+
+_MEANT = {
+    "--columns": "name the features after DATA, or write --feature NAME",
+    "--drop": "it is called --ignore",
+    "--exclude": "it is called --ignore",
+    "--kind": "write --categorical NAME for a column of categories",
+    "--label": "it is called --target",
+    "--labels": "it is called --target",
+    "--n-bins": "it is called --bins",
+    "--output": "it is called --out",
+    "--pairs": "name the features after DATA",
+    "--path": "it is called --out",
+    "--schema": "write --categorical NAME for a column of categories",
+    "--verbose": "it is called --progress",
+    "--y": "it is called --target",
+}
+"""Option of Python or of other programs → what to write."""
+
+_COMMANDS = {
+    "ale": "effect",
+    "explain": "effect",
+    "ice": "effect",
+    "pdp": "effect",
+    "pfi": "importance",
+    "plot": "effect",
+    "run": "report",
+}
+"""Command of other programs, or function of Python → our command."""
 
 _HINTS = (
     ("sd.prediction(model, output=0)", "In a shell: --class 0, or --class all."),
@@ -142,9 +172,15 @@ def _prepare_usage_error(output: ErrorOutput, error: BaseException) -> None:
     message = getattr(error, "message", None)
     if not isinstance(message, str):
         return
-    new = OPTIONS.get(getattr(error, "option_name", ""))
-    if new is not None:
-        message = f"{message.rstrip('.')}: it is called {new}."
+    option = getattr(error, "option_name", "")
+    meant = f"it is called {OPTIONS[option]}" if option in OPTIONS else _MEANT.get(option)
+    command = re.match(r"No such command '(.*?)'", message)
+    if meant is not None:
+        # What the parser itself suggests are options with similar letters.
+        message = f"No such option: {option}: {meant}."
+        vars(error)["possibilities"] = None
+    elif command is not None and command[1] in _COMMANDS:
+        message = f"No such command {command[1]!r}. Did you mean {_COMMANDS[command[1]]!r}?"
     error.message = visible(message)  # type: ignore[attr-defined] - looked for above
     if output.json:
         _document(error, message, REFUSED)
@@ -192,6 +228,9 @@ def _of_a_file(error: OSError) -> str:
 def _in_a_shell(text: str) -> str:
     """Append the command-line option that corresponds to a suggestion in Python."""
     hints = [hint for words, hint in _HINTS if words in text]
+    chosen = re.search(r"Did you mean sd\.\w+\(model, class_=(.+?)\)\?", text)
+    if chosen is not None:
+        hints = [f"In a shell: --class {shlex.quote(chosen[1].strip(chr(39)))}."]
     return " ".join((text, *hints[:1]))
 
 

@@ -200,6 +200,9 @@ class FileTable:
             return self.names.index(name)
         near = _nearest_name(name, self.names)
         fix = "Use one of these names" if near is None else f"Did you mean {near!r}?"
+        parts = name.split(",")
+        if len(parts) > 1 and all(part in self.names for part in parts):
+            fix = f"Separate names by spaces: {' '.join(parts)}"
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
         raise DataError(what, repr(name), f"one of {listed}", fix)
 

@@ -152,12 +152,15 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
         ]
         signature = given.replace(parameters=[*own, *shared])
         valid = list(signature.parameters)
+        positional = [p.name for p in own if p.kind is not inspect.Parameter.KEYWORD_ONLY]
+        # Where labels may be passed by position, a fourth argument is another one.
+        meaning = None if "y" in positional else _meaning
 
         @wraps(function)
         def checked(*args: object, **given: object) -> object:
-            own = {name: value for name, value in given.items() if name not in refused}
+            known = {name: value for name, value in given.items() if name not in refused}
             problem = misfit(
-                function.__name__, signature, args, own, partial(_advice, given), _meaning
+                function.__name__, signature, args, known, partial(_advice, given), meaning
             )
             if problem is not None:
                 raise problem
@@ -177,9 +180,11 @@ _ADVICE = {
     "label target": (
         "Pass labels as y=, or choose a class first: sd.explain(sd.probability(model, class_=...), X)"
     ),
-    "class_ target_class class_name class_index output": (
-        "Choose the output first: sd.explain(sd.probability(model, class_=...), X), or "
-        "sd.prediction(model, output=...)"
+    "class_ target_class class_name": (
+        "Choose the class first: sd.explain(sd.probability(model, class_={value}), X)"
+    ),
+    "output target_index": (
+        "Choose the output first: sd.explain(sd.prediction(model, output={value}), X)"
     ),
     "response_method predict_proba link": (
         "Choose the output first: sd.explain(sd.probability(model), X), or sd.logit(model)"
@@ -232,7 +237,7 @@ def _advice(given: Mapping[str, object], name: str, value: object) -> str | None
     found = parameter_of([m for m in METHODS if m == asked])
     for names, advice in _ADVICE.items():
         if name in names.split():
-            found = found or advice.format(name=name)
+            found = found or advice.format(name=name, value=written(value) or "…")
     if name in {f.name for f in fields(Optimal)}:
         call = f"method=sd.RHALE(bins=sd.Optimal({name}={written(value) or '…'}))"
         found = found or f"It is a parameter of the bins: {call}"

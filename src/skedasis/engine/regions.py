@@ -1452,7 +1452,7 @@ def _of_labels(dataset: Dataset, labels: object) -> _Given:
     if values.ndim == 0:
         fix = "Pass the name of a column"
         if callable(labels):
-            fix = 'Pass masks instead of a function: by={"old": X["age"] > 50}'
+            fix = "Pass what the function returns: by=function(X)"
         raise DataError("by", shown(labels), "a column, labels of the rows, or masks by rule", fix)
     names = [f.name for f in dataset.features]
     columns = [v for v in values.ravel().tolist() if isinstance(v, str) and v in names]

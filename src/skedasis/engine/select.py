@@ -11,14 +11,15 @@ import difflib
 import importlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 
 from skedasis._arguments import is_int, shown
+from skedasis._types import Values
 from skedasis.data.categories import TooManyLevels, apply_groups
 from skedasis.data.containers import ArrayTable
 from skedasis.data.dataset import AnyColumn, Dataset, as_table, is_stream
@@ -484,6 +485,13 @@ def _selected(X: object, selector: object, what: str) -> list[int]:
     return [labels.index(label) for label in chosen]
 
 
+@runtime_checkable
+class _Named(Protocol):
+    """What a series has."""
+
+    name: object
+
+
 def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
     """Raise if the argument `features` is no selection of columns, but labels, data, a slice or a mask.
 
@@ -492,30 +500,42 @@ def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
     DataError
     """
     labels = [f.key for f in features]
-    got, fix = None, "Pass labels by name: y=y"
-    numbers = isinstance(wanted, list) and all(isinstance(v, (bool, float)) for v in wanted)
+    problem = None
     if isinstance(wanted, Mapping):
-        got, fix = f"a {type(wanted).__name__}", f"Pass a list: {list(wanted)!r}"
+        problem = f"a {type(wanted).__name__}", f"Pass a list: {list(wanted)!r}"
     elif isinstance(wanted, slice):
         plain = all(v is None or is_int(v) for v in (wanted.start, wanted.stop, wanted.step))
-        got, fix = shown(wanted), f"Pass a list: {(labels[wanted] if plain else labels)[:6]!r}"
-    elif (numbers and wanted) or hasattr(
-        wanted, "__array__"
-    ):  # also a series, an index, a data frame
-        values = np.asarray(wanted)
-        kind = "an array" if isinstance(wanted, np.ndarray) else f"a {type(wanted).__name__}"
-        if values.ndim > 1:
-            got, fix = f"{kind} of shape {values.shape}", "Pass the names: list(frame.columns)"
-        elif values.dtype.kind == "b":
-            got = f"a mask of {len(values)} truth values"
-            chosen = [label for label, inside in zip(labels, values, strict=False) if inside]
-            fix = f"Pass the columns themselves: {chosen[:6]!r}"
-            if len(values) != len(labels):
-                fix = "Choose rows in X, such as X[mask]; pass labels by name: y=y"
-        elif values.dtype.kind == "f" or len(set(map(str, values))) < len(values):
-            got = f"{kind} of {len(values)} values, such as {shown(values.tolist()[0])}"
-    if got is not None:
+        problem = shown(wanted), f"Pass a list: {(labels[wanted] if plain else labels)[:6]!r}"
+    elif hasattr(wanted, "__array__") or (
+        isinstance(wanted, list) and wanted and all(isinstance(v, (bool, float)) for v in wanted)
+    ):
+        problem = _no_selection(wanted, np.asarray(wanted), labels)
+    if problem is not None:
+        got, fix = problem
         raise DataError("features", got, "names or positions of columns of X", fix)
+
+
+def _no_selection(
+    wanted: object, values: Values, labels: Sequence[Hashable]
+) -> tuple[str, str] | None:
+    """Return what an array, a series or a data frame is, and what to pass instead; None if it may choose columns."""
+    kind = "an array" if isinstance(wanted, np.ndarray) else f"a {type(wanted).__name__}"
+    if values.ndim == 0:  # a position as one of NumPy's integers
+        return None
+    if values.ndim > 1:
+        return f"{kind} of shape {values.shape}", "Pass the names: list(frame.columns)"
+    if values.dtype.kind == "b":
+        chosen = [label for label, inside in zip(labels, values, strict=False) if inside]
+        fix = f"Pass the columns themselves: {chosen[:6]!r}"
+        if len(values) != len(labels):
+            fix = "Choose rows in X, such as X[mask]; pass labels by name: y=y"
+        return f"a mask of {len(values)} truth values", fix
+    if values.dtype.kind != "f" and len(set(map(str, values))) == len(values):
+        return None
+    fix = "Pass labels by name: y=y"
+    if isinstance(wanted, _Named) and wanted.name in labels:
+        fix = f"Pass the name: {wanted.name!r}"
+    return f"{kind} of {len(values)} values, such as {shown(values.tolist()[0])}", fix
 
 
 class FeatureSelection:

@@ -122,11 +122,11 @@ class Accumulated(BinnedMethod):
     """The scheme for "auto" if local effects are evaluated at points."""
 
     def __post_init__(self) -> None:
+        self.binning()
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
         check_option(f"{self.name}(accumulate)", self.accumulate, ("variance", "std"))
         check_option(f"{self.name}(ddof)", self.ddof, (0, 1))
         check_option(f"{self.name}(accumulate_se)", self.accumulate_se, ("quadrature", "sum"))
-        self.binning()
 
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme for a value of `bins`."""

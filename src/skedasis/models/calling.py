@@ -40,6 +40,9 @@ ResponseT = TypeVar("ResponseT")
 
 def as_array(raw: object, what: str) -> Values:
     """Return a model's response as an array; raise `ModelOutputError` if it cannot be one."""
+    if raw is None:
+        fix = "Return an array of shape (n,); a function without return returns None"
+        raise ModelOutputError(what, "None", "one number for each row", fix)
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
     try:
@@ -86,9 +89,6 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
     what, where : str
         The model, and the rows it was called on, for the message.
     """
-    if raw is None:
-        fix = "Return an array with one number for each row"
-        raise ModelOutputError(what, f"None ({where})", f"an array of shape ({n},)", fix)
     response = as_numbers(raw, what)
     if response.shape == (n, 1):
         response = response[:, 0]

@@ -2,13 +2,14 @@
 
 Each function turns a result into a `FigureSpec` by its figure function, applies the options of every figure to it
 (`FigureOptions`), and draws it by matplotlib, in a new figure or on axes that the user passes. An unknown option raises
-a TypeError that names the method that was called.
+an `UnsupportedError`, a TypeError, that names the method that was called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Unpack, cast
 
 import numpy as np
@@ -152,9 +153,7 @@ class FigureOptions:
         return options, own
 
     def _check(self, method: str, ax: object) -> None:
-        from matplotlib.axes import Axes  # imported here: pages need no matplotlib
-
-        if ax is not None and not isinstance(ax, Axes):
+        if isinstance(ax, (str, Path, int, float)):
             fix = f"Pass ax=axes, or leave it out; save the figure: {_call(method)}().savefig('figure.png')"
             raise DataError(f"{method}(ax)", shown(ax), "axes of matplotlib", fix)
         for name, text in (("title", self.title), ("xlabel", self.xlabel), ("ylabel", self.ylabel)):
@@ -204,9 +203,9 @@ _EXAMPLES = {"size": "(6.8, 4)", "xlim": "(0, 10)", "ylim": "(-1, 1)"}
 
 
 def _call(method: str) -> str:
-    """Return a method's call on a result: "Effect.plot" → "effect.plot"; a function's name as it is."""
-    owner, dot, name = method.rpartition(".")
-    return f"{owner.lower()}{dot}{name}" if owner else f"sd.{name}"
+    """Return how a user writes a call: "Effect.plot" → "result.plot", "compare" → "sd.compare"."""
+    owner, _, name = method.rpartition(".")
+    return f"result.{name}" if owner else f"sd.{name}"
 
 
 def _is_color(value: object) -> bool:

@@ -125,6 +125,41 @@ def _key(value: Level) -> Hashable:
     return None if missing else (isinstance(value, bool), value)
 
 
+def numbers_of(values: object, what: str, points: Floats) -> Floats:
+    """Return values of a numeric feature as floats.
+
+    Parameters
+    ----------
+    values : array_like
+    what : str
+        What is evaluated, for error messages.
+    points : ndarray of float
+        Points of the axis, of which the message shows one.
+
+    Raises
+    ------
+    DataError
+        For values that are not numbers, and for a data frame.
+    """
+    found = np.asarray(values)
+    if found.ndim > 1 and hasattr(values, "columns"):
+        got = f"a {type(values).__name__} of shape {found.shape}"
+        raise DataError(what, got, "values of the feature", "Pass one column of it")
+    try:
+        # Text such as "50" would convert to a number, but names a level of another feature.
+        mixed = found.ravel().tolist() if found.dtype.kind == "O" else ()
+        if found.dtype.kind in "SU" or any(isinstance(v, str) for v in mixed):
+            raise TypeError
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            what,
+            f"values that are not numbers, such as {shown(found.ravel().tolist()[0])}",
+            "numbers, because the feature is numeric",
+            f"Pass numbers, such as {points[0]:.6g}",
+        ) from error
+
+
 # --- the axis of an effect ------------------------------------------------------------------------
 
 
@@ -203,30 +238,8 @@ class NumericAxis(Axis):
         return points
 
     def coordinates_of(self, values: object, what: str) -> Floats:
-        """Return values as floats.
-
-        Raises
-        ------
-        DataError
-            For values that are not numbers.
-        """
-        found = np.asarray(values)
-        if found.ndim > 1 and hasattr(values, "columns"):
-            got, fix = f"a {type(values).__name__} of shape {found.shape}", "Pass one column of it"
-            raise DataError(what, got, "values of the feature", fix)
-        try:
-            # Text such as "50" would convert to a number, but names a level of another feature.
-            mixed = found.ravel().tolist() if found.dtype.kind == "O" else ()
-            if found.dtype.kind in "SU" or any(isinstance(v, str) for v in mixed):
-                raise TypeError
-            return np.asarray(values, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise DataError(
-                what,
-                f"values that are not numbers, such as {shown(found.ravel().tolist()[0])}",
-                "numbers, because the feature is numeric",
-                f"Pass numbers, such as {self.points[0]:.6g}",
-            ) from error
+        """Return values as floats; raise `DataError` for values that are not numbers."""
+        return numbers_of(values, what, self.points)
 
     def interpolate(self, coordinates: Floats, value: Floats) -> Floats:
         """Interpolate linearly; NaN outside the points, and for NaN."""
@@ -469,7 +482,7 @@ class NumericPairAxis(PairAxis):
 
     def as_array(self, x: object) -> Values:
         """Return values as floats."""
-        return np.asarray(x, dtype=float)
+        return numbers_of(x, "surface", self.nodes)
 
     def locate(self, x: Values) -> Position:
         """Return the position of numbers between the nodes."""

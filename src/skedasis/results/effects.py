@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_option
-from skedasis._calls import checked_call
+from skedasis._calls import checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
@@ -199,6 +200,10 @@ class Effects(ResultMapping[str, Effect]):
         >>> list(ends), ends["x0"][0].shape
         (['x0', 'x1'], (6,))
         """
+        _, *valid = inspect.signature(Effect.interval).parameters
+        for name, value in options.items():
+            if name not in valid:
+                raise unknown_keyword("Effects.interval", name, value, valid)
         return operations.effects_intervals(
             self.effects, operations.IntervalOptions(confidence_level, method, **options)
         )
