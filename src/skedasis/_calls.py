@@ -41,6 +41,7 @@ _MEANT: dict[str, str] = {
     "size": "figsize",
     "split_on": "conditioning_features candidate_conditioning_features foc",
     "max_depth": "depth n_splits max_splits max_split_levels",
+    "sample": "subsample n_samples nsamples sample_size num_samples n_rows",
     "sample_weight": "sample_weights w",
     "xlabel": "x_label xlab",
     "y": "labels targets y_true y_train y_test outcome",

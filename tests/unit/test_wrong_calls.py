@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from narwhals import selectors
 from scipy.sparse import csr_matrix
 from sklearn.compose import make_column_transformer
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -130,10 +131,12 @@ def names(folder):
         "np": np,
         "pd": pd,
         "pdp": sd.explain(m, X, "age", method="pdp"),
+        "re": re,
         "risk": risk,
         "rng": np.random.RandomState(0),
         "s": sd.explain(m, X, ("age", "bmi")),
         "sd": sd,
+        "selectors": selectors,
         "y": y,
     }
 

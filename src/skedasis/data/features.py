@@ -160,12 +160,13 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
     elif isinstance(schema, Sequence) and all(isinstance(f, Feature) for f in schema):
         entries = [(f.name, f) for f in schema]
     else:
-        raise DataError(
-            "schema",
-            f"{type(schema).__name__}",
-            "a mapping or a list of Feature",
-            'Write schema={"age": "ordinal"} or schema={"age": {"unit": "years"}}',
-        )
+        names = [v for v in (schema if isinstance(schema, Sequence) else ()) if isinstance(v, str)]
+        name = next((f.name for f in features if f.name in names), features[0].name)
+        fix = f'Write schema={{{name!r}: "nominal"}} or schema={{{name!r}: {{"unit": "years"}}}}'
+        if hasattr(schema, "to_dict"):  # the types of a data frame
+            fix += "; types need no schema: kinds are read from the columns' types"
+        got = f"a {type(schema).__name__}"
+        raise DataError("schema", got, "a mapping of columns to what is declared for them", fix)
     declared = list(features)
     for name, entry in entries:
         position = find_feature(declared, name)
@@ -206,12 +207,20 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
 
 
 def _unknown_kind(what: str, got: object) -> DataError:
-    return DataError(
-        what,
-        shown(got),
-        " | ".join(get_args(Kind)),
-        'Use one of these kinds, or a dictionary such as {"unit": "years"}',
-    )
+    fix = 'Use one of these kinds, or a dictionary such as {"unit": "years"}'
+    name = got.__name__ if isinstance(got, type) else str(got)
+    for kind, others in _KIND_NAMES.items():
+        if name.lower() in others.split():
+            fix = f"Did you mean {kind!r}?"
+    return DataError(what, shown(got), " | ".join(get_args(Kind)), fix)
+
+
+_KIND_NAMES: dict[Kind, str] = {
+    "continuous": "numeric numerical number float float64 float32 int int64 real quantitative cont",
+    "nominal": "categorical category cat discrete factor str string object text bool binary",
+    "ordinal": "ordered rank",
+}
+"""What other libraries call the kinds of features, and types that have these kinds."""
 
 
 def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:

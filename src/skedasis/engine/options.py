@@ -194,9 +194,6 @@ _ADVICE = {
     ),
     "kind": "Choose a method: method='pdp' (average, with curves of rows) or method='ice'",
     "percentiles": "It is a parameter of the method, in percent: method=sd.PDP(percentiles=(5, 95))",
-    "subsample nsamples n_samples sample_size num_samples n_rows": (
-        "Pass fewer rows: X.sample(1000) of a data frame, X[:1000] of an array"
-    ),
     "loss loss_function": (
         "Explain the loss: sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
     ),
