@@ -1570,8 +1570,8 @@ def _of_column(dataset: Dataset, feature: Feature, edges: Floats | None) -> _Giv
     distinct = np.unique(present) if len(present) else present
     few = distinct if edges is None and len(distinct) <= FEW_VALUES else None
     ends = float(present.min(initial=math.inf)), float(present.max(initial=-math.inf))
-    given = edges is not None and len(edges) > 0 and len(present) > 0
-    if given and not ((edges >= ends[0]) & (edges < ends[1])).any():
+    outside = edges is not None and not ((edges >= ends[0]) & (edges < ends[1])).any()
+    if edges is not None and outside and len(edges) and len(present):
         raise DataError(
             "by",
             f"edges outside the values of {feature.name!r}",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 import numpy as np
 
 from skedasis._arguments import check_int, check_option, check_probability
+from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
@@ -423,6 +424,7 @@ class Change(SavedResult):
             "exact": kept.exact,
         }
 
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
@@ -463,6 +465,7 @@ class Change(SavedResult):
         ends = self._interval(confidence_level, method, replicates, random_state, whole=True)
         return float(ends[0][0]), float(ends[1][0])
 
+    @checked_call
     def region_intervals(
         self,
         confidence_level: float = 0.95,
@@ -728,6 +731,7 @@ class Change(SavedResult):
         """
         return operations.plot_change(self, ax, **options)
 
+    @checked_call
     def explore(
         self,
         path: str | Path | None = None,

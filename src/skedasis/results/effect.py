@@ -751,6 +751,7 @@ class Effect(SavedResult):
         )
         return operations.effect_interval(self, asked)
 
+    @checked_call
     def contrast(
         self,
         a: Level,
@@ -812,6 +813,7 @@ class Effect(SavedResult):
         )
         return operations.contrast(self, a, b, options)
 
+    @checked_call
     def contrasts(
         self,
         reference: Level | EllipsisType = ...,

@@ -31,6 +31,7 @@ import numpy as np
 
 from skedasis import __version__
 from skedasis._arguments import check_flag, check_probability
+from skedasis._calls import checked_call
 from skedasis._types import Floats, JsonValue, Values
 from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
@@ -232,6 +233,7 @@ class Exportable:
 
     __slots__ = ()
 
+    @checked_call
     def to_dict(self, *, rows: bool = False, confidence_level: float = 0.95) -> Object:
         """Return what the result says as plain data: dictionaries, lists, text, numbers, True, False and None.
 
@@ -271,6 +273,7 @@ class Exportable:
         """
         return document(self, _checked_options("to_dict", rows, confidence_level))
 
+    @checked_call
     def to_json(
         self,
         path: str | Path | None = None,

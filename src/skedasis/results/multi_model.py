@@ -197,6 +197,7 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
         confidence_level = check_probability("interval(confidence_level)", confidence_level)
         return t_interval(self.value, self._error(self._correction(of)), self.df, confidence_level)
 
+    @checked_call
     def mean_interval(
         self, values: Floats, confidence_level: float, of: IntervalTarget | None, what: str
     ) -> MeanInterval:
@@ -480,6 +481,7 @@ class MultiModelEffect(MultiModelResult[Effect]):
         """Evaluate the mean effect: the mean over the models that have a value there, NaN where none has one."""
         return mean_of(np.stack([np.asarray(e(x_new), dtype=float) for e in self.models]))
 
+    @checked_call
     def contrast(
         self,
         a: Level,
@@ -742,6 +744,7 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
             sorted(lines, key=lambda r: -(r.importance if by_importance else r.heterogeneity_score))
         )
 
+    @checked_call
     def contrast(
         self,
         changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
