@@ -159,11 +159,15 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
         @wraps(function)
         def checked(*args: object, **given: object) -> object:
             known = {name: value for name, value in given.items() if name not in refused}
-            problem = misfit(
-                function.__name__, signature, args, known, partial(_advice, given), meaning
-            )
-            if problem is not None:
-                raise problem
+            try:
+                signature.bind(*args, **known)
+            except TypeError:
+                problem = misfit(
+                    function.__name__, signature, args, known, partial(_advice, given), meaning
+                )
+                if problem is None:
+                    raise
+                raise problem from None
             if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
                 return _with_spooled(function, signature, args, given)
             return function(*args, **given)
@@ -339,7 +343,9 @@ def _check_cluster(what: str, client: object, *, current: bool = False) -> objec
 
 
 def _check_progress(what: str, value: object) -> bool | None:
-    return None if value is None else check_flag(what, value, "Use True, False, or None")
+    if value is None or isinstance(value, bool):
+        return value
+    return check_flag(what, value, "Use True, False, or None")
 
 
 def _check_sample(what: str, rows: object) -> int | None:

@@ -955,4 +955,7 @@ def default_quantity(model: PredictorLike | ClassifierLike) -> Prediction | Prob
             f"Fit one: {model.__name__}().fit(X, y)",
         )
     adapted: Any = adapt_model(model)
-    return probability(adapted) if is_classifier(adapted) else prediction(adapted)
+    if is_classifier(adapted):
+        return probability(adapted)
+    check_predictor(adapted, None, None)
+    return Prediction(adapted)
