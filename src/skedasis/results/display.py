@@ -101,8 +101,25 @@ def importance_table(importance: Importance) -> str:
 def ranking_text(ranking: Sequence[DataclassInstance]) -> str:
     """Return a ranking as a text table, numbers with four significant digits."""
     names = [field.name for field in fields(ranking[0])] if len(ranking) else ["feature"]
-    cells = [[_cell(getattr(line, name)) for name in names] for line in ranking]
+    columns = {name: [vars(line)[name] for line in ranking] for name in names}
+    least = {name: NOISE * _largest(column) for name, column in columns.items()}
+    cells = [
+        [
+            "0" if isinstance(value, float) and abs(value) < least[name] else _cell(value)
+            for name, value in zip(names, line, strict=True)
+        ]
+        for line in zip(*columns.values(), strict=True)
+    ]
     return "\n".join(align_columns([[name.replace("_", " ") for name in names], *cells]))
+
+
+NOISE = 1e-12
+"""Numbers below this fraction of the largest one of their column, sums of rounding errors, are printed as 0."""
+
+
+def _largest(column: Sequence[object]) -> float:
+    sizes = [abs(v) for v in column if isinstance(v, float) and np.isfinite(v)]
+    return max(sizes, default=0.0)
 
 
 def _cell(value: object) -> str:

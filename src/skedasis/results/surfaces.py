@@ -79,7 +79,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     >>> print(pairs.ranking())
     feature0  feature1  interaction strength
     x0              x1                0.3304
-    x0              x2             1.064e-16
+    x0              x2                     0
     >>> pairs["x1", "x0"] is pairs["x0", "x1"]
     True
     """
