@@ -42,7 +42,7 @@ BUDGETS = {
     "_renamed": Budget(any=6),
     "_types": Budget(any=7),
     "analysis": Budget(any=59, getattr=3),
-    "cli": Budget(any=41, getattr=24, lazy=22, none=1),
+    "cli": Budget(any=41, getattr=21, lazy=22, none=1),
     # Sixteen of these: objects of pyarrow, which has no types, and lazy rows of other libraries.
     "data": Budget(any=27, getattr=1, lazy=6, none=1),
     "datasets": Budget(any=1),
@@ -71,7 +71,6 @@ INTROSPECTIVE = frozenset(
         "analysis.null_distribution",
         "cli.explain",
         "cli.inputs",
-        "cli.output",
         "cli.runtime",
         "data.time_columns",
         "demo.demo",

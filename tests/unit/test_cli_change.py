@@ -130,9 +130,10 @@ def test_the_document(folder):
     done = run("hr=+1", "--by", "workingday", "--json")
     document = json.loads(done.stdout)
     (result,) = document["results"]
-    assert (document["command"], result["kind"], result["features"]) == ("change", "change", ["hr"])
+    assert (document["command"], result["kind"]) == ("change", "Change")
+    assert [moved["feature"] for moved in result["moved"]] == ["hr"]
     assert result["change"] == "hr + 1"
-    assert len(result["tables"]["regions"]["region"]) == 2
+    assert len(result["regions"]) == 2
     assert result["provenance"]["model_rows"] == 400
     assert result["provenance"]["settings"] == {"moves": ["hr + 1"], "by": "workingday"}
 

@@ -90,12 +90,13 @@ def test_text_is_explained_by_level(folder):
     for level in ("north", "south", "[red]x[/red]"):
         assert level in said
     content = json.loads((folder / "town.json").read_text())
-    found = dict(zip(content["effect"]["level"], content["effect"]["value"], strict=True))
+    curve = content["curve"]
+    found = dict(zip(curve["levels"], curve["value"], strict=True))
     # The step from north to south is 3 plus the mean size; the other terms do not change.
     size = pd.read_csv("shop.csv")["size"]
     assert abs(found["south"] - found["north"] - 3 - size.mean()) < 0.1
-    assert content["effect"]["count"] == [
-        {"north": 120, "south": 60, HOSTILE: 60}[name] for name in content["effect"]["level"]
+    assert curve["rows"] == [
+        {"north": 120, "south": 60, HOSTILE: 60}[name] for name in curve["levels"]
     ]
     assert len(content["bins"]["left"]) == 2
 
@@ -160,7 +161,7 @@ def test_missing_values_are_counted(folder):
     said = done("size", "--out", "size.json", data="holes.csv")
     assert f"value missing (20 rows): {9 - observed:.2f}" in " ".join(said.split())
     content = json.loads((folder / "size.json").read_text())
-    assert content["missing"]["effect"] == [pytest.approx(9 - observed, abs=0.01)]
+    assert content["missing"]["value"] == pytest.approx(9 - observed, abs=0.01)
     assert " missing " in done("town", data="holes.csv")
 
 
@@ -176,7 +177,8 @@ def test_a_pair_prints_its_strength(folder):
     assert "cells without rows" not in said
     assert "cells without rows" in done("size", "--with", "code")
     content = json.loads((folder / "pair.json").read_text())
-    assert set(content) == {"effect", "cells", "provenance"}
+    assert content["features"] == ["size", "town"]
+    assert content["cells"] is not None
     # The interaction of size and town: centered size times the centered indicator of south (fraction 0.25).
     frame = pd.read_csv("shop.csv")
     joint = (frame["size"] - frame["size"].mean()) * ((frame["town"] == "south") - 0.25)

@@ -271,8 +271,9 @@ def test_tables_of_a_diagnosis(folder):
     content = json.loads((folder / "d.json").read_text())
     assert table["feature"].tolist() == list(found.features)
     np.testing.assert_allclose(table["likelihood"], found.likelihood.mean)
-    np.testing.assert_allclose(content["diagnosis"]["entropy_upper"], found.entropy.interval()[1])
-    assert content["diagnosis"]["verdict"] == [v.kind for v in found.verdicts]
+    upper = [line["entropy_interval"][1] for line in content["diagnosis"]]
+    assert upper == found.entropy.interval()[1].tolist()
+    assert [line["verdict"] for line in content["diagnosis"]] == [v.kind for v in found.verdicts]
     assert content["provenance"]["method"] == "diagnose"
 
 
@@ -283,8 +284,10 @@ def test_tables_of_importances(folder):
     table = pd.read_csv("e.csv")
     content = json.loads((folder / "e.json").read_text())
     np.testing.assert_allclose(table["mean"], found.mean)
-    np.testing.assert_allclose(content["values"]["value"], found.values.ravel())
-    assert content["importance"]["lower"] == [None] * 5  # two repeats are too few for an interval
+    values = {line["feature"]: line["values"] for line in content["ranking"]}
+    assert [values[name] for name in found.features] == found.values.tolist()
+    # Two repeats are too few for an interval.
+    assert [line["lower"] for line in content["ranking"]] == [None] * 5
     assert "–" in printed("--quantity", "entropy", "--n-repeats", 2)
 
 

@@ -100,27 +100,25 @@ def test_files(folder):
         head, *rows = csv.reader(file)
     assert head[:3] == ["feature_0", "feature_1", "h2"]
     assert [row[:2] for row in rows] == [["hr", "workingday"]]
-    tables = json.loads((folder / "it.json").read_text("utf-8"))
-    assert set(tables) == {"pairs", "overall", "provenance"}
-    assert tables["overall"]["feature"][-1] == "temp"  # all others interact
+    found = json.loads((folder / "it.json").read_text("utf-8"))
+    assert found["kind"] == "Interactions"
+    assert found["overall"][-1]["feature"] == "temp"  # all others interact
     assert sd.load(folder / "it.npz")["hr", "workingday"].h2 > 0.1
 
 
 def test_the_document_has_the_total(folder):
     result = json.loads(run(*GIVEN, "--json").output)["results"][0]
-    assert result["kind"] == "interactions"
+    assert result["kind"] == "Interactions"
     assert result["features"] == ["hr", "workingday", "temp"]
     assert 0 < result["h2"] < 1
-    assert list(result["tables"]) == ["pairs", "overall"]
     unknown = json.loads(run(*GIVEN, "--no-h2", "--json").output)["results"][0]
     assert unknown["h2"] is None
-    assert unknown["tables"]["pairs"]["h2"] == [None] * 3
+    assert [pair["h2"] for pair in unknown["pairs"]] == [None] * 3
 
 
 def test_a_classifier_is_explained_by_its_class(folder):
     result = json.loads(run(*GIVEN, "--class", "many", "--json", model="many").output)["results"][0]
-    assert result["tables"]["pairs"]["feature_0"][0] == "hr"
-    assert result["tables"]["pairs"]["feature_1"][0] == "temp"
+    assert result["pairs"][0]["features"] == ["hr", "temp"]
 
 
 @pytest.mark.parametrize(

@@ -78,9 +78,9 @@ def test_no_feature_means_all_of_them(folder, calls):
     assert calls[0]["features"] is None
     assert calls[0]["method"] is None
     (result,) = json.loads(done.output)["results"]
-    assert result["kind"] == "regionsbyfeature"
+    assert result["kind"] == "RegionsByFeature"
     assert result["features"] == ["hr", "temp"]
-    assert list(result["tables"]) == ["ranking", "regions", "splits"]
+    assert list(result["regions"]) == ["hr", "temp"]
 
 
 def test_several_features_may_have_joint_regions(folder, calls):
@@ -107,11 +107,11 @@ def test_files(folder, calls):
     assert head[:3] == ["region", "rule", "rows"]
     assert len(rows) == 4
     assert rows[0][1] == "workingday = 0 and temp ≤ 0.5"
-    tables = json.loads((folder / "r.json").read_text("utf-8"))
-    assert {"regions", "splits", "effect", "bins"} <= set(tables)
+    found = json.loads((folder / "r.json").read_text("utf-8"))
+    assert [region["rule"] for region in found["regions"]] == [row[1] for row in rows]
     assert len(sd.load(folder / "r.npz")) == 4
     document = json.loads(run("hr", "--json").output)["results"][0]
-    assert document["kind"] == "regions"
+    assert document["kind"] == "Regions"
     assert 0 < document["heterogeneity_explained"] <= 1
 
 

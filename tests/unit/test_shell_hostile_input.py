@@ -153,7 +153,7 @@ def test_no_order_reaches_the_terminal(folder, args, code):
 
 def test_documents_hold_names_as_they_are(folder):
     said = document("effect", "enemy:first", "evil.csv", EVIL)
-    assert said["results"][0]["features"] == [EVIL]
+    assert said["results"][0]["feature"] == EVIL
 
 
 def test_a_bar_may_be_called_anything():
@@ -348,7 +348,7 @@ def test_columns_that_are_no_features(folder):
     assert "--ignore COLUMN" in refused(*call)
     said = document(*call, "--ignore", "zip", "--ignore", "visits", "--method", "ale")
     want = sd.explain(fitted, frame[["age", "size"]].to_numpy(), 0, method=sd.ALE())
-    np.testing.assert_array_equal(said["results"][0]["tables"]["effect"]["value"], want.value)
+    np.testing.assert_array_equal(said["results"][0]["curve"]["value"], want.value)
     assert "zpi" in refused(*call, "--ignore", "zpi")
 
 
@@ -365,9 +365,9 @@ def test_outputs_of_models_without_classes(folder):
     every = document(*call, "--class", "all")["results"]
     for k, result in enumerate(every):
         (one,) = document(*call, "--class", str(k))["results"]
-        assert one["tables"]["effect"]["value"] == result["tables"]["effect"]["value"]
+        assert one["curve"]["value"] == result["curve"]["value"]
         X = frame[["age", "size"]]
-        for x, value in zip(*(one["tables"]["effect"][c] for c in ("x", "value")), strict=True):
+        for x, value in zip(*(one["curve"][c] for c in ("x", "value")), strict=True):
             mean = clf.booster_.predict(X.assign(age=x))[:, k].mean()
             assert value == pytest.approx(mean, rel=1e-9)
     assert len(every) == 3
@@ -382,8 +382,9 @@ def test_importance_of_some_features(folder):
     X, y = shell_files.houses()[list(clf.feature_names_in_)], shell_files.houses()["sold"]
     want = sd.explain(sd.nll(clf), X, ["age", "size"], y=y, method=sd.PFI(n_repeats=3))
     assert said["features"] == ["age", "size"]
-    assert said["tables"]["importance"]["mean"] == list(want.table()["mean"])
-    assert document(*call, "--features", "age,size")["results"][0]["tables"] == said["tables"]
+    means = {line["feature"]: line["mean"] for line in said["ranking"]}
+    assert means == dict(zip(want.features, want.mean.tolist(), strict=True))
+    assert document(*call, "--features", "age,size")["results"][0]["ranking"] == said["ranking"]
     assert "--quantity both" in refused(*call, "age", "--quantity", "both")
     assert "Did you mean 'size'" in refused(*call, "sice")
 
@@ -460,7 +461,7 @@ def test_numbers_are_those_of_explain(folder, options, keywords):
     quantity = sd.probability(clf, class_=keywords.get("class_", "yes"))
     want = sd.explain(quantity, X, feature, method=method, **said)
     (found,) = document("effect", "my:clf", file, feature, *options, "-o", "n.csv")["results"]
-    same(found["tables"]["effect"], want, found["importance"])
+    same(found["curve"], want, found["importance"])
     same(pd.read_csv("n.csv", dtype=str), want, want.importance)
     assert run("effect", "my:clf", file, feature, *options, "-o", "n.npz").exit_code == 0
     again = sd.load("n.npz")
@@ -475,7 +476,7 @@ def test_numbers_are_those_of_explain_in_every_file(folder, file):
     X, visits = frame[list(clf.feature_names_in_)], frame["visits"]
     want = sd.explain(sd.probability(clf, class_="yes"), X, "size", sample_weight=visits)
     (found,) = document("effect", "my:clf", file, "size", "--sample-weight", "visits")["results"]
-    same(found["tables"]["effect"], want, found["importance"])
+    same(found["curve"], want, found["importance"])
 
 
 def test_numbers_of_importance_are_those_of_explain(folder):
@@ -493,6 +494,6 @@ def test_numbers_of_importance_are_those_of_explain(folder):
     )
     call = "importance", "my:clf", "houses.csv", "--quantity", "entropy", "--n-repeats", "4"
     said = document(*call, "--sample-weight", "visits", "--sample", "90", "--random-state", "2")
-    table = said["results"][0]["tables"]["importance"]
+    lines = {line["feature"]: line for line in said["results"][0]["ranking"]}
     for key in ("mean", "lower", "upper", "std"):
-        assert table[key] == list(want.table()[key])
+        assert [lines[name][key] for name in want.features] == list(want.table()[key])

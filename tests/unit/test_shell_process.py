@@ -186,7 +186,7 @@ def test_any_alphabet_will_do(folder, encoding):
         assert done.returncode == 0, done.stderr
         said = done.stdout.decode(encoding)
         if more == ["--json"]:
-            assert json.loads(said)["results"][0]["features"] == [HOSTILE]
+            assert json.loads(said)["results"][0]["feature"] == HOSTILE
         else:
             assert "[red]x[/red]" in "".join(said.split("\n"))
     missing = shell(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import json
 import math
 import os
 import re
@@ -308,24 +307,8 @@ def jsonable(value: object) -> JsonValue:
     return value.isoformat() if isinstance(value, (date, time)) else str(value)
 
 
-def _kind(found: Result) -> str:
-    """Return the name of a result's public class, in lower case: all kinds of effects are an "effect"."""
-    kinds = (
-        Effect,
-        Surface,
-        Importance,
-        Diagnosis,
-        Regions,
-        RegionsByFeature,
-        Interactions,
-        Change,
-    )
-    public = next(k for k in kinds if isinstance(found, k))
-    return public.__name__.lower()
-
-
 def json_result(found: Result, **labels: object) -> Document:
-    """Return the numbers of a result and its provenance, for a JSON document.
+    """Return what a result says for a JSON document: its `to_dict`, and the labels.
 
     Parameters
     ----------
@@ -333,28 +316,7 @@ def json_result(found: Result, **labels: object) -> Document:
     **labels
         Further entries, such as the class.
     """
-    names = getattr(found, "features", None) or (getattr(found, "feature", ""),)
-    names = found if isinstance(found, RegionsByFeature) else names
-    document: Document = {
-        "kind": _kind(found),
-        "features": list(map(str, names)),
-        **labels,
-    }
-    for name in ("importance", "heterogeneity_score", "heterogeneity_score_error"):
-        number = getattr(found, name, None)
-        if isinstance(number, float):
-            document[name] = number
-    if isinstance(found, Regions):
-        document["heterogeneity_explained"] = found.heterogeneity_explained
-        document["heterogeneity_explained_error"] = found.heterogeneity_explained_error
-    if isinstance(found, Change):
-        document |= {"change": found.text, "value": found.value, "std_error": found.std_error}
-    if isinstance(found, Interactions):
-        document["h2"] = found.h2 if math.isfinite(found.h2) else None
-    if isinstance(found, Surface) and not found.includes_main_effects:
-        strength = found.interaction_strength()
-        document["interaction_strength"] = strength if math.isfinite(strength) else None
-    return {**document, "tables": tables_of(found), "provenance": found.provenance}
+    return {**found.to_dict(), **labels}
 
 
 # ----------------------------------------------------------------- results to terminal and files
@@ -528,8 +490,7 @@ def write(result: Result, out: Path) -> None:
     elif ending == ".npz":
         result.save(out)
     elif ending == ".json":
-        content = jsonable({**tables_of(result), "provenance": result.provenance})
-        out.write_text(json.dumps(content, indent=1, allow_nan=False), encoding="utf-8")
+        result.to_json(out, indent=1)
     else:
         columns = next(iter(tables_of(result).values()))
         with out.open("w", newline="", encoding="utf-8") as file:
