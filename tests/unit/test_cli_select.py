@@ -158,7 +158,7 @@ def test_a_sample_is_the_same_in_python_in_memory_and_in_chunks(folder, frame, m
 )
 def test_features_by_pattern(folder, features, expected):
     done = _json("effect", "rides:model", "rides.parquet", "--features", features)
-    found = [r.get("feature", r["features"][0]) for r in done["results"]]
+    found = [r["feature"] for r in done["results"]]
     assert found == expected
 
 
@@ -170,7 +170,7 @@ def test_patterns_as_arguments_in_splits_and_for_pairs(folder):
     pairs = _json(
         "interactions", "rides:model", "rides.parquet", "*temp", "hum", "--no-h2", "--no-ale"
     )
-    assert pairs["results"][0]["tables"]
+    assert pairs["results"][0]["pairs"]
 
 
 @pytest.mark.parametrize(
