@@ -50,8 +50,8 @@ class LedgerPart:
     label_r2, label_std_error : float
         R² at the held-out rows for the label instead of the quantity, of the same function; for "not explained" of the
         quantity itself. NaN without labels.
-    label : str
-        The name for people, if features have labels; else empty.
+    label : str, optional
+        The name for people, if features have labels.
     """
 
     name: str
@@ -62,7 +62,7 @@ class LedgerPart:
     std_error: float
     label_r2: float = NAN
     label_std_error: float = NAN
-    label: str = ""
+    label: str | None = None
 
     @property
     def title(self) -> str:

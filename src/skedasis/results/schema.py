@@ -815,6 +815,7 @@ _LEDGER = Kind(
                     "error": _number("Standard error of `share`."),
                     "label_r2": _number("R² for the label; null without labels."),
                     "label_error": _number("Its standard error."),
+                    "label": _text("Its text for people; null without labels.", null=True),
                 },
             ),
             "The parts, in the order in which they were added; shares sum to 1.",
