@@ -11,7 +11,6 @@ they are extrapolated from central differences of g, which cost no model rows (s
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast, get_args
@@ -237,6 +236,8 @@ def as_inverse(inverse: object, what: str = "prediction(inverse)") -> InverseFun
 def _known_name(name: str, what: str) -> str:
     if name in KNOWN:
         return name
+    import difflib  # for the message of an error only
+
     usual = {"log": "exp", "ln": "exp", "logit": "expit", "sigmoid": "expit", "logistic": "expit"}
     near = difflib.get_close_matches(name.lower(), KNOWN, n=1, cutoff=0.5)
     guess = usual.get(name.lower()) or (near[0] if near else "")
