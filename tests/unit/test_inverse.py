@@ -335,7 +335,7 @@ def test_a_piecewise_constant_inverse_has_no_slopes():
         (3, ("prediction(inverse)", "got 3", "a name, a vectorised function")),
         ((np.exp,), ("a tuple of a function and its derivative",)),
         ((np.exp, "exp"), ("a tuple of a function and its derivative",)),
-        (float, ("<class 'float'>",)),
+        (float, ("got the class float",)),
     ],
 )
 def test_a_wrong_inverse_is_explained(inverse, parts):

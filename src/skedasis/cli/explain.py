@@ -714,8 +714,8 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         expected = "numbers of rows of a file of which all rows are explained"
         raise DataError("--rows", got, expected, f"Remove the rows without a {opts.target}")
     columns = inputs.columns_of(opts, rows.table, next(iter(models.values())))
-    given = (opts.class_, opts.quantity, opts.loss, opts.inverse)
-    plain = all(option is None for option in given)
+    chosen = (opts.class_, opts.quantity, opts.loss, opts.inverse)
+    plain = all(option is None for option in chosen)
     quantities: Any = {
         name: model
         if plain

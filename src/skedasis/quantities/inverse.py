@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from skedasis._arguments import listed, shown
 from skedasis._types import Floats
@@ -24,8 +23,8 @@ from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.calling import as_numbers
 from skedasis.models.introspection import title
 
-ArrayFunction: TypeAlias = Callable[[Floats], ArrayLike]
-"""A vectorised function of numbers: (n,) to (n,)."""
+ArrayFunction: TypeAlias = Callable[[Floats], object]
+"""A vectorised function of numbers: (n,) to (n,), which is checked."""
 
 InverseName: TypeAlias = (
     Literal[

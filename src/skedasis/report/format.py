@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -105,7 +105,7 @@ _TITLES: ContextVar[Mapping[str, str]] = ContextVar("_TITLES", default=MappingPr
 
 
 @contextmanager
-def feature_titles(titles: Mapping[str, str]) -> Iterator[None]:
+def feature_titles(titles: Mapping[str, str]) -> Generator[None]:
     """Show features by these texts within a `with` block; features without one by their names.
 
     A context variable, because sentences are made from names of features, which are also what results are indexed by.
