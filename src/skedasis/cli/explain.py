@@ -176,7 +176,17 @@ def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
     if wanted is None:
         return []
     a, b = inputs.listed(wanted, "--contrast")
-    return [effect.contrast(a, b) for effect in effects]
+    return [effect.contrast(_point(effect, a), _point(effect, b)) for effect in effects]
+
+
+def _point(effect: Effect, text: str) -> str | float:
+    """Return a value of a feature from its text: levels and times stay text."""
+    if effect.levels is not None or effect.time is not None:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text  # the contrast says what it expects
 
 
 def _check(opts: EffectOptions, named: list[str]) -> bool:

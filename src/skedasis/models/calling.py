@@ -32,6 +32,9 @@ from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError
 
+LARGEST = 1e140
+"""Largest size of a quantity, as of a feature: squares of larger numbers may leave the range of float64."""
+
 RowsT = TypeVar("RowsT")
 ResponseT = TypeVar("ResponseT")
 
@@ -102,10 +105,10 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
         )
         got = f"output of shape {response.shape} ({where})"
         raise ModelOutputError(what, got, f"({n},)", fix)
-    # A finite sum proves that every term is finite: one cheap pass in the usual case. (A sum may also overflow.)
+    # A small sum of squares proves that every term is finite and small: one cheap pass in the usual case.
     with np.errstate(over="ignore", invalid="ignore"):
-        total = response.sum()
-    if not np.isfinite(total) and not np.isfinite(response).all():
+        squares = float(response @ response)
+    if not squares < LARGEST**2 and not np.isfinite(response).all():
         bad = int((~np.isfinite(response)).sum())
         raise ModelOutputError(
             what,
@@ -113,6 +116,13 @@ def check_response(raw: object, n: int, what: str, where: str) -> Floats:
             "finite numbers",
             "Check the model at these rows; if X has missing values that it cannot handle, impute them or "
             "drop those rows",
+        )
+    if not squares < LARGEST**2 and (largest := float(np.abs(response).max())) > LARGEST:
+        raise ModelOutputError(
+            what,
+            f"values up to {largest:.3g} in size ({where})",
+            f"at most {LARGEST:g}, because variances are computed from squares",
+            "Rescale the quantity, for example explain its logarithm",
         )
     return response
 
