@@ -44,7 +44,7 @@ def composed(case):
 def test_effects_are_those_of_the_composed_function(way, case, known):
     both = composed(case)
     inverse = (both.inverse, both.derivative) if known else both.inverse
-    expected = effects_of(replace(case, model=both), way)
+    expected = effects_of(replace(case, model=both), way, features=[0])
     options = {"sample_weight": case.weights, "progress": False}
     slope = case.model.slope if way.sloped else None
     q = sd.prediction(case.model, slope=slope, inverse=inverse)
