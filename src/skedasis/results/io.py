@@ -363,7 +363,7 @@ def save(result: object, path: str | Path) -> None:
         raise DataError(
             "save",
             f"an object of type {type(result).__name__}",
-            "a result, such as Effect, Effects, Surfaces or MultiOutput, or a dictionary of results",
+            "a result, such as an Effect, Effects, Surfaces or a MultiOutput, or a dictionary of results",
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
     _check_suffix(path)
