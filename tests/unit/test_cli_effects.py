@@ -302,7 +302,11 @@ def test_file_names_are_told_apart():
         ("size", ["--contrast", "0.2,0.4,0.6"], "expected two values, FROM,TO"),
         ("size", ["--contrast", "0.2,"], "--contrast"),
         ("size", ["--contrast", "0.2,30"], "contrast(b) of 'size': got 30"),
-        ("size", ["--contrast", "low,0.3"], "contrast(a) of 'size': got 'low'"),
+        (
+            "size",
+            ["--contrast", "low,0.3"],
+            "contrast(a) of 'size': got values that are not numbers, such as 'low'",
+        ),
         ("town", ["--contrast", "north,west"], "expected one of the levels"),
         ("size", ["--with", "town", "--contrast", "0.2,0.4"], "expected one feature"),
         ("size", ["--feature", "town", "--contrast", "0.2,0.4"], "expected one feature"),
