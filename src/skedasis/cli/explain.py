@@ -31,6 +31,7 @@ from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
+from skedasis.results.axis import LevelAxis, TimedAxis
 from skedasis.results.contrast import Contrast, Contrasts
 from skedasis.results.multi_output import MultiOutput
 
@@ -181,7 +182,7 @@ def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
 
 def _point(effect: Effect, text: str) -> str | float:
     """Return a value of a feature from its text: levels and times stay text."""
-    if effect.levels is not None or effect.time is not None:
+    if isinstance(effect.axis, (LevelAxis, TimedAxis)):
         return text
     try:
         return float(text)
@@ -756,7 +757,7 @@ def report(opts: ReportOptions, terminal: Terminal) -> Document:
         "heterogeneity_rows": opts.heterogeneity_rows,
     }
     if rows.selected is None:
-        done = build(*given, opts.out, title=opts.title, **settings)
+        done = build(*given, path=opts.out, title=opts.title, **settings)
     else:
         content = gather(*given, **settings)
         selected = f"{rows.selected:,} of {rows.read:,} rows of the data, those where {opts.where}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -151,7 +152,7 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
         raise DataError("FEATURE", f"only {named[0]!r}", "at least two features", fix)
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
-    results: list[tuple[Document, output.Result]] = (
+    results: Sequence[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
         if isinstance(found, MultiOutput)
         else [({}, found)]
@@ -169,7 +170,7 @@ def _found(
     rows: Rows,
     labels: Values | None,
     wanted: list[str | int],
-) -> Interactions | dict[str, Interactions]:
+) -> Interactions | MultiOutput[Interactions]:
     """Return the interactions of all features, or of the wanted ones."""
     name = opts.method or ("rhale" if opts.bins else None)
     return sd.interactions(

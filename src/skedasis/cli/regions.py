@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -187,7 +188,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     wanted = columns.find_all(named, "--feature")
     quantity = inputs.quantity_of(model, opts.class_, opts.quantity, opts.loss, opts.inverse)
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
-    results: list[tuple[Document, output.Result]] = (
+    results: Sequence[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
         if isinstance(found, MultiOutput)
         else [({}, found)]
@@ -246,7 +247,7 @@ def _found(
     rows: Rows,
     labels: Values | None,
     wanted: list[str | int],
-) -> Found | dict[str, Found]:
+) -> Found | MultiOutput[Found]:
     """Return the regions of one feature, or of several."""
     features = (wanted[0] if len(wanted) == 1 else wanted) if wanted else None
     name = opts.method

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Protocol, Self
+from importlib import import_module
+from typing import Any, Protocol, Self, cast
 
 from skedasis._types import Ints, Values
 
@@ -87,6 +88,24 @@ class Expression(Protocol):
     """A condition on columns, by which rows are filtered."""
 
     def __and__(self, other: Expression) -> Expression: ...
+
+
+class Compute(Protocol):
+    """The functions of pyarrow.compute that make expressions, which its own types leave out."""
+
+    def field(self, name: str, /) -> Any: ...  # noqa: D102
+    def scalar(self, value: object, /) -> object: ...  # noqa: D102
+    def add(self, x: object, y: object, /) -> object: ...  # noqa: D102
+    def subtract(self, x: object, y: object, /) -> object: ...  # noqa: D102
+    def multiply(self, x: object, y: object, /) -> object: ...  # noqa: D102
+    def divide(self, x: object, y: object, /) -> object: ...  # noqa: D102
+    def floor(self, x: object, /) -> object: ...  # noqa: D102
+    def local_timestamp(self, x: object, /) -> object: ...  # noqa: D102
+
+
+def compute_functions() -> Compute:
+    """Return the module pyarrow.compute."""
+    return cast("Compute", import_module("pyarrow.compute"))
 
 
 class FileInfo(Protocol):

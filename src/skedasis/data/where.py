@@ -24,7 +24,7 @@ from typing import Literal, Protocol, TypeAlias, cast
 import numpy as np
 
 from skedasis._types import Bools, Container, Values
-from skedasis.data.arrow import ArrowSchema, ArrowType, Expression
+from skedasis.data.arrow import ArrowSchema, ArrowType, Expression, compute_functions
 from skedasis.data.factorize import missing_mask
 from skedasis.errors import DataError
 
@@ -135,13 +135,11 @@ class Where:
         DataError
             For columns and values that cannot be compared.
         """
-        import pyarrow.compute as pc
-
+        pc = compute_functions()
         columns = {name: _arrow_column(name, schema.field(name).type) for name in self.columns}
         # Python's operators of expressions raise an error for divisions by zero.
         of_arrow = _Arithmetic(pc.add, pc.subtract, pc.multiply, pc.divide, pc.floor, pc.scalar)
-        found: Expression = _Evaluation(self, columns, of_arrow).truth(self.tree).true
-        return found
+        return cast("Expression", _Evaluation(self, columns, of_arrow).truth(self.tree).true)
 
 
 def parse(text: str, names: Sequence[str], what: str = "--where") -> Where:
@@ -381,7 +379,7 @@ class _Truth:
     false: Mask
 
 
-_COMPARISONS: dict[type[ast.cmpop], tuple[Operation, Operation]] = {
+_COMPARISONS: dict[type[ast.cmpop], tuple[Callable[..., object], Callable[..., object]]] = {
     ast.Eq: (operator.eq, operator.ne),
     ast.NotEq: (operator.ne, operator.eq),
     ast.Lt: (operator.lt, operator.ge),
@@ -696,16 +694,17 @@ def _memory_column(data: Container, j: int) -> WhereColumn:
 
 def _of_array(values: Values, missing: Bools | None = None) -> WhereColumn:
     present = ~(missing_mask(values) if missing is None else missing)
+    there = cast("Mask", present)
     if not present.any():
-        return WhereColumn("empty", values, present, np.zeros(len(values)))
+        return WhereColumn("empty", values, there, np.zeros(len(values)))
     if values.dtype.kind == "O":
         values = _typed(values, present)
     kind = _KINDS.get(values.dtype.kind, "other")
     if values.dtype.kind == "O" and kind == "text" and not _is_text(values, present):
         kind = "other"
     if kind == "number":
-        return WhereColumn(kind, values, present, values.astype(float))
-    return WhereColumn(kind, values.astype(object) if kind == "text" else values, present)
+        return WhereColumn(kind, values, there, values.astype(float))
+    return WhereColumn(kind, values.astype(object) if kind == "text" else values, there)
 
 
 _KINDS: dict[str, Kind] = {
@@ -746,9 +745,9 @@ def _typed(values: Values, present: Bools) -> Values:
 def _arrow_column(name: str, kind: ArrowType) -> WhereColumn:
     """Return a column of files, as expressions."""
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as pt
 
+    pc = compute_functions()
     values = pc.field(name)
     present = ~values.is_null(nan_is_null=True)
     if pt.is_dictionary(kind):

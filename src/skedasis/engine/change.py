@@ -118,7 +118,7 @@ def change(
     to: MoveLike | None = None,
     by: ByRegions | None = None,
     **keywords: Unpack[ChangeKeywords],
-) -> Change | dict[str, Change] | dict[OutputLabel, Change] | dict[OutputLabel, dict[str, Change]]:
+) -> Change | MultiOutput[Change] | dict[str, Change] | dict[OutputLabel, dict[str, Change]]:
     """Return what happens to a quantity if features of every row move, or are set to a value.
 
     Parameters
@@ -196,7 +196,8 @@ def change(
     scenarios, several = _scenarios(moves, to)
     names = list(dict.fromkeys(n for given in scenarios.values() for n in (*given[0], *given[1])))
     quantity = as_quantity(model)
-    if is_stream(X) and isinstance(by, Regions):
+    in_chunks = bool(is_stream(X))
+    if in_chunks and isinstance(by, Regions):
         raise DataError(
             "by",
             "Regions beside data that are read in chunks",

@@ -453,14 +453,14 @@ def _(bins: BinStats) -> list[Markup]:
     return [table("Bins", bins_table(bins))] if len(bins) else []
 
 
-@numbers_of.register
-def _(found: Surfaces) -> list[Markup]:
+@numbers_of.register(Surfaces)
+def _(found: Surfaces[AnySurface]) -> list[Markup]:
     lines = found.ranking()
     return [table("Pairs, strongest interaction first", records(lines))] if lines else []
 
 
-@numbers_of.register
-def _(found: MultiOutput) -> list[Markup]:
+@numbers_of.register(MultiOutput)
+def _(found: MultiOutput[OutputResult]) -> list[Markup]:
     return [table("All outputs, most important first", found.table("ranking"))] if found else []
 
 
@@ -1166,8 +1166,8 @@ def _(surface: Surface) -> list[Markup]:
     return [drawn, _note(f"{lead(surface)} explore() shows values on hover.")]
 
 
-@parts_of.register
-def _(found: Surfaces) -> list[Markup]:
+@parts_of.register(Surfaces)
+def _(found: Surfaces[AnySurface]) -> list[Markup]:
     if not found:
         return [_note("No surfaces.")]
     drawn = still_many(surfaces_figure(found, MOST, page=None))
@@ -1176,8 +1176,8 @@ def _(found: Surfaces) -> list[Markup]:
     return [*drawn, _note(said), folded("Ranking", *numbers_of(found))]
 
 
-@parts_of.register
-def _(found: MultiOutput) -> list[Markup]:
+@parts_of.register(MultiOutput)
+def _(found: MultiOutput[OutputResult]) -> list[Markup]:
     if not found:
         return [_note("No outputs.")]
     spec = outputs_figure(found, MOST, page=None)

@@ -649,7 +649,9 @@ class Change(SavedResult):
             lines = self.by
             numbers = [f.name for f in fields(ChangeRegion)][1:]
             columns: Columns = {"region": list(self.rules)}
-            return columns | {n: np.array([vars(line)[n] for line in lines]) for n in numbers}
+            for name in numbers:
+                columns[name] = np.array([vars(line)[name] for line in lines])
+            return columns
         m = self._whole(CHANGE)
         lower, upper = t_interval(
             m.mean, _std_error(m, self.weight_kind), _df(m, self.weight_kind), 0.95
@@ -672,7 +674,9 @@ class Change(SavedResult):
             "missing": self.missing,
         }
         summary: Columns = {"change": [self.text]}
-        return summary | {name: np.array([number]) for name, number in numbers_of_all.items()}
+        for name, number in numbers_of_all.items():
+            summary[name] = np.array([number])
+        return summary
 
     def _row_columns(self) -> Columns:
         kept = self._kept("to_frame(of='rows')")

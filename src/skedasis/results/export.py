@@ -444,7 +444,7 @@ class _Writer:
         if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
             return [self.plain(v) for v in value]
         if isinstance(value, timedelta):
-            return self._array(np.array([value], dtype="m8"))[0]
+            return self._array(np.array(value, dtype="m8"))
         if isinstance(value, (date, time)):
             # pandas.NaT, which differs from itself, is a date.
             return self._text(value.isoformat()) if value == value else None  # noqa: PLR0124
