@@ -58,7 +58,7 @@ BUDGETS = {
     "methods": Budget(any=7, getattr=4, lazy=2, none=4),
     "models": Budget(any=82, getattr=52, lazy=2),
     "plots": Budget(getattr=2),
-    "quantities": Budget(any=69, getattr=17, lazy=12),
+    "quantities": Budget(any=69, getattr=17, lazy=13),
     # 6 of these: the rows of a report whose cost is estimated before it is computed, in any container.
     "report": Budget(any=42, getattr=5, lazy=4),
     # 13 of these: data frames of any library, and options of members, in containers of several results.

@@ -7,7 +7,6 @@ holds what users of other libraries write: scikit-learn, PDPbox, PyALE, alibi, e
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -79,6 +78,8 @@ def meant_keyword(name: str, valid: Sequence[str]) -> str | None:
         if ours in valid and name in others.split():
             return ours
     lower = {v.lower(): v for v in valid}
+    import difflib  # for the message of an error only
+
     near = difflib.get_close_matches(name.lower(), lower, 1, 0.75)
     return lower[near[0]] if near else None
 

@@ -517,7 +517,7 @@ def test_more_messages(X):
         sd.change(f, X, {"age": 1}, by=np.arange(N))
     with pytest.raises(sd.DataError, match="shape"):
         sd.change(f, X, {"age": 1}, by=np.arange(3))
-    with pytest.raises(TypeError, match="unexpected keyword argument .method."):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument .method."):
         sd.change(f, X, {"age": 1}, method="ale")
     c = sd.change(f, X, {"age": 1})
     with pytest.raises(sd.DataError, match="summary"):

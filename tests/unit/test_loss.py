@@ -429,7 +429,7 @@ def test_a_function_gets_what_response_says():
     ("own", "words"),
     [
         (mean_squared_error, ["mean_squared_error", "a single number", "(60,)", "not their mean"]),
-        (lambda y, f: None, ["the loss function function", "nothing", "(60,)"]),
+        (lambda y, f: None, ["the loss function function", "got None", "one number for each row"]),
         (lambda y, f: (y - f)[:-1], ["output of shape (59,)", "(60,)"]),
         (lambda y, f: (y - f)[:, None] * (y - f), ["output of shape (60, 60)"]),
         (lambda y, f: np.where(y > np.median(y), np.nan, 0), ["NaN or infinity for 30 of 60 rows"]),

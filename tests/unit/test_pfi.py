@@ -622,7 +622,7 @@ def test_a_pair_is_pointed_to_groups():
 
 
 def test_the_class_instead_of_a_method():
-    with refused(sd.DataError, "method", "Pass an instance: PFI()"):
+    with refused(sd.DataError, "method", "Pass an instance: method=sd.PFI()"):
         sd.explain(product, table(N, D), method=sd.PFI)
 
 

@@ -420,7 +420,7 @@ def test_files_that_are_not_there_say_so(tmp_path):
 def test_only_results_are_saved(thing, tmp_path):
     path = tmp_path / "r.npz"
     path.write_bytes(b"precious")
-    with refused(sd.DataError, "save", "such as Effect"):
+    with refused(sd.DataError, "save", "such as an Effect"):
         save(thing, path)
     assert path.read_bytes() == b"precious"
 

@@ -433,10 +433,10 @@ def same(table, want, value):
     [
         ([], {}),
         (["--sample-weight", "visits"], {"sample_weight": "visits"}),
-        (["--sample", "70", "--random-state", "5"], {"rows": (70, 5)}),
+        (["--sample", "70", "--random-state", "5"], {"sample": 70, "random_state": 5}),
         (
             ["--sample-weight", "visits", "--sample", "70"],
-            {"sample_weight": "visits", "rows": (70, 0)},
+            {"sample_weight": "visits", "sample": 70},
         ),
         (["--class", "no"], {"class_": "no"}),
         (["--group", "heat=gas,oil,wood"], {"groups": {"heat": ["gas", "oil", "wood"]}}),
@@ -448,13 +448,10 @@ def same(table, want, value):
 def test_numbers_are_those_of_explain(folder, options, keywords):
     clf, file = load_model("my:clf"), "houses.csv"
     frame = shell_files.houses()
-    if "rows" in keywords:
-        n, seed = keywords["rows"]
-        some = np.sort(np.random.default_rng(seed).choice(len(frame), n, replace=False))
-        frame = frame.iloc[some].reset_index(drop=True)
     X = frame[list(clf.feature_names_in_)]
     feature = "heat" if "groups" in keywords else "gas" if "schema" in keywords else "age"
-    said = {k: v for k, v in keywords.items() if k in ("schema", "groups")}
+    as_given = ("schema", "groups", "sample", "random_state")
+    said = {k: v for k, v in keywords.items() if k in as_given}
     if "sample_weight" in keywords:
         said["sample_weight"] = frame["visits"]
     method = sd.ALE() if feature != "age" else sd.RHALE()
@@ -482,15 +479,13 @@ def test_numbers_are_those_of_explain_in_every_file(folder, file):
 def test_numbers_of_importance_are_those_of_explain(folder):
     clf = load_model("my:clf")
     frame = shell_files.houses()
-    some = np.sort(np.random.default_rng(2).choice(len(frame), 90, replace=False))
-    frame = frame.iloc[some].reset_index(drop=True)
-    X = frame[list(clf.feature_names_in_)]
     want = sd.explain(
         sd.entropy(clf),
-        X,
+        frame[list(clf.feature_names_in_)],
         method=sd.PFI(n_repeats=4),
         sample_weight=frame["visits"],
         random_state=2,
+        sample=90,
     )
     call = "importance", "my:clf", "houses.csv", "--quantity", "entropy", "--n-repeats", "4"
     said = document(*call, "--sample-weight", "visits", "--sample", "90", "--random-state", "2")

@@ -332,8 +332,8 @@ def test_json_that_is_no_object(folder):
 
 
 def test_rows_before_the_model(folder):
-    assert "a data file" in refusal("rows.csv")
-    assert "Name the model first" in refusal("rows.csv")
+    assert "the data file 'rows.csv'" in refusal("rows.csv")
+    assert "Write the model first" in refusal("rows.csv")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ replaces patterns and selectors of features by matchers, which `FeatureSelection
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import re
 import sys
@@ -238,6 +237,8 @@ def _meant_method(name: str) -> str | None:
     for method, others in _ALSO_CALLED.items():
         if plain == method or plain in others.split():
             return method
+    import difflib  # for the message of an error only
+
     near = difflib.get_close_matches(plain, METHODS, 1, 0.75)
     return near[0] if near else None
 
@@ -321,6 +322,8 @@ class FeatureMatcher:
         near: list[str] = []
         if self.test is not None:
             plain = re.sub(r"\W+", "", self.text.removeprefix("re.compile"))
+            import difflib  # for the message of an error only
+
             near = difflib.get_close_matches(
                 plain.casefold(), [n.casefold() for n in names], 3, 0.4
             )

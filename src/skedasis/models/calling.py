@@ -32,8 +32,8 @@ from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError
 
-LARGEST = 1e140
-"""Largest size of a quantity, as of a feature: squares of larger numbers may leave the range of float64."""
+LARGEST = 1e151
+"""Largest size of a quantity: sums of squares of a million larger numbers leave the range of float64 (1e308)."""
 
 RowsT = TypeVar("RowsT")
 ResponseT = TypeVar("ResponseT")

@@ -57,10 +57,10 @@ from skedasis.models.protocols import (
 )
 from skedasis.models.registry import adapt_model
 from skedasis.quantities.base import ModelProxy, Quantity
-from skedasis.quantities.inverse import InverseFunction, InverseLike, as_inverse
 
 if TYPE_CHECKING:
     from skedasis.derivatives import chain_rule
+    from skedasis.quantities.inverse import InverseFunction, InverseLike
 
 # --- models that can be explained -----------------------------------------------------------------
 
@@ -616,9 +616,14 @@ def prediction(
     """
     model = adapt_model(model)
     check_predictor(model, slope, mixed)
+    plain = Prediction(model, name or "prediction", unit, slope, mixed)
+    if inverse is None:
+        return predictions(plain, output)
+    from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
+
     function = as_inverse(inverse)
     if function is None:
-        return predictions(Prediction(model, name or "prediction", unit, slope, mixed), output)
+        return predictions(plain, output)
     if mixed is not None and slope is None:
         raise DataError(
             "prediction(inverse, mixed)",

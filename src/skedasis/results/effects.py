@@ -208,6 +208,7 @@ class Effects(ResultMapping[str, Effect]):
             self.effects, operations.IntervalOptions(confidence_level, method, **options)
         )
 
+    @checked_call
     def contrast(
         self,
         changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],

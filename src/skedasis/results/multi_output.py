@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, make_dataclass, replace
 from functools import cache
@@ -170,6 +169,8 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
             if equality_key(label) == equality_key(output):
                 return result
         known = list(self.outputs)
+        import difflib  # for the message of an error only
+
         near = difflib.get_close_matches(str(output), [str(k) for k in known], n=1, cutoff=0.4)
         found = next((k for k in known if [str(k)] == near), None)
         fix = f"Did you mean {found!r}?" if near else "Pass the label of an output"

@@ -830,6 +830,7 @@ class Regions(SavedResult, Sequence[Effect]):
             regions[rows] = node.region
         return regions
 
+    @checked_call
     def contrast(
         self,
         a: Level,
@@ -1385,6 +1386,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
 
         return Ranking(sorted(lines, key=order))
 
+    @checked_call
     def contrast(
         self,
         changes: Mapping[str, tuple[Level, Level]] | Mapping[int, tuple[Level, Level]],
