@@ -96,7 +96,9 @@ class ChangeKeywords(DiagnoseKeywords, total=False):
     """The keywords that `change` passes on to the work of `explain`."""
 
     y: ArrayLike | None
+    """For quantities that need labels, and for `MPlot` of labels and residuals."""
     client: Client | None
+    """A client of a Dask cluster, on which data that are read in chunks are explained."""
 
 
 class ExplainKeywords(DiagnoseKeywords, total=False):

@@ -246,7 +246,9 @@ class ChangeViewKeywords(TypedDict, total=False):
     """What a figure of a change shows; see `Change.plot`."""
 
     kind: ChangeFigure | None
+    """One dot per region, below the dot of all rows; or a histogram of the changes of single rows, with their mean."""
     confidence_level: float
+    """Confidence level of the intervals."""
 
 
 class ChangeKeywords(ChangeViewKeywords, FigureKeywords, total=False):

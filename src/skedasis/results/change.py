@@ -21,6 +21,7 @@ from skedasis.results import operations
 from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
+from skedasis.results.signatures import shows_keywords
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import (
@@ -700,6 +701,7 @@ class Change(SavedResult):
         found = {"summary": self.table("summary")}
         return found | ({"regions": self.table("regions")} if self.rules else {})
 
+    @shows_keywords
     def plot(self, ax: Axes | None = None, **options: Unpack[ChangeKeywords]) -> Figure:
         """Plot the mean change of each region with its interval, or the distribution of the changes of rows.
 
