@@ -71,7 +71,7 @@ def test_a_bare_module_gives_what_it_gives_in_a_function(network, X):
 def test_a_tensor_for_X_is_refused_with_the_way_to_convert_it(network, X):
     import torch
 
-    with pytest.raises(sd.DataError, match=r"np\.asarray"):
+    with pytest.raises(sd.DataError, match=r"X\.detach\(\)\.cpu\(\)\.numpy\(\)"):
         sd.explain(values(network), torch.as_tensor(X))
 
 
