@@ -174,7 +174,7 @@ def test_options_are_checked(two, eight):
         two.plot(confidence_level=2)
     with pytest.raises(sd.DataError, match="columns"):
         two.plot(columns=0)
-    with pytest.raises(TypeError, match="no option 'foo'"):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         two.plot(foo=1)
     nine = replace(eight, effects=(*eight.effects, eight[0]))
     with pytest.raises(sd.DataError, match="at most 8"):
