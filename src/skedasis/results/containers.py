@@ -13,6 +13,7 @@ the other, with columns that name the member.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
@@ -53,9 +54,9 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
     __slots__ = ()
 
     @property
+    @abstractmethod
     def members(self) -> Mapping[KeyT, MemberT_co]:
         """Return the members by key."""
-        raise NotImplementedError
 
     def __contains__(self, key: object) -> bool:
         return key in self.members

@@ -122,7 +122,7 @@ if TYPE_CHECKING:
         surface_error,
     )
     from skedasis.results.io import save
-    from skedasis.results.lines import ranked_lines, sort_key
+    from skedasis.results.rankings import ranked_lines, sort_key
 else:
 
     def __getattr__(name: str) -> object:
@@ -215,7 +215,7 @@ MODULES = {
     "reweighted_surface": "skedasis.results.intervals.surfaces:resampled",
     "surface_error": "skedasis.results.intervals.surfaces:surface_error",
     "save": "skedasis.results.io:save",
-    "ranked_lines": "skedasis.results.lines:ranked_lines",
-    "sort_key": "skedasis.results.lines:sort_key",
+    "ranked_lines": "skedasis.results.rankings:ranked_lines",
+    "sort_key": "skedasis.results.rankings:sort_key",
 }
 """Name of each operation → its module and its name there."""
