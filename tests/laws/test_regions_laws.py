@@ -172,7 +172,7 @@ def test_save_and_load_are_identities(method, seed, tmp_path_factory):
     r = sd.regions(
         lambda X: X["a"].to_numpy() * (X["b"].fillna(9) > 0).to_numpy(float), X, "a", method=method
     )
-    path = tmp_path_factory.mktemp("saved") / "r.json"
+    path = tmp_path_factory.mktemp("saved") / "r.npz"
     r.save(path)
     back = sd.load(path)
     identical(back, r)

@@ -147,7 +147,7 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     >>> every
     <MultiOutput of 2 outputs, each Effects: 0, 1>
     >>> [(line.output, line.feature) for line in every.ranking()[:2]]
-    [(0, 'x0'), (1, 'x0')]
+    [(0, 'x0'), (1, 'x1')]
     >>> every[1]["x0"].about.quantity, every.provenance["model_rows"]
     ('prediction 1', 1200)
     """

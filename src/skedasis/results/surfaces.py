@@ -78,7 +78,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     <Surfaces of 2 pairs on prediction: x0 × x1, x0 × x2>
     >>> print(pairs.ranking())
     feature0  feature1  interaction strength
-    x0              x1                0.3304
+    x0              x1                0.3187
     x0              x2                     0
     >>> pairs["x1", "x0"] is pairs["x0", "x1"]
     True
