@@ -8,7 +8,7 @@ holds what users of other libraries write: scikit-learn, PDPbox, PyALE, alibi, e
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -19,12 +19,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _MEANT: dict[str, str] = {
     "X": "data dataset df X_train X_test X_val background background_data input_data",
+    "a": "from_ start",
+    "alpha": "discount",
+    "b": "to end",
     "bins": "n_bins num_bins nbins grid_size n_intervals intervals num_intervals n_quantiles",
+    "by": "groupby group_by hue cohort cohorts",
     "center": "centre centering",
     "class_": "cls class_name class_label label target target_class class_id class_index which_class",
     "color": "colour c",
+    "columns": "ncols n_cols",
     "confidence_level": "confidence conf ci coverage",
     "features": "feature feature_name feature_names features_names column columns cols variable variables vars",
+    "k": "n bins n_bins num_bins nbins n_quantiles",
+    "max_bins": "init_nof_bins n_bins nof_bins",
     "grid": "grid_resolution grid_points num_grid_points n_grid_points n_points points resolution grids",
     "method": "method_name explainer algorithm",
     "model": "estimator predictor clf regressor pipeline f func predict predict_fn predict_function",
@@ -40,11 +47,13 @@ _MEANT: dict[str, str] = {
     "size": "figsize",
     "split_on": "conditioning_features candidate_conditioning_features foc",
     "max_depth": "depth n_splits max_splits max_split_levels",
-    "sample": "subsample n_samples nsamples sample_size num_samples n_rows",
+    "sample": "subsample nof_instances n_samples nsamples sample_size num_samples n_rows",
     "sample_weight": "sample_weights w",
     "xlabel": "x_label xlab",
+    "xlim": "x_limits x_range",
     "y": "labels targets y_true y_train y_test outcome",
     "ylabel": "y_label ylab",
+    "ylim": "y_limits y_range",
 }
 """Parameter of ours → other libraries' names of it, where our name has one meaning."""
 
@@ -62,8 +71,47 @@ _INSTEAD: dict[str, tuple[str, str]] = {
 """Unknown keyword → a parameter that a function must have, and what to do then."""
 
 
-def meant_keyword(name: str, valid: Sequence[str]) -> str | None:
+_IN_FUNCTION: dict[str, dict[str, str]] = {
+    "ALE DALE RHALE UALE": {"grid grid_resolution grid_points": "Write bins={value}"},
+    "change": {
+        "variables features feature columns step step_size h": (
+            "Name the features with their moves: sd.change(model, X, {{'age': 1}})"
+        ),
+        "*": "Name the features that move in a mapping: sd.change(model, X, {{{name!r}: {value}}})",
+    },
+    "nll loss entropy": {
+        "y labels": "Pass the labels with the rows: sd.explain(quantity, X, y=y, method='pfi')"
+    },
+    "parquet": {"target label labels": "Write y={value}"},
+    "prediction": {"class_ target target_class": "Use sd.probability(model, class_={value})"},
+    "regions": {
+        "by": "Regions are found; for given ones use sd.explain(model, X, features, by={value})",
+        "heter_pcg_drop_thres": "Write worth={value}",
+        "n_regions max_regions": "Write max_depth=2 for at most four regions",
+    },
+}
+"""Functions or classes → other keywords, "*" for any → what to write, with the user's ``{name}`` and ``{value}``."""
+
+
+def _in_function(function: str, name: str, value: object) -> str | None:
+    """Return what to write instead of a keyword that this function, class or method does not have; None if unknown."""
+    text = written(value) or "…"
+    for functions, table in _IN_FUNCTION.items():
+        if function.rpartition(".")[2] in functions.split():
+            fix = next((f for names, f in table.items() if name in names.split()), table.get("*"))
+            return None if fix is None else fix.format(name=name, value=text)
+    return None
+
+
+def meant_keyword(name: str, valid: Sequence[str], *, near: bool = True) -> str | None:
     """Return the valid keyword that is meant by an unknown one: renamed, of another library, or misspelt.
+
+    Parameters
+    ----------
+    name : str
+    valid : sequence of str
+    near : bool
+        Whether names that are merely similar count.
 
     Examples
     --------
@@ -77,11 +125,13 @@ def meant_keyword(name: str, valid: Sequence[str]) -> str | None:
     for ours, others in _MEANT.items():
         if ours in valid and name in others.split():
             return ours
+    if not near:
+        return None
     lower = {v.lower(): v for v in valid}
     import difflib  # for the message of an error only
 
-    near = difflib.get_close_matches(name.lower(), lower, 1, 0.75)
-    return lower[near[0]] if near else None
+    found = difflib.get_close_matches(name.lower(), lower, 1, 0.75)
+    return lower[found[0]] if found else None
 
 
 def written(value: object) -> str | None:
@@ -92,7 +142,13 @@ def written(value: object) -> str | None:
 
 
 def unknown_keyword(
-    function: str, name: str, value: object, valid: Sequence[str], advice: str | None = None
+    function: str,
+    name: str,
+    value: object,
+    valid: Sequence[str],
+    advice: str | None = None,
+    *,
+    certain: bool = False,
 ) -> UnsupportedError:
     """Return the error for a keyword that a function does not have.
 
@@ -108,6 +164,8 @@ def unknown_keyword(
         The valid ones.
     advice : str, optional
         What to do instead, if it is known. By default the keyword that is meant, if one is similar.
+    certain : bool
+        Whether the advice is for this very keyword, so that it precedes a valid one that is merely similar.
 
     Examples
     --------
@@ -115,12 +173,16 @@ def unknown_keyword(
     ALE(): got an unexpected keyword argument 'n_bins', expected 'bins'. Write bins=10.
     """
     got = f"an unexpected keyword argument {name!r}"
-    meant = meant_keyword(name, valid)
+    own = _in_function(function, name, value)
+    advice, certain = (advice, certain) if own is None else (own, True)
+    meant = meant_keyword(name, valid, near=not (certain and advice))
     needed, instead = _INSTEAD.get(name, ("", None))
     if needed in valid:
         advice = instead
     elif meant is not None:
-        text = written(value)
+        # `ci=True` wants an interval, whose level is a number.
+        level = meant == "confidence_level" and isinstance(value, bool)
+        text = "0.95" if level else written(value)
         fix = f"Write {meant}= instead" if text is None else f"Write {meant}={text}"
         return UnsupportedError(f"{function}()", got, repr(meant), fix)
     if advice is not None:
@@ -138,6 +200,7 @@ def misfit(
     given: Mapping[str, object],
     advice: Callable[[str, object], str | None] | None = None,
     meaning: Callable[[Sequence[object]], str | None] | None = None,
+    certain: Collection[str] = (),
 ) -> UnsupportedError | None:
     """Return the error for arguments that do not fit a signature, or None if they do.
 
@@ -153,6 +216,8 @@ def misfit(
         ``advice(keyword, value)``: what to do instead of passing an unknown keyword, or None.
     meaning : callable, optional
         ``meaning(args)``: how to pass positional arguments of which there are too many, or None.
+    certain : collection of str
+        Keywords that `advice` knows: a valid keyword that is merely similar is not meant.
     """
     parameters = list(signature.parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -160,7 +225,7 @@ def misfit(
     for name, value in given.items():
         if name not in named:
             hint = None if advice is None else advice(name, value)
-            return unknown_keyword(function, name, value, named, hint)
+            return unknown_keyword(function, name, value, named, hint, certain=name in certain)
     if len(args) > len(positional):
         others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in given]
         most = f"at most {len(positional)} ({', '.join(positional)})" if positional else "none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 PUBLIC = {
@@ -21,20 +22,38 @@ ELSEWHERE = {
         name: f"sd.explain(model, X, feature, method='{name}')"
         for name in ("ale", "dale", "ice", "mplot", "pdp", "pfi", "rhale", "uale")
     },
-    "ale1d ale_plot accumulated_local_effects": "sd.explain(model, X, feature, method='ale')",
-    "pd partial_dependence partialdependence partialdependencedisplay pdpplot": (
+    "ale1d ale_plot aleplot accumulated_local_effects": "sd.explain(model, X, feature, method='ale')",
+    "pd partial_dependence partialdependence partialdependencedisplay pdpplot globalpdp pdpisolate": (
         "sd.explain(model, X, feature, method='pdp')"
     ),
     "individual_conditional_expectation": "sd.explain(model, X, feature, method='ice')",
-    "permutation_importance feature_importance feature_importances importances permutationimportance": (
-        "sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"
-    ),
-    "shap shap_values lime explainer treeexplainer kernelexplainer": (
+    (
+        "permutation_importance feature_importance feature_importances importances permutationimportance featureimp"
+    ): ("sd.explain(sd.loss(model, 'squared_error'), X, y=y, method='pfi')"),
+    "shap shap_values lime explainer treeexplainer kernelexplainer dependence_plot beeswarm": (
         "sd.explain(model, X) for effects of features, and plot() of the result"
     ),
+    "waterfall force_plot anchors counterfactual counterfactuals": (
+        "sd.report(model, X, rows=[0]), which shows where single rows lie on the curves; explanations of "
+        "single predictions are left to other libraries"
+    ),
+    "slopes avg_slopes marginal_effects marginaleffects avg_marginal_effects": (
+        "sd.explain(model, X, feature), whose bins are mean slopes, or sd.change(model, X, {'age': 1})"
+    ),
+    "comparisons avg_comparisons what_if whatif fme": "sd.change(model, X, {'age': 1})",
+    "accuracy mse mae": "sd.loss(model, 'zero_one') or sd.loss(model, 'squared_error')",
+    "log_odds logodds margin": "sd.logit(model, class_=...)",
+    "predictor predict predictions": "sd.prediction(model), or pass the model itself: sd.explain(model, X)",
+    "globalale": "sd.explain(model, X, feature, method='ale')",
+    "globalrhale": "sd.explain(model, X, feature, method='rhale')",
+    "make_report create_report html_report": "sd.report(model, X, y, path='report.html')",
+    "read_csv from_pandas dataset": "a data frame or an array itself: sd.explain(model, pandas.read_csv(path))",
+    "load_model": "the path of the model's file, or the model that joblib.load returns: sd.explain(model, X)",
+    "bins binning": "bins of a method: sd.RHALE(bins=20), or sd.Quantile(20), sd.Uniform(20), sd.Edges([...])",
+    "cluster dask": "sd.explain(model, X, client=client)",
     "regionalrhale regionalale regionalpdp regionaleffect": "sd.regions(model, X, feature)",
     "plot plot_effect summary_plot": "the method of a result: sd.explain(model, X, feature).plot()",
-    "fit effect effects": "sd.explain(model, X)",
+    "fit effect effects featureeffect featureeffects effector": "sd.explain(model, X)",
     "h_statistic hstatistic interaction": "sd.interactions(model, X)",
     "read_parquet": "sd.parquet(path)",
     "save dump": "the method of a result: result.save('result.npz')",
@@ -64,6 +83,38 @@ ATTRIBUTES = {
     "Surface": {"freedom": "df", "strength": "interaction_strength", "trust": "checks"},
 }
 """Class → old attribute → new attribute."""
+
+INSTEAD = {
+    "to_frame": {
+        "to_pandas to_dataframe to_df as_frame dataframe": "Use to_frame('pandas')",
+        "to_csv to_excel to_latex to_parquet to_markdown": "Use to_frame('pandas').{name}(...)",
+    },
+    "plot": {
+        "show draw": "Use plot()",
+        "savefig save_figure save_plot": "Use plot().savefig('figure.png')",
+        "plot_all": "Use plot()",
+    },
+    "interval": {
+        "ci conf_int confint confidence_interval confidence_intervals": "Use interval(0.95)",
+    },
+    "region_intervals": {"regions": "Use to_frame(), or print the result"},
+    "heterogeneity": {"ice_std std sd": "Use heterogeneity"},
+    "std_error": {"se stderr standard_error standard_errors": "Use std_error"},
+    "__call__": {"eval evaluate predict interpolate": "Call the result: result(values)"},
+    "whole": {"interval std_error value": "Take one region: result[0].{name}"},
+    "x": {"grid grid_values feature_values xs": "Use x"},
+    "value": {"y average mean effect_values pdp_values ale_values averages": "Use value"},
+    "bins": {"bin_limits bin_edges limits edges": "Use bins.edges"},
+    "feature": {"feature_name name": "Use feature"},
+    "ranking": {
+        "importance importances importances_mean feature_importances_": "Use ranking()",
+        "sort sort_values": "Use ranking()",
+    },
+    "mean": {"importances importances_mean feature_importances_ value": "Use mean"},
+    "to_dict": {"summary describe info": "Use print(result), or to_frame()"},
+    "slope_change": {"mean mean_slope slope slopes": "Use effect"},
+}
+"""An attribute that a result has → other names for what it holds → what to write."""
 
 KEYWORDS = {
     "level": "confidence_level",
@@ -106,6 +157,9 @@ class RenamedAttributes:
                 new = ATTRIBUTES.get(base.__name__, {}).get(name)
                 if new is not None:
                     raise self._no_attribute(name, f": it is called {new!r}")
+            instead = None if name.startswith("_") else _instead(self, name)
+            if instead is not None and name not in dir(self):
+                raise self._no_attribute(name, f". {instead}")
             near = [] if name.startswith("_") else _near(name, dir(self))
             if near and name not in dir(self):
                 raise self._no_attribute(name, f". Did you mean {near[0]!r}?")
@@ -115,6 +169,19 @@ class RenamedAttributes:
         def _no_attribute(self, name: str, hint: str) -> AttributeError:
             text = f"{type(self).__name__!r} object has no attribute {name!r}{hint}"
             return AttributeError(text, name=name, obj=self)
+
+
+def _instead(result: object, name: str) -> str | None:
+    """Return what to write instead of an attribute that another library's result has; None if that is not known."""
+    if isinstance(result, Mapping) and name in list(
+        result
+    ):  # a data frame has its columns as attributes
+        return f"Use result[{name!r}]"
+    for own, others in INSTEAD.items():
+        for names, instead in others.items():
+            if name in names.split() and own in dir(result):
+                return instead.format(name=name)
+    return None
 
 
 def _near(name: str, names: list[str]) -> list[str]:

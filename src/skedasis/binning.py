@@ -257,12 +257,16 @@ class Edges(Binning):
     def _check_increasing(self, edges: Floats, given: object) -> None:
         steps = np.diff(edges)
         if len(edges) < 2 or not np.isfinite(edges).all() or not (steps > 0).all():
-            raise DataError(
-                "Edges",
-                f"{given!r}"[:80],
-                "two or more increasing, finite numbers",
-                "Sort the edges and remove duplicates",
-            )
+            fix = "Sort the edges and remove duplicates"
+            if is_number(given):
+                fix = f"For a number of bins write sd.Quantile({given}) or sd.Uniform({given})"
+            elif not len(edges):
+                fix = "Pass a list of numbers, such as sd.Edges([0, 10, 20])"
+            elif len(edges) == 1:
+                fix = "Add the other end: a bin lies between two edges"
+            elif not np.isfinite(edges).all():
+                fix = "Remove what is missing or infinite"
+            raise DataError("Edges", shown(given), "two or more increasing, finite numbers", fix)
 
     def _described(self) -> dict[str, JsonValue]:
         settings = super()._described()
@@ -673,12 +677,11 @@ def _which_bins(bins: object) -> str:
         return f"Write the number as an integer: bins={int(name)}"
     if isinstance(name, str) and name.lower().replace(" ", "_") in _SCHEMES:
         return f"Write bins={_SCHEMES[name.lower().replace(' ', '_')]}"
-    if isinstance(bins, (list, tuple, np.ndarray)) and all(is_number(v) for v in bins):
-        edges = sorted({float(v) for v in bins})
+    flat = isinstance(bins, (list, tuple)) or (isinstance(bins, np.ndarray) and bins.ndim == 1)
+    if flat and all(is_number(v) for v in cast("Sequence[object]", bins)):
+        edges = sorted({float(v) for v in cast("Sequence[float]", bins)})
         if len(edges) > 1:
             return f"Write bins=sd.Edges({[int(v) if v.is_integer() else v for v in edges]!r})"
-    if hasattr(bins, "predict"):  # sd.ALE(model, X)
-        return "A method takes its parameters only: sd.explain(model, X, method=sd.ALE(bins=20))"
     return (
         "Use for example bins=20, bins=sd.Uniform(20), or bins=sd.Edges([...]) for your own edges"
     )

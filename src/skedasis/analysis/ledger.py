@@ -545,7 +545,7 @@ def _assigned(regions: RegionsLike, X: Container, sample: _Sample) -> dict[int, 
         raise DataError("ledger(regions)", got, expected, "Pass {} for no regions")
     found: dict[int, RegionLabels] = {}
     for feature, rule in regions.items():
-        j = find_feature(sample.part.features, feature)
+        j = find_feature(sample.part.features, feature, "ledger(regions)")
         what = f"ledger(regions[{feature!r}])"
         if not isinstance(rule, RegionsOfFeature):
             got = f"an object of type {type(rule).__name__}"

@@ -440,7 +440,7 @@ def _columns(dataset: Dataset, columns: object) -> list[Feature]:
         if isinstance(item, FeatureMatcher):
             positions += [f.position for f in item.among(features, dataset)]
         else:
-            positions.append(find_feature(features, item))
+            positions.append(find_feature(features, item, "null_distribution(columns)"))
     if not positions:
         fix = "Pass None for all columns"
         raise DataError("null_distribution(columns)", "an empty list", "at least one column", fix)

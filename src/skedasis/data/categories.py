@@ -489,11 +489,13 @@ def _positions(features: tuple[Feature, ...], name: object, columns: object) -> 
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         got = repr(columns)
     else:
-        positions = [find_feature(features, c) for c in columns]
+        positions = [find_feature(features, c, f"groups[{name!r}]") for c in columns]
         if positions:
             return positions
         got = "no column"
-    fix = "List its columns by name or position"
+    fix = (
+        f"Write a list: [{columns!r}]" if isinstance(columns, str) else "Name its columns in a list"
+    )
     raise DataError(f"groups[{name!r}]", got, "a list of columns", fix)
 
 

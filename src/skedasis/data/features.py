@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -169,7 +170,7 @@ def apply_schema(features: Sequence[Feature], schema: Schema | None) -> tuple[Fe
         raise DataError("schema", got, "a mapping of columns to what is declared for them", fix)
     declared = list(features)
     for name, entry in entries:
-        position = find_feature(declared, name)
+        position = find_feature(declared, name, "schema")
         declared[position] = _apply(declared[position], entry)
     check_names([f.name for f in declared])
     return _distinct_labels(declared)
@@ -210,7 +211,7 @@ def _unknown_kind(what: str, got: object) -> DataError:
     fix = 'Use one of these kinds, or a dictionary such as {"unit": "years"}'
     name = got.__name__ if isinstance(got, type) else str(got)
     for kind, others in _KIND_NAMES.items():
-        if name.lower() in others.split():
+        if name.lower() in (kind, *others.split()):
             fix = f"Did you mean {kind!r}?"
     return DataError(what, shown(got), " | ".join(get_args(Kind)), fix)
 
@@ -277,11 +278,11 @@ def _text(text: object, what: str) -> str | None:
     return text
 
 
-def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
+def find_feature(features: Sequence[Feature], wanted: Hashable, what: str = "feature") -> int:
     """Return the position of a feature, given its label, its name or its position.
 
     A label takes precedence over a name, and a name over a position, so that a data frame with the columns 0, 1, … or
-    "0", "1", … is never misread.
+    "0", "1", … is never misread. `what` is the argument that names the feature, for messages.
 
     Raises
     ------
@@ -301,7 +302,7 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
         if -len(features) <= position < len(features):
             return position % len(features)
         raise DataError(
-            "feature",
+            what,
             str(wanted),
             f"a position in 0..{len(features) - 1}",
             f"X has {len(features)} columns, and positions start at 0: the last is {len(features) - 1}",
@@ -309,7 +310,7 @@ def find_feature(features: Sequence[Feature], wanted: Hashable) -> int:
     texts = [f.name for f in features]
     fix = _which_feature(wanted, texts)
     listed = ", ".join(repr(n) for n in texts[:12]) + (", …" if len(texts) > 12 else "")
-    raise DataError("feature", repr(wanted), f"one of {listed}", fix)
+    raise DataError(what, shown(wanted), f"one of {listed}", fix)
 
 
 def _which_feature(wanted: object, names: Sequence[str]) -> str:
@@ -318,13 +319,18 @@ def _which_feature(wanted: object, names: Sequence[str]) -> str:
 
     plain = {name.strip().casefold(): name for name in reversed(names)}
     text = str(wanted).strip().casefold()
-    parts = [part.strip() for part in text.split(",")]
+    parts = [part.strip() for part in re.split(r"[,;:*&+]|\s+", text) if part.strip()]
     near = difflib.get_close_matches(text, plain, n=1, cutoff=0.4)
     fix = "Use a name from X's columns"
     if isinstance(wanted, str) and text in {"", "all", "*", ":", "none"}:
         fix = "Use features=None, or leave it out, for all features"
     elif isinstance(wanted, str) and len(parts) > 1 and all(part in plain for part in parts):
-        fix = f"Pass a list: {[plain[part] for part in parts]!r}"
+        meant = [plain[part] for part in parts]
+        fix = f"Pass a list: {meant!r}"
+        if len(meant) == 2 and any(sign in text for sign in ":*&+"):  # an interaction in a formula
+            fix = f"Write a pair as a tuple: {tuple(meant)!r}"
+    elif isinstance(wanted, str) and _matches_some(_as_regex(wanted), names):
+        fix = f"Write a pattern as re.compile({_as_regex(wanted)!r})"
     elif isinstance(wanted, list) and len(wanted) == 2:
         fix = f"Write a pair as a tuple: {tuple(wanted)!r}"
     elif isinstance(wanted, float) and wanted.is_integer():
@@ -334,6 +340,21 @@ def _which_feature(wanted: object, names: Sequence[str]) -> str:
     elif all(name == f"x{j}" for j, name in enumerate(names)):
         fix = "X is an array: use the position of the column, such as 0"
     return fix
+
+
+def _matches_some(pattern: str, names: Sequence[str]) -> bool:
+    """Return whether a text with signs of regular expressions is one that matches a name."""
+    try:
+        return bool(set(pattern) & set("*?^$[|")) and any(re.search(pattern, n) for n in names)
+    except re.error:
+        return False
+
+
+def _as_regex(pattern: str) -> str:
+    """Return a pattern of file names, such as ``temp*``, as a regular expression; others as they are."""
+    if not set(pattern) & set("*?") or set(pattern) & set("^$|(\\+."):
+        return pattern
+    return "^" + pattern.replace("*", ".*").replace("?", ".") + "$"
 
 
 def check_names(names: Sequence[str]) -> None:

@@ -200,7 +200,7 @@ def _wanted(
 ) -> list[Feature]:
     chosen: list[Feature] = []
     for name in split_on:
-        feature = find_one(dataset, features, name)
+        feature = find_one(dataset, features, name, "regions(split_on)")
         if len(of_interest) == 1 and set(feature.columns) & set(of_interest[0].columns):
             others = ", ".join(repr(f.name) for f in features if f.name != feature.name)
             raise DataError(
@@ -221,8 +221,10 @@ def _wanted(
     return chosen
 
 
-def find_one(dataset: Dataset, features: Sequence[Feature], name: Hashable) -> Feature:
-    """Return a feature or group by its name, label or position.
+def find_one(
+    dataset: Dataset, features: Sequence[Feature], name: Hashable, what: str = "by"
+) -> Feature:
+    """Return a feature or group by its name, label or position; `what` is the argument, for messages.
 
     Raises
     ------
@@ -232,11 +234,11 @@ def find_one(dataset: Dataset, features: Sequence[Feature], name: Hashable) -> F
     for feature in features:
         if isinstance(name, str) and feature.name == name:
             return feature
-    position = find_feature(dataset.features, name)
+    position = find_feature(dataset.features, name, what)
     for feature in features:
         if position in feature.columns:
             return feature
-    raise DataError("feature", repr(name), "a feature of X", "Use a name from X's columns")
+    raise DataError(what, repr(name), "a feature of X", "Use a name from X's columns")
 
 
 def _coded(dataset: Dataset, feature: Feature) -> ConditioningFeature | str:

@@ -165,7 +165,13 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
                 signature.bind(*args, **known)
             except TypeError:
                 problem = misfit(
-                    function.__name__, signature, args, known, partial(_advice, given), meaning
+                    function.__name__,
+                    signature,
+                    args,
+                    known,
+                    partial(_advice, given),
+                    meaning,
+                    {name for names in _ADVICE for name in names.split()},
                 )
                 if problem is None:
                     raise
@@ -182,7 +188,31 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
 
 _ADVICE = {
     "ax figsize title xlabel ylabel cmap": "Draw the result: result.plot({name}=...)",
-    "confidence_level ci confidence level": "Ask the result for its interval: result.interval(0.95)",
+    "plot show": "Draw the result: result.plot()",
+    "path out save": (
+        "Save the result: result.save('result.npz'), or its figure: result.plot().savefig('figure.png')"
+    ),
+    "where query filter condition subset": (
+        "Choose the rows of X first: X[mask], or X.query('age > 50') of a data frame"
+    ),
+    "max_depth split_on": "Use sd.regions(model, X, features, {name}={value})",
+    "inverse": (
+        "Transform the predictions first: sd.explain(sd.prediction(model, inverse={value}), X)"
+    ),
+    "unit units feature_units": 'Declare units in the schema: schema={{"age": {{"unit": "years"}}}}',
+    "feature_type feature_types dtype dtypes kinds": (
+        'Declare kinds in the schema: schema={{"age": "ordinal"}}'
+    ),
+    "model_jac jac gradient slope": (
+        "Pass derivatives with the model: sd.explain(sd.prediction(model, slope=jac), X)"
+    ),
+    "binning_method binning": "It is a parameter of the method: method=sd.RHALE(bins=sd.Greedy())",
+    "batch_size chunk_size chunksize": "Limit the memory instead: memory='256MB'",
+    "centered centering": (
+        "It is a parameter of the method: method=sd.RHALE(center='mean') or center='start'"
+    ),
+    "heterogeneity": "Write heterogeneity_rows=0 for no heterogeneity score",
+    "confidence_level ci confidence level include_CI C": "Ask the result for its interval: result.interval(0.95)",
     "label target": (
         "Pass labels as y=, or choose a class first: sd.explain(sd.probability(model, class_=...), X)"
     ),
@@ -231,7 +261,12 @@ def _advice(given: Mapping[str, object], name: str, value: object) -> str | None
         for kind in map(method_class, methods):
             parameter = meant_keyword(name, [f.name for f in fields(kind)])
             if parameter is not None:
-                call = f"method=sd.{kind.__name__}({parameter}={written(value) or '…'})"
+                text = written(value) or "…"
+                try:  # the name may be that of another library, whose values differ
+                    kind(**{parameter: value})
+                except (TypeError, ValueError):
+                    text = "…"
+                call = f"method=sd.{kind.__name__}({parameter}={text})"
                 return f"It is a parameter of the method: {call}"
         return None
 

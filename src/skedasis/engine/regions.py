@@ -25,7 +25,14 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, Unpack, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_flag, check_int, check_number, check_option, shown
+from skedasis._arguments import (
+    check_flag,
+    check_int,
+    check_number,
+    check_option,
+    is_number,
+    shown,
+)
 from skedasis._types import Bools, Floats, Ints, Json, Level, OutputLabel, TableLike
 from skedasis.data.categories import LevelColumn
 from skedasis.data.dataset import Dataset, is_stream
@@ -1336,7 +1343,7 @@ class _Given:
                 "by",
                 f"{len(self.rules):,} regions of {n:,} rows",
                 f"at most {MOST_GIVEN}",
-                "Pass a column with few levels, or combine levels into an array of labels",
+                "Pass the name of a column, which is cut at its quartiles if it is numeric, or combine labels",
             )
 
 
@@ -1387,10 +1394,38 @@ def _given(dataset: Dataset, features: Sequence[Feature], by: By) -> _Given:
         return _of_masks(dataset, by)
     if isinstance(by, tuple) and len(by) == 2 and isinstance(by[0], (str, int)):
         feature = find_one(dataset, features, by[0])
-        return _of_column(dataset, feature, np.asarray(by[1], dtype=float).ravel())
+        return _of_column(dataset, feature, _edges(feature, by[1]))
     if isinstance(by, (str, int, np.integer)):
+        if isinstance(by, str) and set(by) & set("<>=") and by not in [f.name for f in features]:
+            fix = f"Pass the rows that satisfy it: by={{{by!r}: mask}}, with a mask such as X[column] > 50"
+            raise DataError("by", f"the condition {by!r}", "a column, or masks by rule", fix)
         return _of_column(dataset, find_one(dataset, features, by), None)
     return _of_labels(dataset, by)
+
+
+def _edges(feature: Feature, given: object) -> Floats:
+    """Return the edges at which `by=(feature, edges)` cuts.
+
+    Raises
+    ------
+    DataError
+        For what is no list of numbers.
+    """
+    try:
+        edges = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        edges = np.empty((0, 0))
+    if edges.ndim != 1:
+        name = feature.name
+        raise DataError(
+            "by",
+            f"({name!r}, {shown(given)})",
+            "the name of a column, or a name and a list of the values at which it is cut",
+            f"Write by={name!r}, or by=({name!r}, [10, 20])"
+            if not is_number(given)
+            else f"Write by=({name!r}, [{given}])",
+        )
+    return edges
 
 
 def rows_of(dataset: Dataset, values: np.ndarray, what: str) -> np.ndarray:
@@ -1423,12 +1458,13 @@ def _of_masks(dataset: Dataset, masks: Mapping[str, ArrayLike]) -> _Given:
     for rule, given in masks.items():
         mask = np.asarray(given)
         if mask.dtype.kind != "b":
-            raise DataError(
-                f"by[{str(rule)!r}]",
-                f"values of type {mask.dtype}",
-                "True or False for each row",
-                f"Pass an array of truth values, such as by={{{str(rule)!r}: X[column] > 50}}",
-            )
+            what, got = f"by[{str(rule)!r}]", f"values of type {mask.dtype}"
+            fix = f"Pass an array of truth values, such as by={{{str(rule)!r}: X[column] > 50}}"
+            if rule in [f.name for f in dataset.features]:  # {"sex": "m"}, {"age": [50]}
+                fix = f"Write by={rule!r}, or by={{rule: X[{rule!r}] == {shown(given)}}} for one value"
+                if isinstance(given, list):
+                    fix = f"Write by=({rule!r}, {shown(given)}) to cut it at these values"
+            raise DataError(what, got, "True or False for each row", fix)
         inside = rows_of(dataset, mask, f"by[{str(rule)!r}]")
         twice = inside & (region >= 0)
         if twice.any():
@@ -1542,7 +1578,7 @@ def regions_of_chunks(
     """
     found = _by_of_chunks(dataset, features, options, by)
     feature = find_one(dataset, features, column_named_by(found))
-    edges = np.asarray(found[1], dtype=float).ravel() if isinstance(found, tuple) else None
+    edges = _edges(feature, found[1]) if isinstance(found, tuple) else None
     if feature.categorical or feature.members:
         levels = once_known(dataset, options, lambda: dataset.levels(feature))
         regions = _level_regions(dataset, feature, levels, edges)

@@ -122,6 +122,7 @@ class Accumulated(BinnedMethod):
     """The scheme for "auto" if local effects are evaluated at points."""
 
     def __post_init__(self) -> None:
+        self.check_no_model()
         self.binning()
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
         check_option(f"{self.name}(accumulate)", self.accumulate, ("variance", "std"))
@@ -130,7 +131,10 @@ class Accumulated(BinnedMethod):
 
     def scheme(self, bins: Scheme) -> Binning:
         """Return the scheme for a value of `bins`."""
-        return self.default_scheme if bins == "auto" else as_binning(bins, Uniform)
+        auto = (
+            isinstance(bins, str) and bins == "auto"
+        )  # an array, which is none, has no truth value
+        return self.default_scheme if auto else as_binning(bins, Uniform)
 
     def binning(self) -> Binning:
         """Return the scheme for features without an entry of their own in `bins`."""
@@ -149,7 +153,7 @@ class Accumulated(BinnedMethod):
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `bins` names a feature that does not exist."""
         for name in self.bins if isinstance(self.bins, Mapping) else ():
-            find_feature(features, name)
+            find_feature(features, name, f"{self.name}(bins)")
 
     def for_feature(self, feature: Feature) -> VariantForFeature:
         """Return the method for a feature, with the feature's bins.
@@ -448,7 +452,7 @@ class ALE(Accumulated):
         """Raise if `bins` or `order` names a feature that does not exist."""
         super().check_features(features)
         for name in self.order if isinstance(self.order, Mapping) else ():
-            find_feature(features, name)
+            find_feature(features, name, f"{self.name}(order)")
 
     def for_levels(self, feature: Feature) -> LevelSteps:
         """Return the variant for a categorical feature."""

@@ -683,6 +683,18 @@ class Parameters:
         Called before the run. By default all arguments are accepted.
         """
 
+    def check_no_model(self) -> None:
+        """Raise for a model or data as the first parameter: other libraries have classes such as ``PDP(model, X)``."""
+        first = next(iter(vars(self).values()))
+        is_function = callable(first) and not isinstance(first, type)
+        if is_function or hasattr(first, "predict") or hasattr(first, "columns"):
+            raise UnsupportedError(
+                f"{self.name}()",
+                f"a {type(first).__name__}",
+                "parameters of the method only",
+                f"Write sd.explain(model, X, method=sd.{self.name}())",
+            )
+
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if a parameter names a feature that does not exist. Does nothing here."""
 
@@ -782,7 +794,8 @@ class BinnedMethod(NumericMethod[CellPlan], Parameters):
 
 def quantile_scheme(bins: Scheme, default: Binning) -> Binning:
     """Return the scheme where a number means quantiles; a user's edges are then closed on the right, like these."""
-    scheme = default if bins == "auto" else as_binning(bins, Quantile)
+    auto = isinstance(bins, str) and bins == "auto"  # an array, which is none, has no truth value
+    scheme = default if auto else as_binning(bins, Quantile)
     if isinstance(scheme, Edges) and scheme.closed is None:
         return replace(scheme, closed="right")
     return scheme

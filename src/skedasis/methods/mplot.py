@@ -92,6 +92,7 @@ class MPlot(BinnedMethod):
     leaves_out_missing = False
 
     def __post_init__(self) -> None:
+        self.check_no_model()
         check_option("MPlot(of)", self.of, ("quantity", "label", "residual"))
         check_option("MPlot(center)", self.center, ("mean", None))
         check_option("MPlot(ddof)", self.ddof, (0, 1))

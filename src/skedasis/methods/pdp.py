@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from skedasis._arguments import check_flag, check_int, check_option, is_int, shown
+from skedasis._arguments import check_flag, check_int, check_option, is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Center, Floats, Ints, Level, Values
 from skedasis.data.categories import LevelColumn
@@ -281,6 +281,7 @@ class PDP(NumericMethod[GridPlan], Parameters):
         return not self.heterogeneity
 
     def __post_init__(self) -> None:
+        self.check_no_model()
         if self.anchor is not None and (self.center is not None or self.derivative):
             raise DataError(
                 f"{self.name}(anchor)",
@@ -290,9 +291,10 @@ class PDP(NumericMethod[GridPlan], Parameters):
             )
         check_option(f"{self.name}(center)", self.center, ("mean", "start", None))
         check_option(f"{self.name}(spacing)", self.spacing, ("uniform", "quantile"))
-        if self.ice != "all":
+        if not (isinstance(self.ice, str) and self.ice == "all"):
             check_int(f"{self.name}(ice)", self.ice, 0, "Use 200", "a number of curves, or 'all'")
         check_flag(f"{self.name}(heterogeneity)", self.heterogeneity)
+        check_flag(f"{self.name}(derivative)", self.derivative)
         if self.derivative and not self.heterogeneity:
             raise DataError(
                 f"{self.name}(heterogeneity)",
@@ -300,11 +302,10 @@ class PDP(NumericMethod[GridPlan], Parameters):
                 "heterogeneity=True, because slopes require the curves",
                 "Leave heterogeneity out",
             )
-        low, high = self.percentiles
-        if not 0 <= low < high <= 100 or high <= 1:
+        if not _are_percentiles(self.percentiles):
             raise DataError(
                 f"{self.name}(percentiles)",
-                repr(self.percentiles),
+                shown(self.percentiles),
                 "0 <= low < high <= 100, in percent",
                 "Use (5, 95)",
             )
@@ -323,9 +324,9 @@ class PDP(NumericMethod[GridPlan], Parameters):
 
     def check_features(self, features: Sequence[Feature]) -> None:
         """Raise if `grid` or `anchor` names a feature that does not exist."""
-        for given in (self.grid, self.anchor):
+        for option, given in (("grid", self.grid), ("anchor", self.anchor)):
             for name in given if isinstance(given, Mapping) else ():
-                find_feature(features, name)
+                find_feature(features, name, f"{self.name}({option})")
 
     def for_feature(
         self, feature: Feature
@@ -563,6 +564,14 @@ def _number(anchor: Level, method: str) -> float:
             "Pass a value of the feature",
         )
     return float(points)
+
+
+def _are_percentiles(given: object) -> bool:
+    """Return whether a value is two percentiles, in percent: (0.05, 0.95) are fractions."""
+    if not isinstance(given, (tuple, list)) or len(given) != 2 or not all(map(is_number, given)):
+        return False
+    low, high = given
+    return bool(0 <= low < high <= 100 and high > 1)
 
 
 def _is_grid(grid: Points) -> bool:

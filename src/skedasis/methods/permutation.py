@@ -154,9 +154,10 @@ class PFI(RenamedAttributes, Parameters):
     overlapping_groups = True
 
     def __post_init__(self) -> None:
+        self.check_no_model()
         check_int("PFI(n_repeats)", self.n_repeats, 1, "Use n_repeats=10")
         check_int("PFI(subgroup_rows)", self.subgroup_rows, 2, "Use subgroup_rows=30")
-        if self.local != "all":
+        if not (isinstance(self.local, str) and self.local == "all"):
             check_int("PFI(local)", self.local, 0, "Use local=1000")
         _check_sample_size(self.max_samples)
         check_flag("PFI(exact)", self.exact)

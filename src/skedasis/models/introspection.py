@@ -7,12 +7,12 @@ names to find closed forms.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 
-from skedasis._arguments import is_int
+from skedasis._arguments import is_int, shown
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
@@ -143,6 +143,14 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
             "a callable or an object with predict",
             _how_to_pass(model),
         )
+    own = getattr(model, "__name__", "")
+    if own in _NO_PREDICTIONS and hasattr(getattr(model, "__self__", None), "predict"):
+        raise UnsupportedError(
+            f"prediction({title(model)})",
+            f"the method {own} of a model",
+            "the model itself, or a method that predicts",
+            "Pass the fitted model itself: sd.explain(model, X)",
+        )
     for what, given, signature in (
         ("slope", slope, "jac(X) -> (n, d)"),
         ("mixed", mixed, "mixed(X, j, k) -> (n,)"),
@@ -154,6 +162,10 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
                 f"a function {signature}",
                 "Pass the function, not its result",
             )
+
+
+_NO_PREDICTIONS = ("fit", "fit_predict", "fit_transform", "partial_fit", "score")
+"""Methods of a model that return no predictions; calling `fit` would even change the model."""
 
 
 def _how_to_pass(model: object) -> str:
@@ -202,9 +214,9 @@ def class_column(model: object, class_: Level, function: str) -> tuple[int | Non
     labels = list(np.asarray(classes).tolist())
     if class_ is None and len(labels) == 2:
         return 1, labels[1]
-    if class_ in labels:
+    if isinstance(class_, Hashable) and class_ in labels:
         return labels.index(class_), class_
-    got = f"{len(labels)} classes and no class_" if class_ is None else f"class_={class_!r}"
+    got = f"{len(labels)} classes and no class_" if class_ is None else f"class_={shown(class_)}"
     meant = None if class_ is None else _meant_class(class_, labels)
     call = f"sd.{function}(model, class_={(labels[-1] if meant is None else meant)!r})"
     choose = f"Choose one class: {call}"

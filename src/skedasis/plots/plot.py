@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.colors import is_color_like, to_rgb
 
 from skedasis._arguments import check_flag, check_option, is_number, shown
-from skedasis._calls import unknown_keyword
+from skedasis._calls import unknown_keyword, written
 from skedasis._types import Floats
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.plots import draw_matplotlib, keywords
@@ -216,7 +216,10 @@ def _is_color(value: object) -> bool:
 _ADVICE = {
     "save savefig filename path file": "Save the figure: {method}(...).savefig('figure.png')",
     "show": "Show the figure: matplotlib.pyplot.show(); in a notebook it is shown as the cell's value",
-    "centered center": "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')",
+    "dpi": "Pass it to savefig: {method}(...).savefig('figure.png', dpi={value})",
+    "centered center centering": (
+        "Use ice='centered' or ice='raw'; the curve is centred by its method: sd.PDP(center='mean')"
+    ),
     "figure fig": "Pass axes: {method}(ax=figure.subplots())",
     "features feature": "Choose features in sd.explain(model, X, features), or show the strongest: top=5",
 }
@@ -226,8 +229,9 @@ _ADVICE = {
 def _unknown(method: str, name: str, value: object, valid: Sequence[str]) -> UnsupportedError:
     """Return the error for an unknown option."""
     advice = next((text for names, text in _ADVICE.items() if name in names.split()), None)
-    advice = None if advice is None else advice.format(method=_call(method))
-    return unknown_keyword(method, name, value, sorted(valid), advice)
+    if advice is not None:
+        advice = advice.format(method=_call(method), value=written(value) or "…")
+    return unknown_keyword(method, name, value, sorted(valid), advice, certain=True)
 
 
 def customized(spec: FigureSpec, options: FigureOptions, method: str) -> FigureSpec:

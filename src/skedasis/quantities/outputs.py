@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import is_int, shown
+from skedasis._arguments import is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._types import (
     DType,
@@ -110,6 +110,12 @@ class FromModel(Quantity):
     model: object = field()
     name: str = "prediction"
     unit: str | None = None
+
+    def __post_init__(self) -> None:
+        for what, text in (("name", self.name), ("unit", self.unit)):
+            if text is not None and not isinstance(text, str):
+                fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
+                raise DataError(what, shown(text), "text", fix)
 
     def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model."""
