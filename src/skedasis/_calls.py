@@ -74,10 +74,9 @@ _INSTEAD: dict[str, tuple[str, str]] = {
 _IN_FUNCTION: dict[str, dict[str, str]] = {
     "ALE DALE RHALE UALE": {"grid grid_resolution grid_points": "Write bins={value}"},
     "change": {
-        "variables features feature columns step step_size h": (
+        "variables features feature columns step step_size h ep": (
             "Name the features with their moves: sd.change(model, X, {{'age': 1}})"
         ),
-        "*": "Name the features that move in a mapping: sd.change(model, X, {{{name!r}: {value}}})",
     },
     "nll loss entropy": {
         "y labels": "Pass the labels with the rows: sd.explain(quantity, X, y=y, method='pfi')"
@@ -90,7 +89,7 @@ _IN_FUNCTION: dict[str, dict[str, str]] = {
         "n_regions max_regions": "Write max_depth=2 for at most four regions",
     },
 }
-"""Functions or classes → other keywords, "*" for any → what to write, with the user's ``{name}`` and ``{value}``."""
+"""Functions or classes → other keywords → what to write, with the user's ``{name}`` and ``{value}``."""
 
 
 def _in_function(function: str, name: str, value: object) -> str | None:
@@ -98,7 +97,7 @@ def _in_function(function: str, name: str, value: object) -> str | None:
     text = written(value) or "…"
     for functions, table in _IN_FUNCTION.items():
         if function.rpartition(".")[2] in functions.split():
-            fix = next((f for names, f in table.items() if name in names.split()), table.get("*"))
+            fix = next((f for names, f in table.items() if name in names.split()), None)
             return None if fix is None else fix.format(name=name, value=text)
     return None
 
@@ -219,13 +218,14 @@ def misfit(
     certain : collection of str
         Keywords that `advice` knows: a valid keyword that is merely similar is not meant.
     """
+    label = function.removesuffix(".__call__")
     parameters = list(signature.parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
     named = [p.name for p in parameters]
     for name, value in given.items():
         if name not in named:
             hint = None if advice is None else advice(name, value)
-            return unknown_keyword(function, name, value, named, hint, certain=name in certain)
+            return unknown_keyword(label, name, value, named, hint, certain=name in certain)
     if len(args) > len(positional):
         others = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY and p.name not in given]
         most = f"at most {len(positional)} ({', '.join(positional)})" if positional else "none"
@@ -236,20 +236,21 @@ def misfit(
         elif others:
             fix = f"Pass the others by name: {', '.join(f'{name}=' for name in others[:8])}"
         got = f"{len(args)} positional argument{'s' * (len(args) > 1)}"
-        return UnsupportedError(f"{function}()", got, most, fix)
+        return UnsupportedError(f"{label}()", got, most, fix)
     for name in positional[: len(args)]:
         if name in given:
             return UnsupportedError(
-                f"{function}()", f"{name} twice", f"{name} once", f"Remove {name}="
+                f"{label}()", f"{name} twice", f"{name} once", f"Remove {name}="
             )
     needed = [p.name for p in parameters if p.default is p.empty]
     missing = [name for name in needed if name not in positional[: len(args)] and name not in given]
     if missing:
         owner, _, method = function.partition(".")
         call = f"{owner.lower()}.{method}" if method else f"sd.{function}"
+        call = call.removesuffix(".__call__")
         fix = f"Write {call}({', '.join(needed)})"
         expected = " and ".join((", ".join(needed[:-1]), needed[-1]) if needed[1:] else needed)
-        return UnsupportedError(f"{function}()", f"no {' and no '.join(missing)}", expected, fix)
+        return UnsupportedError(f"{label}()", f"no {' and no '.join(missing)}", expected, fix)
     return None
 
 
@@ -279,6 +280,8 @@ def checked_call(function: F) -> F:
     called: Any = function.__init__ if isinstance(function, type) else function
     bound = isinstance(function, type) or "." in function.__qualname__.rpartition("<locals>.")[2]
     name = function.__qualname__.rpartition("<locals>.")[2]
+    for base in ("SavedResult.", "Exportable."):  # users see results, not their base classes
+        name = f"Result.{name.removeprefix(base)}" if name.startswith(base) else name
 
     @wraps(called)
     def checked(*args: Any, **kwargs: Any) -> Any:

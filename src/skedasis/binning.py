@@ -279,6 +279,7 @@ class Edges(Binning):
         if time is not None:
             edges = time.days(self.edges, what)
             self._check_increasing(edges, self.edges)
+            self._check_overlap(edges, column)
             return _snapped_cells(column, edges, self.closed or "left")
         numbers = [z for z in self.edges if isinstance(z, float)]
         if len(numbers) < len(self.edges):
@@ -288,7 +289,23 @@ class Edges(Binning):
                 "numbers, because the feature is numeric",
                 "Give the edges as numbers",
             )
+        self._check_overlap(np.array(numbers), column)
         return _snapped_cells(column, np.array(numbers), self.closed or "left")
+
+    @staticmethod
+    def _check_overlap(edges: Floats, column: Column) -> None:
+        """Raise if no value lies between the edges: the effect would be that of no row."""
+        low, high = column.low, column.high
+        if edges[-1] < low or edges[0] > high:
+            shown_as = f"{low:.6g} to {high:.6g}"
+            if column.feature.time is not None:
+                shown_as = f"{column.feature.time.text(low)} to {column.feature.time.text(high)}"
+            raise DataError(
+                f"Edges of {column.feature.name!r}",
+                "edges outside the values of the feature",
+                f"edges around values from {shown_as}",
+                "Choose edges within this range",
+            )
 
 
 # --------------------------------------------- schemes that minimise a cost of the local effects

@@ -341,7 +341,7 @@ def test_anchors_that_are_nowhere_are_refused():
             sd.explain(model, X, "c", method=sd.PDP(anchor=anchor))
     with refused(sd.DataError, "PDP(anchor)", "'w'", "that is shown"):
         sd.explain(model, X, "c", method=sd.PDP(grid={"c": ["u", "v"]}, anchor="w"))
-    with refused(sd.DataError, "feature", "'zz'"):
+    with refused(sd.DataError, "PDP(anchor)", "'zz'"):
         sd.explain(model, X, method=sd.PDP(anchor={"zz": 1.0}))
     with refused(sd.DataError, "anchor", "an anchor alone"):
         sd.PDP(anchor=1.0, center="mean")

@@ -13,7 +13,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_int, check_probability
+from skedasis._arguments import check_flag, check_int, check_probability
 from skedasis._types import Json, JsonValue, OutputLabel, TableLike
 from skedasis.analysis.dependence import (
     TREES,
@@ -178,6 +178,7 @@ def diagnose(
     ('x1',)
     """
     started = time.perf_counter()
+    check_flag("diagnose(dependence)", dependence)
     check_rows(dependence_rows)
     options, rows_of_user = ExplainOptions.of("diagnose", y=y, **keywords), X
     source: dict[str, JsonValue] = {}

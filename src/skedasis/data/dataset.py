@@ -337,8 +337,23 @@ class Dataset:
                 self.float_cache[feature.position] = x
 
     def floats(self, j: int) -> Floats:
-        """Return column j of the rows as float64, NaN where a value is missing."""
-        return self.table.column(j, self.rows)
+        """Return column j of the rows as float64, NaN where a value is missing.
+
+        Raises
+        ------
+        DataError
+            If values are not numbers.
+        """
+        try:
+            return self.table.column(j, self.rows)
+        except (ValueError, TypeError) as error:
+            feature = self.features[j]
+            raise DataError(
+                f"feature {feature.name!r}",
+                f"values that are not numbers, declared as {feature.kind}",
+                "numbers",
+                "Remove it from schema, or use numeric codes",
+            ) from error
 
     def coded(self, j: int) -> Factorized:
         """Return column j of the rows as codes and distinct values."""
@@ -354,16 +369,7 @@ class Dataset:
         """
         # Checked before the conversion to floats, which rounds large integers.
         check_integers(self.features[j], self.table.integer_ends(j, self.rows))
-        try:
-            x = self.floats(j)
-        except (ValueError, TypeError) as error:
-            name, kind = self.features[j].name, self.features[j].kind
-            raise DataError(
-                f"feature {name!r}",
-                f"values that are not numbers, declared as {kind}",
-                "numbers",
-                "Remove it from schema, or use numeric codes",
-            ) from error
+        x = self.floats(j)
         if self.fits_cache(x.nbytes):
             x.flags.writeable = False  # shared with batches and results
             self.float_cache[j] = x
@@ -461,7 +467,7 @@ class Dataset:
             return cached
         try:
             return self.floats(feature.position)
-        except (ValueError, TypeError):  # declared as ordinal, but not numeric
+        except DataError:  # declared as ordinal, but not numeric
             return None
 
     def other_features(self, features: Iterable[Feature]) -> Iterator[OtherFeature]:
@@ -677,6 +683,9 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
         if "." in str(y):  # the path of a report
             fix = f"Pass the labels of the rows; a path is passed by name: path={str(y)!r}"
         raise DataError("y", f"the text {str(y)!r}", f"{n} labels, one for each row of X", fix)
+    if callable(y) or hasattr(y, "predict"):
+        got, expected = shown(y), f"{n} labels, one for each row of X"
+        raise DataError("y", got, expected, "Pass the labels of the rows")
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]  # a data frame with one column
@@ -697,8 +706,10 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
 def _check_keys(row_id: ArrayLike, n: int) -> Values:
     """Return the row identifiers as an array; raise if they are missing, of several types, or not unique."""
     row_keys = np.asarray(row_id)
-    got = None
-    if row_keys.shape != (n,):
+    got, fix = None, "Pass one number or text for each row"
+    if isinstance(row_id, str):
+        got, fix = f"the text {row_id!r}", f"Pass the column itself: row_id=data[{row_id!r}]"
+    elif row_keys.shape != (n,):
         got = f"shape {row_keys.shape}"
     elif missing_mask(row_keys).any():
         got = f"{int(missing_mask(row_keys).sum())} missing values"
@@ -714,7 +725,7 @@ def _check_keys(row_id: ArrayLike, n: int) -> Values:
             "row_id",
             got,
             f"shape ({n},) of unique values",
-            "Pass one number or text for each row",
+            fix,
         )
     return row_keys
 
@@ -723,20 +734,12 @@ def _check_weights(weights: ArrayLike | None, n: int) -> tuple[Floats | None, In
     """Return the positive weights, and the indices of their rows (None for all rows)."""
     if weights is None:
         return None, None
-    try:
-        w = np.asarray(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise DataError(
-            "sample_weight",
-            f"values of {type(weights).__name__} that are not numbers",
-            "one number per row",
-            f"Pass the weights themselves, such as sample_weight=data[{weights!r}]"
-            if isinstance(weights, str)
-            else "Pass an array of numbers",
-        ) from error
-    got = None
+    w = _as_weights(weights)
+    got, fix = None, "Pass one weight per row; rows of weight 0 are excluded"
     if w.shape != (n,):
         got = f"shape {w.shape}"
+        if w.shape == (n, 1):
+            fix = "Pass a single dimension: np.ravel(sample_weight)"
     elif not np.isfinite(w).all():
         got = f"{int((~np.isfinite(w)).sum())} values that are NaN or infinite"
     elif (w < 0).any():
@@ -744,13 +747,26 @@ def _check_weights(weights: ArrayLike | None, n: int) -> tuple[Floats | None, In
     elif not (w > 0).any():
         got = "zeros only"
     if got is not None:
-        raise DataError(
-            "sample_weight",
-            got,
-            f"shape ({n},), finite and non-negative, with a positive sum",
-            "Pass one weight per row; rows of weight 0 are excluded",
-        )
+        expected = f"shape ({n},), finite and non-negative, with a positive sum"
+        raise DataError("sample_weight", got, expected, fix)
     if (w > 0).all():
         return w.copy(), None
     rows = np.flatnonzero(w > 0)
     return w[rows], rows
+
+
+def _as_weights(weights: ArrayLike) -> Floats:
+    """Return weights as floats; raise if they are not numbers. Complex numbers have no order."""
+    try:
+        if np.iscomplexobj(weights):
+            raise TypeError("complex weights")
+        return np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "sample_weight",
+            f"values of {type(weights).__name__} that are not numbers",
+            "one number per row",
+            f"Pass the weights themselves, such as sample_weight=data[{weights!r}]"
+            if isinstance(weights, str)
+            else "Pass an array with the weight of each row",
+        ) from error

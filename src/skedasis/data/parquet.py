@@ -759,7 +759,7 @@ def _expression(filters: Filters) -> Expression | None:
             "parquet(filters)",
             shown(filters),
             'a list such as [("year", ">=", 2020)], or a pyarrow expression',
-            "See pyarrow.parquet.read_table",
+            'Write for example filters=[("year", ">=", 2020)], with =, !=, <, <=, >, >=, in or not in',
         ) from error
 
 
@@ -811,11 +811,14 @@ def _read_footers(
                 reader = pq.ParquetFile(opened)
                 metadata, schema = reader.metadata, reader.schema_arrow
         except (OSError, pa.ArrowException) as error:
+            fix = "Leave it out, for example by a pattern: 'data/*.parquet'"
+            if path.lower().endswith((".csv", ".csv.gz", ".tsv", ".txt")):
+                fix = f"Read it first: X = pandas.read_csv({path!r})"
             raise DataError(
                 path,
                 f"a file that is not Parquet ({str(error)[:150]})",
                 "a Parquet file",
-                "Leave it out, for example by a pattern: 'data/*.parquet'",
+                fix,
             ) from error
         repeated = {name for name in schema.names if schema.names.count(name) > 1}
         if repeated:
@@ -944,9 +947,11 @@ def _features(
     wanted += [(role, name) for role, name in roles.items() if name is not None]
     for argument, name in wanted:
         if not isinstance(name, str) or name not in schema.names:
-            raise DataError(
-                f"parquet({argument})", shown(name), f"one of {known}", "Use a column of the files"
-            )
+            import difflib  # for the message of an error only
+
+            near = difflib.get_close_matches(str(name), schema.names, 1, 0.6)
+            fix = f"Did you mean {near[0]!r}?" if near else "Use a column of the files"
+            raise DataError(f"parquet({argument})", shown(name), f"one of {known}", fix)
     check_names(features)
     if not features:
         raise DataError(

@@ -362,8 +362,11 @@ def as_bytes(size: object, what: str) -> int:
         value = float(number) * factor
     except ValueError:
         value = -1.0
+    fix = "Use bytes, KB, MB, GB or TB"
+    if factor == 1 and 0 < value % 1 < 1:  # a fraction of a byte is none: gigabytes are meant
+        value, fix = -1.0, f'Write the unit: "{number}GB"'
     if not 0 <= value < float("inf") or isinstance(size, bool):
-        raise DataError(what, repr(size), 'a size such as "256MB"', "Use bytes, KB, MB, GB or TB")
+        raise DataError(what, repr(size), 'a size such as "256MB"', fix)
     return int(value)
 
 
@@ -388,6 +391,10 @@ def _check_progress(what: str, value: object) -> bool | None:
 def _check_sample(what: str, rows: object) -> int | None:
     """Return None, or a number of rows; a fraction of them is refused, because 1 and 1.0 would differ."""
     fix = "Use sample=1000"
+    if isinstance(rows, str) and rows.strip().isdigit() and int(rows) > 0:
+        fix = f"Write the number: sample={int(rows)}"
+    if isinstance(rows, float) and rows >= 1 and rows.is_integer():
+        fix = f"Write sample={int(rows)}"
     if is_number(rows) and 0 < rows < 1:
         fix = f"Pass the number of rows: sample=int({float(rows):g} * len(X))"
     return check_int_or_none(what, rows, 1, fix, "a number of rows, or None for all")

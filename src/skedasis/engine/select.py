@@ -506,6 +506,10 @@ def check_wanted(wanted: object, features: Sequence[Feature]) -> None:
     problem = None
     if isinstance(wanted, Mapping):
         problem = f"a {type(wanted).__name__}", f"Pass a list: {list(wanted)!r}"
+    elif isinstance(wanted, (set, frozenset)):  # their order differs between runs
+        problem = f"a {type(wanted).__name__}", f"Pass a list: {sorted(wanted, key=str)!r}"
+    elif isinstance(wanted, (bytes, bytearray)):
+        problem = shown(wanted), f"Pass text: {wanted.decode(errors='replace')!r}"
     elif isinstance(wanted, slice):
         plain = all(v is None or is_int(v) for v in (wanted.start, wanted.stop, wanted.step))
         problem = shown(wanted), f"Pass a list: {(labels[wanted] if plain else labels)[:6]!r}"

@@ -351,12 +351,11 @@ def _check_no_arrays(options: ExplainOptions) -> None:
     arrays = {"y": options.y, "sample_weight": options.sample_weight, "row_id": options.row_id}
     for name, array in arrays.items():
         if array is not None:
-            raise DataError(
-                name,
-                "an array beside data that are read in chunks",
-                "the name of a column",
-                f'Name the column: sd.parquet(path, {name}="column")',
-            )
+            got, column = "an array beside data that are read in chunks", '"column"'
+            if isinstance(array, str):
+                got, column = f"{array!r}, which the data themselves name", repr(array)
+            fix = f"Name the column where the data are opened: sd.parquet(path, {name}={column})"
+            raise DataError(name, got, "the name of a column, given to the data", fix)
 
 
 def _reader(

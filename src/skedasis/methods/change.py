@@ -212,6 +212,7 @@ def _read(
         return _to_level(feature, levels, value), levels
     kind: MoveKind = "value"
     if setting:
+        _check_setting(feature, value)
         amount = _value(feature, value)
     else:
         kind, amount = _numeric_move(feature, value)
@@ -251,8 +252,9 @@ def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:
         raise DataError(what, f"{shown(value)}, a step of {kind}", f"one of {some}", fix)
     import difflib  # for the message of an error only
 
-    near = difflib.get_close_matches(str(value), levels.labels, n=1, cutoff=0.4)
-    fix = f"Did you mean {near[0]!r}?" if near else "Use an observed level"
+    plain = {label.casefold(): label for label in reversed(levels.labels)}
+    near = difflib.get_close_matches(str(value).casefold(), plain, n=1, cutoff=0.4)
+    fix = f"Did you mean {plain[near[0]]!r}?" if near else "Use an observed level"
     raise DataError(what, shown(value), f"one of {some}", fix)
 
 
@@ -338,16 +340,32 @@ def _value(feature: Feature, value: object) -> float:
             raise DataError(what, shown(value), "a time that is not missing", "Pass a time")
         return found
     if isinstance(value, str):
+        text = value.strip()
         try:
-            value = float(value)
+            value = float(text)
         except ValueError as error:
+            fix = 'Use for example "+1", "+10%", "x2" or "40"'
+            if text.endswith("%") and text[:1].isdigit():
+                fix = f'Write the sign: "+{text}" or "-{text}"'
             raise DataError(
                 what,
                 repr(value),
                 'a step ("+1"), a percentage ("+10%"), a factor ("x2") or a number',
-                "Use one of these",
+                fix,
             ) from error
     return _finite(feature, value, "a number")
+
+
+def _check_setting(feature: Feature, value: object) -> None:
+    """Raise for a step or a factor where a value is set: ``to={"age": "+1"}`` would set the age to 1."""
+    text = value.strip() if isinstance(value, str) else ""
+    if text.startswith("+") or text.endswith("%") or _FACTOR.fullmatch(text) is not None:
+        raise DataError(
+            f"change(to)[{feature.name!r}]",
+            f"{value!r}, which is a move",
+            "the value that every row gets",
+            f"Write it in the moves: sd.change(model, X, {{{feature.name!r}: {value!r}}})",
+        )
 
 
 def _finite(feature: Feature, value: object, expected: str) -> float:

@@ -100,6 +100,7 @@ def metric_variant(base: PFI, quantity: Quantity, dataset: Dataset, seed: int) -
     if missing:
         got = f"{missing:,} missing labels (NaN or None)"
         raise DataError("y", got, "a label for every row", "Leave these rows out")
+    _check_direction(base)
     if isinstance(metric, str):
         _sklearn_metric(metric)
         check_comparable(metric, quantity)
@@ -146,6 +147,23 @@ def check_comparable(name: str, quantity: Quantity) -> None:
             f"a prediction of the label: {expected}",
             f"Pass {fix}; or leave metric out to measure the increase of the quantity itself",
         )
+
+
+def _check_direction(base: PFI) -> None:
+    """Raise for an error of scikit-learn whose smaller values are better, without ``greater_is_better=False``.
+
+    Its importances would have the wrong sign. By scikit-learn's convention the names of such functions end in "_error",
+    "_loss" or "_deviance".
+    """
+    name, module = getattr(base.metric, "__name__", ""), getattr(base.metric, "__module__", "")
+    is_error = name.endswith(("_error", "_loss", "_deviance"))
+    if not (base.greater_is_better and is_error and module.startswith("sklearn.metrics")):
+        return
+    fix, loss = "Write greater_is_better=False", loss_called(name)
+    if loss is not None:
+        fix += f", or explain sd.loss(model, {loss!r}) without a metric"
+    got = "a function whose smaller values are better"
+    raise DataError(f"PFI(metric={name})", got, "greater_is_better=False", fix)
 
 
 def _takes_weights(metric: MetricFunction) -> bool:

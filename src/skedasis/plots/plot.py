@@ -162,6 +162,7 @@ class FigureOptions:
                 raise DataError(f"{method}({name})", shown(text), "a text", fix)
         check_option(f"{method}(xscale)", self.xscale, ("linear", "log"))
         check_flag(f"{method}(legend)", self.legend)
+        _check_style(f"{method}(style)", self.style)
         for name, pair in (("size", self.size), ("xlim", self.xlim), ("ylim", self.ylim)):
             if pair is None:
                 continue
@@ -206,6 +207,26 @@ def _call(method: str) -> str:
     """Return how a user writes a call: "Effect.plot" → "result.plot", "compare" → "sd.compare"."""
     owner, _, name = method.rpartition(".")
     return f"result.{name}" if owner else f"sd.{name}"
+
+
+def _check_style(what: str, style: StyleSheet | None) -> None:
+    """Raise for style sheets that matplotlib does not have; a path or a URL is left to matplotlib."""
+    from matplotlib import style as style_sheets
+
+    known = ["default", *style_sheets.available]
+    for one in style if isinstance(style, (list, tuple)) else [style]:
+        if one is None or isinstance(one, (Mapping, Path)):
+            continue
+        plain = isinstance(one, str) and not set(one) & set("/\\.:")
+        if isinstance(one, str) and (one in known or not plain):
+            continue
+        import difflib  # for the message of an error only
+
+        near = difflib.get_close_matches(str(one), known, 1, 0.5)
+        fix = (
+            f"Use {near[0] if near else 'dark_background'!r}; matplotlib.style.available lists all"
+        )
+        raise DataError(what, shown(one), "a style sheet of matplotlib", fix)
 
 
 def _is_color(value: object) -> bool:

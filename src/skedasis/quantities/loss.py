@@ -57,6 +57,13 @@ _DTYPE_ROWS = 64
 _TEXT = {"U", "S"}
 
 
+def _kind(values: Values) -> str:
+    """Return the kind of an array's values as NumPy names it, "U" also for objects that are all text."""
+    if values.dtype.kind == "O" and all(isinstance(v, str) for v in values.ravel().tolist()):
+        return "U"
+    return values.dtype.kind
+
+
 @dataclass(frozen=True, eq=False)
 class Loss(Quantity):
     """Base class of losses: a function of the label and the prediction.
@@ -208,7 +215,7 @@ class ZeroOne(Loss):
         labels = given_labels(y)
         values = self.one_per_row(self.predicted(raw), len(labels))
         missing = int(missing_mask(values).sum())
-        kinds = {values.dtype.kind, labels.dtype.kind}
+        kinds = {_kind(values), _kind(labels)}
         got = f"no prediction (NaN or None) for {missing} of {len(labels)} rows" if missing else ""
         if "O" not in kinds and kinds & _TEXT and kinds - _TEXT:
             got = f"predictions of type {values.dtype} and labels of type {labels.dtype}"

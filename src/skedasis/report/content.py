@@ -809,6 +809,10 @@ def _user_call(
 
 def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
+    if isinstance(models, (list, tuple)):
+        got, expected = f"a {type(models).__name__}", "a model, or several by name"
+        fix = 'Name them: sd.report({"first": model1, "second": model2}, X)'
+        raise DataError("report(models)", got, expected, fix)
     if not isinstance(models, Mapping):
         quantity = as_quantity(models)
         return {title(model_of(quantity) or quantity): quantity}

@@ -13,6 +13,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from skedasis._arguments import shown
 from skedasis._types import JsonValue, TableLike
 from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ReportKeywords, takes_options
@@ -228,9 +229,17 @@ def report(
     ('report.html', ['RHALE', 'ALE', 'PDP'])
     """
     if isinstance(y, (str, Path)):
-        fix = f"Write path={str(y)!r}; labels are the third argument"
+        fix = f"Pass the labels themselves, such as y=data[{str(y)!r}]"
+        if "." in str(y) or isinstance(y, Path):
+            fix = f"Write path={str(y)!r}; labels are the third argument"
         raise DataError("report(y)", f"the text {str(y)!r}", "the labels of the rows, or None", fix)
     path = check_writable(path, "report(path)", "report.html")
+    if path.suffix.lower() in _OTHER_FORMATS:  # a page in a file of this name opens nowhere
+        got, page = repr(str(path)), path.with_suffix(".html")
+        fix = f"Write path={str(page)!r}; a browser prints the page to PDF"
+        raise DataError("report(path)", got, "the path of an HTML page", fix)
+    if title is not None and not isinstance(title, str):
+        raise DataError("report(title)", shown(title), "a text", f"Write title={str(title)!r}")
     content = gather(
         models,
         X,
@@ -246,6 +255,13 @@ def report(
         **keywords,
     )
     return write(content, path, title=title, progress=keywords.get("progress"))
+
+
+_OTHER_FORMATS = {
+    *(".csv", ".doc", ".docx", ".ipynb", ".json", ".md", ".npz"),
+    *(".pdf", ".png", ".pptx", ".svg", ".tex", ".txt", ".xlsx"),
+}
+"""Endings of files that are no HTML."""
 
 
 def write(

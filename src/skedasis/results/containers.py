@@ -128,7 +128,12 @@ def explained_name(features: Sequence[Feature], wanted: Hashable) -> str:
     if isinstance(wanted, str):
         return names[find_feature(features, wanted)]
     known = f"one of {list(dict.fromkeys(names))}"
-    raise DataError("feature", repr(wanted), known, "Pass the name of an explained feature")
+    fix = "Pass the name of an explained feature"
+    if isinstance(wanted, tuple) and all(w in names for w in wanted):
+        fix = f"One feature has an effect; for the pair use sd.explain(model, X, {wanted!r})"
+    elif isinstance(wanted, list):
+        fix = f"Pass one name, or explain only these: sd.explain(model, X, {wanted!r})"
+    raise DataError("feature", repr(wanted), known, fix)
 
 
 # --- tables ---------------------------------------------------------------------------------------

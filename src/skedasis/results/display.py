@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from skedasis._calls import checked_call
 from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
@@ -272,6 +273,7 @@ class SavedResult(Exportable, DisplayMixin):
 
     __slots__ = ()
 
+    @checked_call
     def save(self, path: str | Path) -> None:
         """Save the result to a file that `skedasis.load` reads: arrays and a JSON header, no pickle."""
         operations.save(self, path)

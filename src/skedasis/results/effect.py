@@ -637,6 +637,7 @@ class Effect(SavedResult):
             f"{sample_text(self.provenance)}>"
         )
 
+    @checked_call
     def __call__(self, x_new: object) -> Floats:
         """Evaluate the effect at values of the feature.
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_option
+from skedasis._arguments import check_option, shown
 from skedasis._calls import checked_call, unknown_keyword
 from skedasis._types import Floats, Level, TableLike
-from skedasis.errors import UnsupportedError
+from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.containers import Columns, ResultMapping, explained_name, frame_library
 from skedasis.results.display import Ranking, sample_text, save_if
@@ -114,6 +114,7 @@ class Effects(ResultMapping[str, Effect]):
         names = f"{', '.join(list(self)[:6])}{', …' if len(self) > 6 else ''}"
         return f"<Effects of {len(self)} features: {names}{sample_text(self.provenance)}>"
 
+    @checked_call
     def ranking(
         self, by: Literal["importance", "heterogeneity_score"] = "importance"
     ) -> Ranking[Rank]:
@@ -255,6 +256,15 @@ class Effects(ResultMapping[str, Effect]):
         x0 0.2 → 0.6  +0.410    0.376 to 0.443  < 0.001   300
         x1 0.5 → 0.1  −0.453  −0.482 to −0.423  < 0.001   300
         """
+        if not isinstance(changes, Mapping):
+            got, expected = shown(changes), "a mapping of features to two values"
+            name = (
+                changes
+                if isinstance(changes, str) and changes in self.effects
+                else next(iter(self))
+            )
+            fix = f"Write contrast({{{name!r}: (a, b)}}), or result[{name!r}].contrast(a, b)"
+            raise DataError("contrast(changes)", got, expected, fix)
         options = operations.ContrastOptions(
             confidence_level, method, replicates, random_state, n_jobs, source
         )
@@ -338,6 +348,7 @@ class Effects(ResultMapping[str, Effect]):
             n_jobs=n_jobs,
         )
 
+    @checked_call
     def to_frame(
         self,
         backend: str | None = None,

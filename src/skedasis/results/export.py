@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from skedasis import __version__
-from skedasis._arguments import check_flag, check_probability
+from skedasis._arguments import check_flag, check_int_or_none, check_probability
 from skedasis._calls import checked_call
 from skedasis._types import Floats, JsonValue, Values
 from skedasis.data.categories import labels_of
@@ -303,6 +303,7 @@ class Exportable:
         Numbers have as many digits as are needed to read the same number again. No model row.
         """
         options = _checked_options("to_json", rows, confidence_level)
+        check_int_or_none("to_json(indent)", indent, 0, "Use indent=2")
         file = None if path is None else check_writable(path, "to_json(path)", "result.json")
         text = to_json(document(self, options), indent)
         if file is not None:

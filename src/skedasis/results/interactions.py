@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from skedasis._arguments import shown
+from skedasis._calls import checked_call
 from skedasis._types import Values
 from skedasis.errors import DataError
 from skedasis.results import operations
@@ -190,6 +191,7 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
 
         return Ranking(sorted(self.by_feature, key=size))
 
+    @checked_call
     def ranking(self) -> Ranking[PairInteraction]:
         """Return the pairs, strongest first: by `h2_unnormalized`, else `ale_strength`, else the larger modulation."""
         measure = self.measure

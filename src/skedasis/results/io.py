@@ -71,6 +71,7 @@ from skedasis.results.effect import (
     ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
+from skedasis.results.export import check_writable
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
 from skedasis.results.ledger import Ledger, LedgerPart
@@ -367,6 +368,7 @@ def save(result: object, path: str | Path) -> None:
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
     _check_suffix(path)
+    path = check_writable(path, "save(path)", "result.npz")
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
     arrays: Arrays = {
@@ -457,13 +459,13 @@ def load(path: str | Path) -> Any:
     return result
 
 
-def _load_error(path: str | Path, why: str = "which is no saved result") -> DataError:
-    return DataError(
-        "load",
-        f"{path}, {why}",
-        "a file that save wrote",
-        "Save the result again",
-    )
+def _load_error(path: object, why: str = "which is no saved result") -> DataError:
+    fix = "Save the result again"
+    if not isinstance(path, (str, os.PathLike)):
+        fix = "Pass the path of the file: sd.load('result.npz')"
+    elif Path(path).suffix.lower() != ".npz":
+        fix = "Pass the file that result.save('result.npz') wrote"
+    return DataError("load", f"{path}, {why}", "a file that save wrote", fix)
 
 
 def _arrays(file: Mapping[str, Values]) -> Callable[[str], Values]:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
 
 import numpy as np
 
-from skedasis._arguments import check_option
+from skedasis._arguments import check_option, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, Level, TableLike, Values
 from skedasis.data.categories import NO_COLUMN_LEVEL, labels_of
@@ -31,7 +31,7 @@ from skedasis.data.dataset import Dataset, as_dataset
 from skedasis.data.factorize import equality_key, to_python
 from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations
 from skedasis.results.axis import make_read_only
 from skedasis.results.containers import (
@@ -712,7 +712,22 @@ class Regions(SavedResult, Sequence[Effect]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Effect, ...]: ...
     def __getitem__(self, index: int | slice) -> Effect | tuple[Effect, ...]:
-        """Return the effect in a region, or a tuple of effects."""
+        """Return the effect in a region, or a tuple of effects.
+
+        Raises
+        ------
+        DataError
+            For what is no position of a region; an IndexError for a position that does not exist.
+        """
+        last = len(self.effects) - 1
+        if not isinstance(index, slice) and not is_int(index):
+            fix = f"Pass a position from 0 to {last}"
+            if isinstance(index, str) and index in self.rules:
+                fix = f"Write result[{self.rules.index(index)}]"
+            raise DataError("regions", shown(index), "the position of a region", fix)
+        if is_int(index) and not -last - 1 <= index <= last:  # ends an iteration by positions
+            got, fix = f"position {index}", "Use len(result) for the number of regions"
+            raise IndexError(format_error("regions", got, f"0 to {last}", fix))
         return self.effects[index]
 
     def __iter__(self) -> Iterator[Effect]:

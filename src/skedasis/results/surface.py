@@ -351,6 +351,7 @@ class Surface(SavedResult):
             f"{self.value.shape[0]} x {self.value.shape[1]} points, {name} {self.interaction_strength():.4g}{sample}>"
         )
 
+    @checked_call
     def __call__(self, x0: object, x1: object, *, step: bool = False) -> Floats:
         """Evaluate the surface.
 

@@ -165,7 +165,12 @@ def _code(axis: LevelAxis, value: object, what: str) -> int:
     if code < 0:
         labels = list(axis.levels.labels)
         names = ", ".join(map(repr, labels[:12])) + (", …" if len(labels) > 12 else "")
-        raise DataError(what, shown(value), f"one of the levels {names}", "Pass one of these")
+        import difflib  # for the message of an error only
+
+        plain = {label.casefold(): label for label in reversed(labels)}
+        near = difflib.get_close_matches(str(value).casefold(), plain, n=1, cutoff=0.6)
+        fix = f"Did you mean {plain[near[0]]!r}?" if near else "Pass one of these"
+        raise DataError(what, shown(value), f"one of the levels {names}", fix)
     return code
 
 
