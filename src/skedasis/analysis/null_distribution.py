@@ -377,6 +377,7 @@ def _learner(fit: Any, weights: ArrayLike | None) -> Learner:
         expected = "an estimator, or a callable fit(X, y) that returns a model"
         raise DataError("null_distribution(fit)", got, expected, fix)
     if not hasattr(fit, "fit"):
+        _check_learner(fit)
         return fit
     estimator: Any = fit
     extra = {}
@@ -394,6 +395,21 @@ def _learner(fit: Any, weights: ArrayLike | None) -> Learner:
         return model
 
     return learn
+
+
+def _check_learner(fit: Learner) -> None:
+    """Raise for a function that does not take X and y: a function of predictions learns nothing."""
+    try:
+        signature = inspect.signature(fit)
+    except (TypeError, ValueError):  # compiled functions have none
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError as error:
+        expected = "an estimator, or a callable fit(X, y) that returns a model"
+        fix = "Write a function of X and y that fits a model to them"
+        got = f"a function that does not take X and y ({error})"
+        raise DataError("null_distribution(fit)", got, expected, fix) from error
 
 
 def _fresh(estimator: Any) -> Any:

@@ -211,7 +211,9 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     """
     known = ("diabetes", *real.names(), *SYNTHETIC)
     if name not in known:
-        near = difflib.get_close_matches(name, known, 1, 0.4)
+        short = name.lower().replace("-", "_").rstrip("s")
+        near = [n for n in known if len(short) > 2 and n.startswith(short)]
+        near += difflib.get_close_matches(name, known, 1, 0.6)
         fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
         raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
     if name in SYNTHETIC:

@@ -191,9 +191,23 @@ def load_model(spec: str, trust: Sequence[str] = (), *, pickle: bool = False) ->
             "--model",
             f"{spec!r}, a data file" if rows else repr(spec),
             f"MODULE:OBJECT, or a model file ({', '.join(files.SUFFIXES)})",
-            "Name the model first, then the data" if rows else "Write my_module:model",
+            "Name the model first, then the data" if rows else f"Write {_as_object(spec)}",
         )
     return _import(spec)
+
+
+def _as_object(spec: str) -> str:
+    """Return a module, its file, or an object in it as MODULE:OBJECT.
+
+    Examples
+    --------
+    >>> _as_object("shop"), _as_object("shop.py"), _as_object("shop.model")
+    ('shop:model', 'shop:model', 'shop:model')
+    """
+    module, _, name = spec.replace("/", ".").rpartition(".")
+    if not module or name == "py":
+        return f"{module or name}:model"
+    return f"{module}:{name}"
 
 
 def named(specs: Sequence[str]) -> list[str]:
@@ -701,6 +715,9 @@ def _schema_file(path: str | None) -> dict[str, object]:
         found: object = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
+        name, _, kind = path.partition("=")
+        if kind:
+            fix = f"Write --categorical {name} for a column of codes, --unit {name}=UNIT, --label {name}=TEXT"
         raise DataError("--schema", f"{path}: {reason}", "a JSON file", fix) from error
     except ValueError as error:
         raise DataError("--schema", f"{path}, which is no JSON: {error}", "JSON", fix) from error

@@ -54,17 +54,35 @@ _SIGNS = {"│": "|", "─": "-", "²": "^2", "≥": ">=", "≤": "<=", "±": "+
 
 
 _MEANT = {
+    "--by": "for the effect in each region write skedasis regions MODEL DATA FEATURE --by COLUMN",
+    "--ci": "intervals have 95 %; for others use result.interval in Python",
     "--columns": "name the features after DATA, or write --feature NAME",
+    "--confidence-level": "intervals have 95 %; for others use result.interval in Python",
+    "--delimiter": "leave it out, because the separator is detected",
+    "--depth": "it is called --max-depth",
     "--drop": "it is called --ignore",
     "--exclude": "it is called --ignore",
+    "--figure": "write --out FILE.png",
+    "--filter": "it is called --where",
+    "--format": "write --json, or --out FILE.json",
+    "--grid": "it is called --bins",
     "--kind": "write --categorical NAME for a column of categories",
     "--label": "it is called --target",
     "--labels": "it is called --target",
+    "--method": "one method is used; for others write skedasis effect MODEL DATA FEATURE --method NAME",
+    "--metric": "it is called --loss",
     "--n-bins": "it is called --bins",
     "--output": "it is called --out",
     "--pairs": "name the features after DATA",
     "--path": "it is called --out",
+    "--plot": "write --out FILE.png",
+    "--query": "it is called --where",
+    "--save": "it is called --out",
     "--schema": "write --categorical NAME for a column of categories",
+    "--scoring": "it is called --loss",
+    "--sep": "leave it out, because the separator is detected",
+    "--show": "write --out FILE.png",
+    "--to": "it is called --set",
     "--verbose": "it is called --progress",
     "--y": "it is called --target",
 }
@@ -72,6 +90,13 @@ _MEANT = {
 
 _COMMANDS = {
     "ale": "effect",
+    "diagnose": "report",
+    "fme": "change",
+    "html": "report",
+    "ledger": "report",
+    "shap": "effect",
+    "what-if": "change",
+    "whatif": "change",
     "explain": "effect",
     "ice": "effect",
     "pdp": "effect",
@@ -84,6 +109,8 @@ _COMMANDS = {
 _HINTS = (
     ("sd.prediction(model, output=0)", "In a shell: --class 0, or --class all."),
     ("sd.probability(model, class_=", "In a shell: --class NAME, or --class all."),
+    ("Set it to a level: to=", "In a shell: FEATURE=LEVEL."),
+    ("Write it in the moves: ", "In a shell: FEATURE=MOVE without --set."),
     ("Leave output out", "In a shell: leave --class out."),
     ("sd.loss(model, output=0)", "In a shell: --quantity prediction --class 0."),
 )
@@ -179,6 +206,8 @@ def _prepare_usage_error(output: ErrorOutput, error: BaseException) -> None:
         # What the parser itself suggests are options with similar letters.
         message = f"No such option: {option}: {meant}."
         vars(error)["possibilities"] = None
+    elif command is not None and command[1] == "help":
+        message = "No such command 'help'. Write skedasis --help, or skedasis COMMAND --help."
     elif command is not None and command[1] in _COMMANDS:
         message = f"No such command {command[1]!r}. Did you mean {_COMMANDS[command[1]]!r}?"
     error.message = visible(message)  # type: ignore[attr-defined] - looked for above

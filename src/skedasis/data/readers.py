@@ -14,6 +14,7 @@ import importlib
 import importlib.util
 import io
 import itertools
+import re
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -203,6 +204,11 @@ class FileTable:
         parts = name.split(",")
         if len(parts) > 1 and all(part in self.names for part in parts):
             fix = f"Separate names by spaces: {' '.join(parts)}"
+        pair = re.split(r"[:*&]", name)
+        if len(pair) == 2 and all(part in self.names for part in pair):
+            fix = f"For the interaction of two write {pair[0]} --with {pair[1]}"
+        if name.lower().endswith(_WRITTEN):
+            fix = f"For the file that is written, write --out {name}"
         listed = ", ".join(map(repr, self.names[:12])) + (", …" if len(self.names) > 12 else "")
         raise DataError(what, repr(name), f"one of {listed}", fix)
 
@@ -245,6 +251,10 @@ class FileTable:
         import narwhals.stable.v2 as nw
 
         return FileTable(nw.from_native(self.data, eager_only=True)[rows].to_native(), self.names)
+
+
+_WRITTEN = (".html", ".htm", ".png", ".svg", ".pdf", ".json", ".csv", ".npz")
+"""Endings of files that commands write."""
 
 
 def no_rows(expression: str, n: int, what: str) -> DataError:

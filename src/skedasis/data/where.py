@@ -257,7 +257,7 @@ def _syntax(text: str, at: int, problem: str, what: str) -> DataError:
 
 def _unknown(name: str, names: Sequence[str], what: str) -> DataError:
     folded = {n.casefold(): n for n in names}
-    close = difflib.get_close_matches(name.casefold(), list(folded), 1, 0.5)
+    close = difflib.get_close_matches(name.casefold(), list(folded), 1, 0.6)
     listed = ", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")
     fix = f"Did you mean {folded[close[0]]!r}?" if close else "Use one of these names"
     if not close:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -243,7 +243,7 @@ def _known_name(name: str, what: str) -> str:
     raise DataError(
         what,
         shown(name),
-        listed(get_args(InverseName) or tuple(KNOWN)),
+        listed(tuple(KNOWN)),
         f"Did you mean {guess!r}?" if guess else "Pass a function, for example np.exp",
     )
 
