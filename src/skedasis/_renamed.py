@@ -101,6 +101,9 @@ INSTEAD = {
     "heterogeneity": {"ice_std std sd": "Use heterogeneity"},
     "std_error": {"se stderr standard_error standard_errors": "Use std_error"},
     "__call__": {"eval evaluate predict interpolate": "Call the result: result(values)"},
+    "outputs": {
+        "value interval heterogeneity std_error bins x": "Take one output: result[label].{name}"
+    },
     "whole": {"interval std_error value": "Take one region: result[0].{name}"},
     "x": {"grid grid_values feature_values xs": "Use x"},
     "value": {"y average mean effect_values pdp_values ale_values averages": "Use value"},

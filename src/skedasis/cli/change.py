@@ -196,7 +196,8 @@ def _moves(columns: Columns, texts: Sequence[str], option: str) -> dict[str | in
     """
     found: dict[str | int, str] = {}
     for text in texts:
-        name, value = _split(columns, text, option, _FORM)
+        form = "FEATURE=VALUE" if option == "--set" else _FORM
+        name, value = _split(columns, text, option, form)
         key = columns.find(name, option)
         if key in found:
             raise DataError(option, f"{name!r} twice", "one move for each feature", "Remove one")
@@ -213,7 +214,11 @@ def _split(columns: Columns, text: str, option: str, form: str) -> tuple[str, st
             return "=".join(parts[:k]), "=".join(parts[k:]).strip()
     name, sign, value = text.partition("=")
     if not sign or not value.strip():
-        raise DataError(option, repr(text), form, "Write for example age=+1")
+        own = max((n for n in known if text.startswith(n)), key=len, default="")
+        rest = text[len(own) :].strip() or ("40" if option == "--set" else "+1")
+        example = f"{own}={rest}" if own else "age=40" if option == "--set" else "age=+1"
+        before = f"{option} " if option.startswith("-") else ""
+        raise DataError(option, repr(text), form, f"Write for example {before}{example}")
     return name.strip(), value.strip()
 
 

@@ -70,7 +70,7 @@ _MEANT = {
     "--label": "it is called --target",
     "--labels": "it is called --target",
     "--method": "one method is used; for others write skedasis effect MODEL DATA FEATURE --method NAME",
-    "--metric": "it is called --loss",
+    "--metric": "write --loss, such as --loss squared_error",
     "--n-bins": "it is called --bins",
     "--output": "it is called --out",
     "--pairs": "name the features after DATA",
@@ -79,7 +79,7 @@ _MEANT = {
     "--query": "it is called --where",
     "--save": "it is called --out",
     "--schema": "write --categorical NAME for a column of categories",
-    "--scoring": "it is called --loss",
+    "--scoring": "write --loss, such as --loss squared_error",
     "--sep": "leave it out, because the separator is detected",
     "--show": "write --out FILE.png",
     "--to": "it is called --set",
@@ -111,6 +111,10 @@ _HINTS = (
     ("sd.probability(model, class_=", "In a shell: --class NAME, or --class all."),
     ("Set it to a level: to=", "In a shell: FEATURE=LEVEL."),
     ("Write it in the moves: ", "In a shell: FEATURE=MOVE without --set."),
+    (
+        "Check the file's name",
+        "The order is MODEL DATA FEATURE; of several models each is --model MODEL.",
+    ),
     ("Leave output out", "In a shell: leave --class out."),
     ("sd.loss(model, output=0)", "In a shell: --quantity prediction --class 0."),
 )

@@ -206,6 +206,8 @@ def as_method(method: object, *, pair: bool = False) -> Parameters:
         fix = f"Pass an instance: method=sd.{method.__name__}()"
         if not issubclass(method, Parameters):
             fix = "Use method=sd.RHALE()"
+    elif type(method).__module__ == "skedasis.binning":
+        fix = f"Pass it to a method: method=sd.ALE(bins=sd.{method!r})"
     elif isinstance(method, (list, tuple)):
         fix = "Call explain once for each method, and compare the results: sd.compare(e1, e2)"
     raise DataError("method", shown(method), "a method such as sd.RHALE()", fix)
@@ -358,7 +360,8 @@ def as_features(X: object, wanted: object, what: str = "features") -> object:
         _check_pair_of_names(wanted, what)
         return wanted
     # An array or a mapping has no patterns; `check_wanted` refuses those that are no names.
-    if isinstance(wanted, (str, Mapping)) or hasattr(wanted, "__array__"):
+    unordered = isinstance(wanted, (set, frozenset, bytes, bytearray))  # refused by `check_wanted`
+    if unordered or isinstance(wanted, (str, Mapping)) or hasattr(wanted, "__array__"):
         return wanted
     if not isinstance(wanted, Iterable):
         return wanted

@@ -31,7 +31,6 @@ from markupsafe import Markup, escape
 from skedasis._arguments import check_int_or_none, check_option
 from skedasis._types import Values
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
 from skedasis.plots.figures.change import change_figure
@@ -78,6 +77,7 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
+from skedasis.results.export import check_page
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
@@ -356,10 +356,7 @@ class Explorable:
         DataError
             If `path` is a folder.
         """
-        path = Path(path)
-        if path.is_dir():
-            fix = f"Write {str(path / 'effects.html')!r}"
-            raise DataError("save(path)", f"the folder {str(path)!r}", "a file", fix)
+        path = check_page(path, "save(path)", "effects.html")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.html, encoding="utf-8", newline="\n")
         return path

@@ -138,6 +138,15 @@ class FigureOptions:
             if name not in valid:
                 known_names = [*valid, "ax"] if "axes" not in valid else valid
                 raise _unknown(method, name, value, known_names)
+            if name in _FLAGS and not (name == "elevated_regions" and value is None):
+                check_flag(f"{method}({name})", value)
+            if name == "color_name" and not (value is None or isinstance(value, str)):
+                raise DataError(
+                    f"{method}(color_name)",
+                    shown(value),
+                    "a text",
+                    f"Write color_name={str(value)!r}",
+                )
         shared = {f.name: given[f.name] for f in fields(cls) if f.name in given}
         own = {name: value for name, value in given.items() if name not in shared}
         if "color" in shared and not _is_color(shared["color"]):
@@ -199,6 +208,12 @@ class FigureOptions:
             "interval": (red, green, blue),
         }
 
+
+_FLAGS = {
+    *("density", "elevated_regions", "group_averages", "histogram", "lower", "own"),
+    *("points", "scores", "simultaneous", "step"),
+}
+"""Options that are True or False in every figure that has them."""
 
 _EXAMPLES = {"size": "(6.8, 4)", "xlim": "(0, 10)", "ylim": "(-1, 1)"}
 

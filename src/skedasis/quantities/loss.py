@@ -220,12 +220,11 @@ class ZeroOne(Loss):
         if "O" not in kinds and kinds & _TEXT and kinds - _TEXT:
             got = f"predictions of type {values.dtype} and labels of type {labels.dtype}"
         if got:
-            raise ModelOutputError(
-                self.describe(),
-                got,
-                "predictions that can be compared with the labels",
-                "Use the same class names in y and in the model",
-            )
+            fix = "Use the same class names in y and in the model"
+            if values.dtype.kind in "fiu" and kinds & _TEXT:
+                fix = "Pass labels that are numbers, as the model predicts: did you pass the right column?"
+            expected = "predictions that can be compared with the labels"
+            raise ModelOutputError(self.describe(), got, expected, fix)
         return (values != labels).astype(float)
 
     def derivative_info(self, feature: Feature) -> DerivativeInfo:
@@ -476,6 +475,7 @@ def loss_called(name: str) -> str | None:
     import difflib  # needed for error messages only
 
     plain = name.lower().replace("-", "_").replace(" ", "_").removeprefix("neg_")
+    plain = plain.removesuffix("_score")
     near = difflib.get_close_matches(plain, _NAMES, 1, 0.75)
     return _ALIASES.get(plain) or next(iter(near), None)
 

@@ -27,7 +27,7 @@ from skedasis.report.data import report_data
 from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
-from skedasis.results.export import check_writable, to_json
+from skedasis.results.export import check_page, check_writable, to_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,11 +233,7 @@ def report(
         if "." in str(y) or isinstance(y, Path):
             fix = f"Write path={str(y)!r}; labels are the third argument"
         raise DataError("report(y)", f"the text {str(y)!r}", "the labels of the rows, or None", fix)
-    path = check_writable(path, "report(path)", "report.html")
-    if path.suffix.lower() in _OTHER_FORMATS:  # a page in a file of this name opens nowhere
-        got, page = repr(str(path)), path.with_suffix(".html")
-        fix = f"Write path={str(page)!r}; a browser prints the page to PDF"
-        raise DataError("report(path)", got, "the path of an HTML page", fix)
+    path = check_page(path, "report(path)", "report.html")
     if title is not None and not isinstance(title, str):
         raise DataError("report(title)", shown(title), "a text", f"Write title={str(title)!r}")
     content = gather(
@@ -255,13 +251,6 @@ def report(
         **keywords,
     )
     return write(content, path, title=title, progress=keywords.get("progress"))
-
-
-_OTHER_FORMATS = {
-    *(".csv", ".doc", ".docx", ".ipynb", ".json", ".md", ".npz"),
-    *(".pdf", ".png", ".pptx", ".svg", ".tex", ".txt", ".xlsx"),
-}
-"""Endings of files that are no HTML."""
 
 
 def write(

@@ -205,6 +205,29 @@ def check_writable(path: str | Path, what: str, example: str) -> Path:
     return path
 
 
+_OTHER_FORMATS = {
+    *(".csv", ".doc", ".docx", ".ipynb", ".json", ".md", ".npz"),
+    *(".pdf", ".png", ".pptx", ".svg", ".tex", ".txt", ".xlsx"),
+}
+"""Endings of files that are no HTML: a page in a file of such a name opens nowhere."""
+
+
+def check_page(path: str | Path, what: str, example: str) -> Path:
+    """Return the path of an HTML page; raise `DataError` if it cannot be written, or its ending is of another format.
+
+    Parameters
+    ----------
+    path : str or Path
+    what, example : str
+        As for `check_writable`.
+    """
+    path = check_writable(path, what, example)
+    if path.suffix.lower() in _OTHER_FORMATS:
+        fix = f"Write path={str(path.with_suffix('.html'))!r}; a browser prints the page to PDF"
+        raise DataError(what, repr(str(path)), "the path of an HTML page", fix)
+    return path
+
+
 # --- results --------------------------------------------------------------------------------------
 
 

@@ -334,6 +334,7 @@ class Importance(SavedResult):
             raise no_interval_error(self, 3)
         return t_interval(self.mean, self.std_error, self.df, confidence_level)
 
+    @checked_call
     def ranking(self) -> Ranking[ImportanceRank]:
         """Return the features, most important first."""
         return Ranking(sorted(self._lines(), key=lambda r: -r.mean))

@@ -368,7 +368,6 @@ def save(result: object, path: str | Path) -> None:
             "Pass a result of sd.explain, sd.regions, sd.interactions, sd.ledger or sd.diagnose",
         )
     _check_suffix(path)
-    path = check_writable(path, "save(path)", "result.npz")
     packer = Packer(_KINDS)
     header = {"skedasis": FORMAT, "result": packer.packed(result, "result")}
     arrays: Arrays = {
@@ -394,6 +393,7 @@ def _check_suffix(path: str | Path) -> None:
     """Raise for what is no path, and for a path whose ending promises another format."""
     if not isinstance(path, (str, os.PathLike)):
         raise DataError("save(path)", shown(path), "the path of a file", "Use 'result.npz'")
+    check_writable(path, "save(path)", "result.npz")
     name, suffix = str(path), Path(path).suffix.lower()
     fix = f"Save it as {str(Path(path).with_suffix('.npz'))!r}"
     if suffix in _TABLES:

@@ -1356,6 +1356,7 @@ class RegionsByFeature(ResultMapping[str, Regions]):
         """Return the effects in all rows."""
         return Effects({name: r.whole for name, r in self.regions.items()}, self.provenance)
 
+    @checked_call
     def ranking(
         self, by: Literal["heterogeneity_score", "explained", "importance"] = "heterogeneity_score"
     ) -> Ranking[RegionsRank]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeGuard, TypeVar, Unpack, cast
 
 from skedasis._arguments import shown
+from skedasis._calls import checked_call
 from skedasis._types import Floats
 from skedasis.data.features import Feature
 from skedasis.errors import DataError
@@ -143,6 +144,7 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     def __str__(self) -> str:
         return f"{self!r}\n{self.ranking()}" if self.surfaces else repr(self)
 
+    @checked_call
     def ranking(self) -> Ranking[SurfaceRank]:
         """Return the pairs, the strongest interaction first.
 
