@@ -44,7 +44,6 @@ BUDGETS = {
     "_renamed": Budget(any=1),
     "_types": Budget(any=7),
     "analysis": Budget(any=59, getattr=3),
-    "binning": Budget(getattr=1),
     "cli": Budget(any=43, getattr=21, lazy=24, none=1),
     # 17 of these: objects of pyarrow, which has no types, and lazy rows of other libraries. Three of the attributes
     # tell in the error for X or a schema what was passed instead.
@@ -73,7 +72,6 @@ INTROSPECTIVE = frozenset(
         "_compilation",
         "skedasis",
         "analysis.null_distribution",
-        "binning",
         "cli.explain",
         "cli.inputs",
         "cli.runtime",

@@ -92,6 +92,12 @@ _IN_FUNCTION: dict[str, dict[str, str]] = {
 """Functions or classes → other keywords → what to write, with the user's ``{name}`` and ``{value}``."""
 
 
+_OTHERWISE = {
+    "change": "Name the features that move in a mapping: sd.change(model, X, {{{name!r}: {value}}})"
+}
+"""Function → what to write for any keyword of which nothing else is known."""
+
+
 def _in_function(function: str, name: str, value: object) -> str | None:
     """Return what to write instead of a keyword that this function, class or method does not have; None if unknown."""
     text = written(value) or "…"
@@ -189,6 +195,9 @@ def unknown_keyword(
     if not valid:
         return UnsupportedError(f"{function}()", got, "no keyword", f"Remove {name}=")
     listed = ", ".join(valid)
+    if function in _OTHERWISE and written(value) is not None:
+        fix = _OTHERWISE[function].format(name=name, value=written(value))
+        return UnsupportedError(f"{function}()", got, f"a keyword of {function}", fix)
     return UnsupportedError(f"{function}()", got, f"one of {listed}", f"Remove {name}=")
 
 

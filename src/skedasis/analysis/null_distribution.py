@@ -397,7 +397,7 @@ def _learner(fit: Any, weights: ArrayLike | None) -> Learner:
     return learn
 
 
-def _check_learner(fit: Learner) -> None:
+def _check_learner(fit: Callable[..., object]) -> None:
     """Raise for a function that does not take X and y: a function of predictions learns nothing."""
     try:
         signature = inspect.signature(fit)

@@ -12,7 +12,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeAlias, TypeGuard, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -676,6 +685,13 @@ def as_dataset(
     return dataset if sample is None else sample.of(dataset)
 
 
+@runtime_checkable
+class _Predictor(Protocol):
+    """A model, which some pass as labels."""
+
+    def predict(self, X: object, /) -> object: ...
+
+
 def _check_labels(y: ArrayLike, n: int) -> Values:
     """Return the labels as an array, one for each row."""
     if isinstance(y, (str, os.PathLike)):
@@ -683,7 +699,7 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
         if "." in str(y):  # the path of a report
             fix = f"Pass the labels of the rows; a path is passed by name: path={str(y)!r}"
         raise DataError("y", f"the text {str(y)!r}", f"{n} labels, one for each row of X", fix)
-    if callable(y) or hasattr(y, "predict"):
+    if callable(y) or isinstance(y, _Predictor):
         got, expected = shown(y), f"{n} labels, one for each row of X"
         raise DataError("y", got, expected, "Pass the labels of the rows")
     labels = np.asarray(y)

@@ -10,7 +10,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    Self,
+    TypeAlias,
+    TypeVar,
+    cast,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +34,7 @@ from skedasis.data.dataset import Dataset
 from skedasis.data.features import Feature, Groups
 from skedasis.errors import UnsupportedError
 from skedasis.models.adapters import ON_CELLS, DerivativeInfo
+from skedasis.models.protocols import has_predict
 from skedasis.quantities.base import Quantity
 from skedasis.quantities.evaluator import Changes, Evaluated
 from skedasis.results.effect import About, Rows
@@ -648,6 +660,14 @@ class MethodDefaults(Generic[PlanT]):
 
 
 @dataclass(frozen=True)
+@runtime_checkable
+class _HasColumns(Protocol):
+    """A data frame."""
+
+    @property
+    def columns(self) -> object: ...
+
+
 class Parameters:
     """Base class of the public methods: their variants, what they need, and a description of the parameters."""
 
@@ -687,7 +707,7 @@ class Parameters:
         """Raise for a model or data as the first parameter: other libraries have classes such as ``PDP(model, X)``."""
         first = next(iter(vars(self).values()))
         is_function = callable(first) and not isinstance(first, type)
-        if is_function or hasattr(first, "predict") or hasattr(first, "columns"):
+        if is_function or has_predict(first) or isinstance(first, _HasColumns):
             raise UnsupportedError(
                 f"{self.name}()",
                 f"a {type(first).__name__}",

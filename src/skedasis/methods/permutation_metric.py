@@ -155,9 +155,10 @@ def _check_direction(base: PFI) -> None:
     Its importances would have the wrong sign. By scikit-learn's convention the names of such functions end in "_error",
     "_loss" or "_deviance".
     """
-    name, module = getattr(base.metric, "__name__", ""), getattr(base.metric, "__module__", "")
+    name, module = title(base.metric), inspect.getmodule(base.metric)
     is_error = name.endswith(("_error", "_loss", "_deviance"))
-    if not (base.greater_is_better and is_error and module.startswith("sklearn.metrics")):
+    known = module is not None and module.__name__.startswith("sklearn.metrics")
+    if not (base.greater_is_better and is_error and known):
         return
     fix, loss = "Write greater_is_better=False", loss_called(name)
     if loss is not None:

@@ -8,6 +8,7 @@ names to find closed forms.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from types import MethodType
 from typing import Any, Protocol, TypeGuard
 
 import numpy as np
@@ -16,6 +17,7 @@ from skedasis._arguments import is_int, shown
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
+from skedasis.models.protocols import has_predict
 
 # --- title, kind and columns of a fitted estimator ------------------------------------------------
 
@@ -143,11 +145,11 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
             "a callable or an object with predict",
             _how_to_pass(model),
         )
-    own = getattr(model, "__name__", "")
-    if own in _NO_PREDICTIONS and hasattr(getattr(model, "__self__", None), "predict"):
+    is_own = isinstance(model, MethodType) and has_predict(model.__self__)
+    if is_own and model.__name__ in _NO_PREDICTIONS:
         raise UnsupportedError(
             f"prediction({title(model)})",
-            f"the method {own} of a model",
+            f"the method {model.__name__} of a model",
             "the model itself, or a method that predicts",
             "Pass the fitted model itself: sd.explain(model, X)",
         )
