@@ -659,7 +659,6 @@ class MethodDefaults(Generic[PlanT]):
         return None
 
 
-@dataclass(frozen=True)
 @runtime_checkable
 class _HasColumns(Protocol):
     """A data frame."""
@@ -668,6 +667,7 @@ class _HasColumns(Protocol):
     def columns(self) -> object: ...
 
 
+@dataclass(frozen=True)
 class Parameters:
     """Base class of the public methods: their variants, what they need, and a description of the parameters."""
 

@@ -145,11 +145,11 @@ def check_predictor(model: object, slope: object, mixed: object) -> None:
             "a callable or an object with predict",
             _how_to_pass(model),
         )
-    is_own = isinstance(model, MethodType) and has_predict(model.__self__)
-    if is_own and model.__name__ in _NO_PREDICTIONS:
+    own = model if isinstance(model, MethodType) else None
+    if own is not None and own.__name__ in _NO_PREDICTIONS and has_predict(own.__self__):
         raise UnsupportedError(
             f"prediction({title(model)})",
-            f"the method {model.__name__} of a model",
+            f"the method {own.__name__} of a model",
             "the model itself, or a method that predicts",
             "Pass the fitted model itself: sd.explain(model, X)",
         )
