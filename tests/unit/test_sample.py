@@ -165,7 +165,7 @@ def test_the_report_says_that_it_is_about_a_sample(tmp_path):
         (0, "a number of rows"),
         (-3, "a number of rows"),
         (0.1, r"sample=int\(0.1 \* len\(X\)\)"),
-        (10.0, "Use sample=1000"),
+        (10.0, "Write sample=10"),
         (True, "a number of rows"),
         ("1000", "a number of rows"),
     ],

@@ -138,7 +138,7 @@ class FigureOptions:
             if name not in valid:
                 known_names = [*valid, "ax"] if "axes" not in valid else valid
                 raise _unknown(method, name, value, known_names)
-            if name in _FLAGS and not (name == "elevated_regions" and value is None):
+            if name in _FLAGS and value is not None:
                 check_flag(f"{method}({name})", value)
             if name == "color_name" and not (value is None or isinstance(value, str)):
                 raise DataError(
