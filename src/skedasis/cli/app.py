@@ -12,20 +12,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table as Lines
 
+import skedasis as sd
 from skedasis import __version__
 from skedasis._types import Values
 from skedasis.cli import change, completion, explain, interactions, options, regions, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
 from skedasis.cli.output import Document, Screen, Terminal, check_out
-from skedasis.datasets import SYNTHETIC, real
 from skedasis.errors import DataError
+
+if TYPE_CHECKING:
+    from skedasis.datasets import real
 
 # ----------------------------------------------------------------------------- info and datasets
 INFO_EXAMPLES = """Examples
@@ -96,7 +99,9 @@ def info(_: InfoOptions, terminal: Terminal) -> Document:
         lines.add_row(
             "", escape(f"Install the others: pip install 'skedasis[{','.join(missing)}]'")
         )
-    places = real.folders()
+    from skedasis.datasets.real import folders
+
+    places = folders()
     there = [place for place in places if place.is_dir()]
     lines.add_row("data", escape(", ".join(map(str, there)) or "no folder"))
     lines.add_row("downloads", escape(str(places[-1])))
@@ -209,16 +214,16 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
     DataError
         For an unknown name; the message suggests the most similar one.
     """
-    known = ("diabetes", *real.names(), *SYNTHETIC)
+    known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
     if name not in known:
         short = name.lower().replace("-", "_").rstrip("s")
         near = [n for n in known if len(short) > 2 and n.startswith(short)]
         near += difflib.get_close_matches(name, known, 1, 0.6)
         fix = f"Did you mean {near[0]!r}?" if near else "Choose one of these"
         raise DataError("NAME", repr(name), f"one of {', '.join(known)}", fix)
-    if name in SYNTHETIC:
+    if name in sd.datasets.SYNTHETIC:
         return _synthetic(name, sample or SYNTHETIC_ROWS, seed)
-    found = real.load_diabetes() if name == "diabetes" else real.load(name)
+    found = sd.datasets.load_diabetes() if name == "diabetes" else sd.datasets.load(name)
     if sample is None or sample >= len(found.y):
         return found
     some = np.sort(np.random.default_rng(seed).choice(len(found.y), sample, replace=False))
@@ -227,11 +232,11 @@ def _loaded(name: str, sample: int | None, seed: int) -> real.Dataset:
 
 
 def _synthetic(name: str, n: int, seed: int) -> real.Dataset:
-    made = SYNTHETIC[name]
+    made = sd.datasets.SYNTHETIC[name]
     X = made.sample(n, seed)
     names = tuple(f"x{j + 1}" for j in range(X.shape[1]))
     text = (type(made).__doc__ or "").strip().splitlines()[0]
-    return real.Dataset(name, X, made.f(X), names, {}, "f", text)
+    return sd.datasets.Dataset(name, X, made.f(X), names, {}, "f", text)
 
 
 def _cells(found: real.Dataset) -> Iterator[list[object]]:
@@ -253,10 +258,10 @@ def _describe(found: real.Dataset, terminal: Terminal) -> None:
 def _listed(terminal: Terminal) -> Document:
     table = Lines("name", "rows", "features", "target", "where", box=None, pad_edge=False)
     entries: list[Document] = []
-    for name in ("diabetes", *real.names()):
+    for name in ("diabetes", *sd.datasets.names()):
         try:
             own = name == "diabetes"
-            found = real.load_diabetes() if own else real.load(name, download=False)
+            found = sd.datasets.load_diabetes() if own else sd.datasets.load(name, download=False)
         except DataError:
             missing = "pip install 'skedasis[sklearn]'" if name == "diabetes" else "not found"
             fetch = "" if name == "diabetes" else f"; get it with skedasis datasets {name} -o FILE"
@@ -270,12 +275,14 @@ def _listed(terminal: Terminal) -> Document:
         entry |= {"target": found.target, "where": where, "description": found.description}
         entries.append(entry)
     terminal.show(table)
-    terminal.lines(["synthetic, with known effects: " + ", ".join(SYNTHETIC)])
-    return {"datasets": entries, "synthetic": list(SYNTHETIC)}
+    terminal.lines(["synthetic, with known effects: " + ", ".join(sd.datasets.SYNTHETIC)])
+    return {"datasets": entries, "synthetic": list(sd.datasets.SYNTHETIC)}
 
 
 def _where(name: str) -> str:
-    paths = (folder / f"{name}.csv" for folder in real.folders())
+    from skedasis.datasets.real import folders
+
+    paths = (folder / f"{name}.csv" for folder in folders())
     return str(next((p for p in paths if p.is_file()), ""))
 
 

@@ -26,11 +26,11 @@ from skedasis.cli.options import (
 )
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.errors import DataError
-from skedasis.results.change import Change
-from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
+    from skedasis.results.change import Change
+    from skedasis.results.multi_output import MultiOutput
 
 
 CHANGE_EXAMPLES = """Examples
@@ -143,14 +143,14 @@ def change(opts: ChangeOptions, terminal: Terminal) -> Document:
     found = _found(opts, quantity, columns, rows, labels, (moves, to, by))
     results: list[tuple[Document, output.Result]] = (
         [({}, found)]
-        if isinstance(found, Change)
+        if isinstance(found, sd.Change)
         else [({"class": label}, one) for label, one in found.items()]
     )
     written = output.output_results(results, opts.out, terminal, [path, *models])
     if opts.rows is not None:
-        one_file = isinstance(found, Change)
-        changes = [found] if isinstance(found, Change) else list(found.values())
-        names = [] if isinstance(found, Change) else list(found)
+        one_file = isinstance(found, sd.Change)
+        changes = [found] if isinstance(found, sd.Change) else list(found.values())
+        names = [] if isinstance(found, sd.Change) else list(found)
         files = [opts.rows] if one_file else output.paths_of(opts.rows, names)
         for one, file in zip(changes, files, strict=True):
             _write_rows(one, file)

@@ -11,9 +11,7 @@ from typing import Any
 
 import typer
 
-from skedasis.data.readers import header
-from skedasis.datasets import SYNTHETIC, real
-from skedasis.results.checks.check import CODES
+import skedasis as sd
 
 METHODS = {
     "rhale": "average slopes in automatic bins, accumulated",
@@ -83,12 +81,15 @@ def inverses(incomplete: str) -> list[str]:
 
 def checks(incomplete: str) -> list[tuple[str, str]]:
     """Complete codes of reliability checks."""
+    from skedasis.results.checks.check import CODES
+
     return _beginning(((code, info.meaning) for code, info in CODES.items()), incomplete)
 
 
 def datasets(incomplete: str) -> list[str]:
     """Complete data sets."""
-    return [n for n in ("diabetes", *real.names(), *SYNTHETIC) if n.startswith(incomplete)]
+    known = ("diabetes", *sd.datasets.names(), *sd.datasets.SYNTHETIC)
+    return [name for name in known if name.startswith(incomplete)]
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -152,7 +153,11 @@ def _columns(ctx: typer.Context) -> list[str]:
     _, data, _ = assign_arguments(
         values.get("model"), values.get("data"), values.get("model_"), values.get("data_"), ()
     )
-    return [n for n in header(data) if _PLAIN.match(n)] if data else []
+    if not data:
+        return []
+    from skedasis.data.readers import header
+
+    return [name for name in header(data) if _PLAIN.match(name)]
 
 
 def _beginning(known: Iterable[tuple[str, str]], incomplete: str) -> list[tuple[str, str]]:

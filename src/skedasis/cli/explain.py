@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+import skedasis as sd
 from skedasis._types import Values
 from skedasis.cli import completion, inputs, options, output
 from skedasis.cli.completion import IMPORTANCES, LOSSES, METHODS, QUANTITIES, importances, losses
@@ -31,14 +32,12 @@ from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import SCORE_ROWS
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.introspection import is_classifier, title
-from skedasis.results.axis import LevelAxis, TimedAxis
-from skedasis.results.contrast import Contrast, Contrasts
-from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.methods.permutation import PFI
     from skedasis.quantities.base import Quantity
     from skedasis.report.report import Report
+    from skedasis.results.contrast import Contrast
     from skedasis.results.effect import Effect
 
 
@@ -159,7 +158,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
         keys = {"feature": columns.name(one)} if len(wanted) > 1 else {}
         labels = rows.labels if labelled else None
         found = _explain(opts, quantity, columns, rows, labels, one)
-        several = found.items() if isinstance(found, MultiOutput) else [(None, found)]
+        several = found.items() if isinstance(found, sd.MultiOutput) else [(None, found)]
         for label, part in several:
             results.append(({**keys} if label is None else {**keys, "class": label}, part))
     changes = _contrasts(opts.contrast, [part for _, part in results])
@@ -167,7 +166,7 @@ def effect(opts: EffectOptions, terminal: Terminal) -> Document:
     if not changes:
         return {"rows": rows.counts, **found}
     terminal.lines(["", *(line for change in changes for line in str(change).splitlines())])
-    table = Contrasts(tuple(changes)).table()
+    table = sd.Contrasts(tuple(changes)).table()
     columns = {name: output.jsonable(column) for name, column in table.items()}
     return {"rows": rows.counts, **found, "contrasts": columns}
 
@@ -182,6 +181,8 @@ def _contrasts(wanted: str | None, effects: list[Effect]) -> list[Contrast]:
 
 def _point(effect: Effect, text: str) -> str | float:
     """Return a value of a feature from its text: levels and times stay text."""
+    from skedasis.results.axis import LevelAxis, TimedAxis
+
     if isinstance(effect.axis, (LevelAxis, TimedAxis)):
         return text
     try:
@@ -416,7 +417,7 @@ def importance(opts: ImportanceOptions, terminal: Terminal) -> Document:
     columns = inputs.columns_of(opts, rows.table, model)
     settings = _resolve(settings, model, columns, inputs.some_labels(rows), terminal)
     found = _compute(settings, model, columns, rows, opts.bars)
-    several = found.items() if isinstance(found, MultiOutput) else None
+    several = found.items() if isinstance(found, sd.MultiOutput) else None
     results: Any = (
         [({}, found)] if several is None else [({"class": label}, one) for label, one in several]
     )

@@ -35,7 +35,6 @@ from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import is_classifier
 from skedasis.quantities.inverse import InverseName, as_inverse
-from skedasis.results.checks.check import CODES
 
 if TYPE_CHECKING:
     from skedasis.methods.base import Parameters
@@ -84,6 +83,8 @@ def read(opts: DataOptions, path: str, terminal: Terminal, bars: bool | None) ->
         try:
             table.place(name, option)
         except DataError:
+            from skedasis.results.checks.check import CODES
+
             if option != "--ignore" or name not in CODES:
                 raise
             fix = f"To leave out findings of a check, use --ignore-check {name}"

@@ -28,11 +28,11 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import H_ROWS, SCORE_ROWS
 from skedasis.errors import DataError
-from skedasis.results.interactions import Interactions
-from skedasis.results.multi_output import MultiOutput
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
+    from skedasis.results.interactions import Interactions
+    from skedasis.results.multi_output import MultiOutput
 
 
 INTERACTIONS_EXAMPLES = """Examples
@@ -154,7 +154,7 @@ def interactions(opts: InteractionsOptions, terminal: Terminal) -> Document:
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: Sequence[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
-        if isinstance(found, MultiOutput)
+        if isinstance(found, sd.MultiOutput)
         else [({}, found)]
     )
     return {

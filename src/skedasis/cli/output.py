@@ -17,7 +17,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path, PurePath
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 import typer
@@ -28,17 +28,20 @@ from rich.measure import Measurement
 from rich.table import Table as Lines
 from rich.text import Text
 
+import skedasis as sd
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
-from skedasis.results.change import Change
-from skedasis.results.diagnosis import Diagnosis
-from skedasis.results.effect import Effect
-from skedasis.results.frames import effect_table, surface_table
-from skedasis.results.importance import Importance, ImportanceRank
-from skedasis.results.interactions import Interactions
-from skedasis.results.regions import Regions, RegionsByFeature
-from skedasis.results.surface import Surface
+
+# Help is shown without results, whose modules are loaded when there is one.
+if TYPE_CHECKING:
+    from skedasis.results.change import Change
+    from skedasis.results.diagnosis import Diagnosis
+    from skedasis.results.effect import Effect
+    from skedasis.results.importance import Importance, ImportanceRank
+    from skedasis.results.interactions import Interactions
+    from skedasis.results.regions import Regions, RegionsByFeature
+    from skedasis.results.surface import Surface
 
 # -------------------------------------------------------------------------------- untrusted text
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -321,7 +324,7 @@ def json_result(found: Result, **labels: object) -> Document:
 
 # ----------------------------------------------------------------- results to terminal and files
 Result: TypeAlias = (
-    Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change
+    "Effect | Surface | Importance | Diagnosis | Regions | RegionsByFeature | Interactions | Change"
 )
 
 
@@ -349,18 +352,18 @@ def show(result: Result, terminal: Terminal) -> None:
     """Print a result as a table; for a diagnosis, also the verdicts."""
     from skedasis.report.terminal import numbers, surface  # heavy
 
-    if isinstance(result, Importance):
+    if isinstance(result, sd.Importance):
         terminal.show(importance(result))
-    elif isinstance(result, Diagnosis):
+    elif isinstance(result, sd.Diagnosis):
         narrower = [diagnosis(result, lines=2, r2=r2) for r2 in (True, False)]
         terminal.show(diagnosis(result), *narrower)
         terminal.lines(sentences(result))
-    elif isinstance(result, Regions | RegionsByFeature | Interactions | Change):
+    elif isinstance(result, sd.Regions | sd.RegionsByFeature | sd.Interactions | sd.Change):
         terminal.lines(str(result).splitlines())
-        if isinstance(result, Change):
+        if isinstance(result, sd.Change):
             terminal.lines(str(check) for check in result.checks())
     else:
-        terminal.show(surface(result) if isinstance(result, Surface) else numbers(result))
+        terminal.show(surface(result) if isinstance(result, sd.Surface) else numbers(result))
 
 
 def output_results(
@@ -501,18 +504,20 @@ def write(result: Result, out: Path) -> None:
 
 def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:
     """Return all tables of a result by name, the most important one first."""
-    if isinstance(result, Change | Diagnosis | Interactions):
-        alone = isinstance(result, Diagnosis)
+    from skedasis.results.frames import effect_table, surface_table
+
+    if isinstance(result, sd.Change | sd.Diagnosis | sd.Interactions):
+        alone = isinstance(result, sd.Diagnosis)
         tables = {"diagnosis": result.table()} if alone else result.tables()
         return {what: _columns(table) for what, table in tables.items()}
-    if isinstance(result, Importance):
+    if isinstance(result, sd.Importance):
         return {what: _columns(result.table(what)) for what in ("importance", "values")}
-    if isinstance(result, Regions):
+    if isinstance(result, sd.Regions):
         of = ["regions", "splits", "effect"] + ["bins"] * all(len(e.bins or ()) for e in result)
         return {what: _columns(result.table(what)) for what in of}
-    if isinstance(result, RegionsByFeature):
+    if isinstance(result, sd.RegionsByFeature):
         return {what: _columns(result.table(what)) for what in ("ranking", "regions", "splits")}
-    if isinstance(result, Surface):
+    if isinstance(result, sd.Surface):
         of = ["effect"] + ["cells"] * (result.cells is not None)
         return {what: _columns(surface_table(result, what)) for what in of}
     of = ["effect"] + ["bins"] * (result.bins is not None)

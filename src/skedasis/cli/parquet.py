@@ -15,11 +15,11 @@ import numpy as np
 
 from skedasis._types import Container, Ints, Values
 from skedasis.data.readers import FileTable, no_rows
-from skedasis.data.where import Where, parse
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
     from skedasis.data.parquet import ParquetData
+    from skedasis.data.where import Where
 
 _SUFFIXES = (".parquet", ".pq")
 _PATTERN = "*?["
@@ -136,6 +136,8 @@ class ParquetTable(FileTable):
 
     def where(self, expression: str, what: str) -> ParquetTable:
         """Return the rows for which an expression on the columns is true: files are read for it, and not copied."""
+        from skedasis.data.where import parse  # for `--where` alone
+
         table = replace(self, condition=parse(expression, self.names, what), read=len(self))
         try:
             found = table.with_roles(None, None)

@@ -27,13 +27,13 @@ from skedasis.cli.options import (
 from skedasis.cli.output import Document, Out, Terminal
 from skedasis.engine.options import ALPHA, MAX_DEPTH, SCORE_ROWS, WORTH
 from skedasis.errors import DataError
-from skedasis.results.multi_output import MultiOutput
-from skedasis.results.regions import Regions, RegionsByFeature
 
 if TYPE_CHECKING:
     from skedasis.quantities.base import Quantity
+    from skedasis.results.multi_output import MultiOutput
+    from skedasis.results.regions import Regions, RegionsByFeature
 
-Found: TypeAlias = Regions | RegionsByFeature
+Found: TypeAlias = "Regions | RegionsByFeature"
 
 
 REGIONS_EXAMPLES = """Examples
@@ -190,7 +190,7 @@ def regions(opts: RegionsOptions, terminal: Terminal) -> Document:
     found = _found(opts, quantity, columns, rows, rows.labels if labelled else None, wanted)
     results: Sequence[tuple[Document, output.Result]] = (
         [({"class": label}, one) for label, one in found.items()]
-        if isinstance(found, MultiOutput)
+        if isinstance(found, sd.MultiOutput)
         else [({}, found)]
     )
     return {

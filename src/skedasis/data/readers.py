@@ -26,7 +26,6 @@ import numpy as np
 
 from skedasis._types import Container, Ints, Values
 from skedasis.data.features import check_names
-from skedasis.data.where import parse
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -239,6 +238,8 @@ class FileTable:
         DataError
             For an invalid expression, and if there is no such row; `what` is the argument, for the message.
         """
+        from skedasis.data.where import parse  # for `--where` alone
+
         mask = parse(expression, self.names, what).mask(self.data, self.names)
         if not mask.any():
             raise no_rows(expression, len(self), what)
