@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,14 @@ from tests.report.browser import browser, visit  # noqa: F401
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
 
+UNMEASURED = ("docs", "experiments", "laws", "reference")
+"""Folders whose tests run without coverage, which makes Python twice as slow. They compare the numbers of the library
+with other sources, on many cases; that every line runs is the work of the others.
+"""
+MEASURED_CASES = 4
+"""Cases of a test that run with coverage: further ones run the same lines with other values."""
+TESTS = Path(__file__).parent
+
 
 def _without_its_system_library(name: str) -> None:
     """Mark a library as not installed if a system library that it links to is missing: its tests are then skipped."""
@@ -39,8 +49,21 @@ _without_its_system_library("lightgbm")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of the libraries in `OPTIONAL`, and record which tests measure figures."""
+    """Mark tests of the libraries in `OPTIONAL`, and those without coverage; record which tests measure figures."""
     note(config, items)
+    if config.pluginmanager.has_plugin("pytest_cov"):
+        _limit_coverage(items)
     for item in items:
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)
+
+
+def _limit_coverage(items: list[pytest.Item]) -> None:
+    """Mark the tests that run without coverage."""
+    cases: Counter[str] = Counter()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        compares = any(item.path.is_relative_to(TESTS / name) for name in UNMEASURED)
+        if compares or cases[test] > MEASURED_CASES:
+            item.add_marker(pytest.mark.no_cover)

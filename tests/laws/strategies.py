@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import skedasis as sd
 from tests.long.figures import LONG
 
-QUICK, THOROUGH = 25, 60
-"""Number of examples of a law in the usual run and in the long one: with 150, the laws alone would take half an hour.
-Draws are fixed, so running more of them is useful only once.
+QUICK, THOROUGH = 10, 60
+"""Number of examples of a law in the usual run and in the long one: most laws are about each of two dozen methods, so
+that a few examples of each are hundreds of all. Draws are fixed, so running more of them is useful only once.
 """
 
 

@@ -41,7 +41,7 @@ from tests.laws.strategies import (
 
 
 @EVERY_WAY
-@law(examples=12, case=cases(), memory=st.sampled_from([200, 600, 1_500]))
+@law(examples=5, case=cases(), memory=st.sampled_from([200, 600, 1_500]))
 def test_batches_do_not_matter(way, case, memory):
     whole = effects_of(case, way)
     pieces = effects_of(case, way, memory=memory)
@@ -51,7 +51,7 @@ def test_batches_do_not_matter(way, case, memory):
 
 
 @EVERY_WAY
-@law(examples=8, case=cases())
+@law(examples=4, case=cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = effects_of(case, way, memory=1_000, features=[0])
     three = effects_of(case, way, memory=1_000, features=[0], n_jobs=3)
@@ -59,7 +59,7 @@ def test_threads_do_not_matter_to_the_last_bit(way, case):
 
 
 @EVERY_WAY
-@law(examples=8, case=cases(), rows=st.sampled_from([7, 23, 64]))
+@law(examples=4, case=cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = effects_of(case, way)
     with pytest.MonkeyPatch.context() as patch:
@@ -70,7 +70,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
 
 
 @EVERY_WAY
-@law(examples=10, case=cases())
+@law(examples=5, case=cases())
 def test_features_together_are_features_one_by_one(way, case):
     method = way.method(case.X[:, 0])
     if isinstance(getattr(method, "bins", None), sd.Edges):
@@ -151,7 +151,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
 
 
 @EVERY_WAY
-@law(examples=8, case=cases(weights=("whole",)))
+@law(examples=4, case=cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
     weights = np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
     edges = np.linspace(case.X[:, 0].min(), case.X[:, 0].max(), 4)
@@ -441,7 +441,7 @@ def test_evaluation_at_x_gives_the_values(way, case):
 
 
 @EVERY_WAY
-@law(examples=8, case=cases())
+@law(examples=4, case=cases())
 def test_saving_and_loading_is_the_identity(way, case):
     method = way.method(case.X[:, 0])
     options = {"method": method, "sample_weight": case.weights, "progress": False}
@@ -494,7 +494,7 @@ SCHEMES = {
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("local", ["slopes", "differences"])
-@law(examples=10, case=cases())
+@law(examples=5, case=cases())
 def test_rebinning_is_explaining_anew(scheme, local, case):
     calls = itertools.count()
 

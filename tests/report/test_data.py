@@ -319,6 +319,7 @@ def test_eleven_features_take_less_than_150_kilobytes(wide):
         assert np.median(np.abs(near - effect.value)) < 0.03 * scale
 
 
+@pytest.mark.slow
 def test_300_features_take_less_than_a_megabyte():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 300))
