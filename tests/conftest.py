@@ -49,11 +49,13 @@ _without_its_system_library("lightgbm")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of the libraries in `OPTIONAL`, and those without coverage; record which tests measure figures."""
+    """Mark tests of the libraries in `OPTIONAL`, long ones as slow, and those without coverage; note what measures."""
     note(config, items)
     if config.pluginmanager.has_plugin("pytest_cov"):
         _limit_coverage(items)
     for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.slow)
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)
 

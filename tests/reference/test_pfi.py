@@ -400,7 +400,7 @@ def test_scikit_learn_agrees(case):
     if "precision" in case:  # scikit-learn needs labels 0 and 1 for average precision
         y = (y == "yes").astype(int)
         model = LogisticRegression().fit(X, y)
-    repeats = 80
+    repeats = 40
     theirs = permutation_importance(model, X, y, scoring=scoring, n_repeats=repeats, random_state=0)
     ours = important(quantity(model), X, y=y, n_repeats=repeats, **settings)
     assert (far(ours, theirs, repeats) < 4).all()
