@@ -25,7 +25,7 @@ _MEANT: dict[str, str] = {
     "bins": "n_bins num_bins nbins grid_size n_intervals intervals num_intervals n_quantiles",
     "by": "groupby group_by hue cohort cohorts",
     "center": "centre centering",
-    "class_": "cls class_name class_label label target target_class class_id class_index which_class",
+    "class_": "cls class_name class_label label target target_class class_id class_index which_class output",
     "color": "colour c",
     "columns": "ncols n_cols",
     "confidence_level": "confidence conf ci coverage",

@@ -106,7 +106,9 @@ INSTEAD = {
     },
     "whole": {"interval std_error value": "Take one region: result[0].{name}"},
     "x": {"grid grid_values feature_values xs": "Use x"},
-    "value": {"y average mean effect_values pdp_values ale_values averages": "Use value"},
+    "value": {
+        "y average mean effect effects curve effect_values pdp_values ale_values averages": "Use value"
+    },
     "bins": {"bin_limits bin_edges limits edges": "Use bins.edges"},
     "feature": {"feature_name name": "Use feature"},
     "ranking": {

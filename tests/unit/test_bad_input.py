@@ -823,13 +823,38 @@ def test_labels_of_another_length_are_refused():
         ({"weight_kind": "odd"}, ("weight_kind", "'odd'", "sampling")),
         ({"schema": {"x9": "ordinal"}}, ("'x9'", "Did you mean")),
         ({"schema": {"x0": "numeric"}}, ("schema['x0']", "'numeric'", "continuous")),
-        ({"schema": {"x0": sd.Feature("x0", kind="odd")}}, ("schema['x0']", "'odd'")),
+        (
+            {"schema": {"x0": sd.Feature("x0", levels=[1, 2])}},
+            ("schema['x0']", 'Add kind="ordinal"'),
+        ),
         ({"schema": "ordinal"}, ("schema", "str", "mapping")),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(options, words):
     with refused(sd.DataError, *words):
         sd.explain(linear, table(), 0, **options)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"kind": "odd"}, ("Feature('x0', kind)", "'odd'", "continuous | ordinal | nominal")),
+        ({"kind": float}, ("kind", "the class float", "Did you mean 'continuous'?")),
+        ({"kind": ["ordinal"]}, ("kind", "['ordinal']")),
+        ({"unit": 3}, ("unit", "3", "text")),
+        ({"levels": "abc"}, ("levels", "'abc'", "a list of values")),
+        ({"levels": 5}, ("levels", "5", "a list of values")),
+        ({"label": 1}, ("label", "1", "text")),
+        ({"label": " "}, ("label", "' '", "visible")),
+    ],
+)
+def test_a_feature_is_checked_when_it_is_made(wrong, words):
+    with refused(sd.DataError, *words):
+        sd.Feature("x0", **wrong)
+
+
+def test_levels_of_a_feature_may_be_a_list():
+    assert sd.Feature("x0", "ordinal", levels=["a", "b"]).levels == ("a", "b")
 
 
 @pytest.mark.parametrize("method", SLOPED)

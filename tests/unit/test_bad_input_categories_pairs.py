@@ -329,6 +329,12 @@ def test_grids_of_levels_that_nobody_has_are_refused():
         sd.explain(model, X, "a", method=sd.PDP(grid=["u", "v"]))
     with refused(sd.DataError, "'q'", "'a'"):
         sd.explain(model, X, "a", method=sd.PDP(grid={"q": [0.0]}))
+    for wanted in ("c", ["a", "c"]):
+        for method in (sd.PDP, sd.ICE):
+            with refused(sd.DataError, "(grid) of 'c'", "got 0.5", "'u', 'v'", "grid={'c': ['u']}"):
+                sd.explain(model, X, wanted, method=method(grid=[0.5, 1.0]))
+    every = sd.explain(model, X, method=sd.PDP(grid=[0.5, 1.0]))  # for the numeric features
+    assert every["c"].value.shape == (len(set(X["c"])),)
 
 
 def test_anchors_that_are_nowhere_are_refused():

@@ -89,6 +89,18 @@ def test_options_reach_the_library(folder, calls):
     assert (call["random_state"], call["n_jobs"]) == (4, 2)
 
 
+def test_a_sample_is_that_of_the_library(folder):
+    done = run("hr=+1", "--sample", "50", "--random-state", "3", "-q")
+    assert done.exit_code == 0, done.output
+    frame = pd.read_csv(folder / "bikes.csv")
+    c = sd.change(
+        lambda X: X["hr"] * X["workingday"] + X["temp"], frame, {"hr": 1}, sample=50, random_state=3
+    )
+    assert c.n_rows == 50
+    assert str(c).startswith("Change of prediction if hr + 1: a sample of 50 of 200 rows\n")
+    assert done.output.startswith(str(c))
+
+
 def test_the_printed_numbers_are_those_of_the_library(folder):
     done = run("hr=+1", "--by", "workingday", "-q")
     assert done.exit_code == 0, done.output

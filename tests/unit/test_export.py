@@ -491,3 +491,12 @@ def test_the_reference_page_and_the_schema_file_are_up_to_date():
     page = schema_page.PAGE.read_text("utf-8")
     assert page == schema_page.page_text(page), "python -m tools.schema_page --write"
     assert schema_page.FILE.read_text("utf-8") == schema_page.file_text()
+
+
+def test_some_lines_of_a_ranking_are_a_ranking():
+    X = np.random.default_rng(0).uniform(size=(60, 3))
+    ranking = sd.explain(lambda X: X[:, 0] + 3 * X[:, 1], X, method=sd.ALE(bins=2)).ranking()
+    assert isinstance(ranking[:2], Ranking)
+    assert str(ranking[:2]) == "\n".join(str(ranking).splitlines()[:3])
+    assert ranking[0].feature == ranking[-3].feature == "x1"
+    assert ranking[1:] == tuple(ranking)[1:]

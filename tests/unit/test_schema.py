@@ -111,7 +111,6 @@ def test_an_empty_dictionary_changes_nothing(X):
         ({"kind": "ordinal", "levels": 3}, ("['levels']", "a list of values")),
         (["ordinal"], ("schema['temp']", "['ordinal']", "continuous | ordinal | nominal")),
         (None, ("schema['temp']", "None")),
-        (sd.Feature("temp", label=3), ("schema['temp'].label", "got 3")),
     ],
 )
 def test_a_wrong_entry_is_explained(X, entry, parts):

@@ -181,6 +181,7 @@ def _found(
         schema=columns.schema,
         groups=columns.groups,
         random_state=opts.random_state,
+        sample=rows.sample,
         n_jobs=opts.n_jobs,
         progress=opts.bars,
     )

@@ -199,7 +199,7 @@ def _check(opts: EffectOptions, named: list[str]) -> bool:
     DataError
     """
     if not named:
-        fix = "Run skedasis effect MODEL DATA FEATURE"
+        fix = "Run skedasis effect MODEL DATA FEATURE; '*' explains all columns"
         raise DataError("FEATURE", "none", "a column to explain", fix)
     if opts.with_ is not None and len(named) > 1:
         got = f"{len(named)} features"

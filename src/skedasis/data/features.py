@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, TypedDict, get_args
+from typing import Literal, TypeAlias, TypedDict, cast, get_args
 
 import numpy as np
 
@@ -65,6 +65,19 @@ class Feature:
     members: tuple[int, ...] = ()
     time: TimeAxis | None = field(default=None, repr=False)
     label: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        # Checked here, where the mistake is, and not first when the schema is applied.
+        what = f"Feature({shown(self.name)}"
+        if not isinstance(self.kind, str) or self.kind not in get_args(Kind):
+            raise _unknown_kind(f"{what}, kind)", self.kind)
+        levels: object = self.levels
+        if levels is not None:
+            object.__setattr__(self, "levels", _levels(levels, f"{what}, levels)"))
+        if self.unit is not None and not isinstance(self.unit, str):
+            fix = "Write it in quotation marks, or leave it out"
+            raise DataError(f"{what}, unit)", shown(self.unit), "text", fix)
+        _text(self.label, f"{what}, label)")
 
     @property
     def title(self) -> str:
@@ -190,20 +203,30 @@ def _distinct_labels(features: Sequence[Feature]) -> tuple[Feature, ...]:
 def _apply(inferred: Feature, entry: Declared) -> Feature:
     if isinstance(entry, Mapping):
         return _apply_fields(inferred, entry)
-    if isinstance(entry, Feature) and entry.kind in get_args(Kind):
-        what = f"schema[{inferred.name!r}]"
+    if isinstance(entry, Feature):
+        if entry.kind == "continuous" and entry.levels is not None:
+            what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, levels)"
+            raise _levels_error(what, 'kind="ordinal"', 'kind="nominal"')
         return replace(
             inferred,
             name=entry.name,
             kind=entry.kind,
             unit=entry.unit,
             levels=entry.levels,
-            label=_text(entry.label, f"{what}.label"),
+            label=entry.label,
         )
     if isinstance(entry, str) and entry in get_args(Kind):
         return replace(inferred, kind=entry)
-    raise _unknown_kind(
-        f"schema[{inferred.name!r}]", entry.kind if isinstance(entry, Feature) else entry
+    raise _unknown_kind(f"schema[{inferred.name!r}]", entry)
+
+
+def _levels_error(what: str, ordinal: str, nominal: str) -> DataError:
+    """Return the error for levels without a kind that has levels; `ordinal` and `nominal` are what to add."""
+    return DataError(
+        what,
+        "levels of a feature of kind 'continuous'",
+        "levels of an ordinal or nominal feature",
+        f"Add {ordinal} if the levels are in order, else {nominal}",
     )
 
 
@@ -242,27 +265,26 @@ def _apply_fields(inferred: Feature, entry: SchemaEntry) -> Feature:
     kind = entry.get("kind", inferred.kind)
     if not isinstance(kind, str) or kind not in get_args(Kind):
         raise _unknown_kind(f"{what}['kind']", kind)
-    levels = entry.get("levels", inferred.levels)
-    if isinstance(levels, (str, bytes)) or not (levels is None or isinstance(levels, Iterable)):
-        raise DataError(
-            f"{what}['levels']", shown(levels), "a list of values", "Write for example [1, 2, 3]"
-        )
+    given: object = entry.get("levels", inferred.levels)
+    levels = None if given is None else _levels(given, f"{what}['levels']")
     if kind == "continuous" and levels is not None:
-        raise DataError(
-            f"{what}['levels']",
-            f"levels of a feature of kind {kind!r}",
-            "levels of an ordinal or nominal feature",
-            'Add "kind": "ordinal" if the levels are in order, else "kind": "nominal"',
-        )
+        raise _levels_error(f"{what}['levels']", '"kind": "ordinal"', '"kind": "nominal"')
     name = entry.get("name", inferred.name)
     return replace(
         inferred,
         name=_text(name, f"{what}['name']") or inferred.name,
         kind=kind,
         unit=_text(entry.get("unit", inferred.unit), f"{what}['unit']"),
-        levels=None if levels is None else tuple(levels),
+        levels=levels,
         label=_text(entry.get("label", inferred.label), f"{what}['label']"),
     )
+
+
+def _levels(levels: object, what: str) -> tuple[Level, ...]:
+    """Return levels as a tuple; raise if they are no list of values."""
+    if isinstance(levels, (str, bytes)) or not isinstance(levels, Iterable):
+        raise DataError(what, shown(levels), "a list of values", "Write for example [1, 2, 3]")
+    return tuple(cast("Iterable[Level]", levels))
 
 
 def _text(text: object, what: str) -> str | None:

@@ -246,7 +246,8 @@ def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:
     if _is_step(value):
         article = "an" if feature.kind == "ordinal" else "a"
         kind = "a group" if feature.members else f"{article} {feature.kind} feature"
-        fix = f"Set it to a level: to={{{feature.name!r}: {levels.labels[-1]!r}}}"
+        known = [v for v in levels.values if v is not None] or levels.labels
+        fix = f"Set it to a level: to={{{feature.name!r}: {known[-1]!r}}}"
         if feature.dtype.lower().startswith(("int", "uint", "float")):
             fix += f'; if its values are quantities, declare it: schema={{{feature.name!r}: "continuous"}}'
         raise DataError(what, f"{shown(value)}, a step of {kind}", f"one of {some}", fix)

@@ -347,6 +347,10 @@ class PDP(NumericMethod[GridPlan], Parameters):
         """Return the variant for a categorical feature."""
         return LevelPDP(self)
 
+    def substitute_for(self, feature: Feature) -> LevelPDP:
+        """Return the variant for a categorical feature that was not named: a grid of numbers is for the others."""
+        return LevelPDP(self, named=False)
+
     def for_pair(self, features: tuple[Feature, Feature]) -> PairPDP:
         """Return the variant for two features."""
         return PairPDP(self)
@@ -607,7 +611,11 @@ class LevelPDP(LevelVariant[PDP]):
     ----------
     base : PDP
         The user's method.
+    named : bool
+        Whether the user named the feature. Else a grid of numbers for all features is for the numeric ones.
     """
+
+    named: bool = True
 
     def plan(self, column: LevelColumn, derivative_info: DerivativeInfo) -> LevelPlan:
         """Choose the levels: all observed levels, unless `grid` lists some."""
@@ -633,6 +641,8 @@ class LevelPDP(LevelVariant[PDP]):
         self, column: LevelColumn, requested: str | Sequence[Level] | Values
     ) -> bool:
         """Return whether a grid for all features is one of numbers, none of which is a level of this feature."""
+        if self.named:
+            return False
         are_numbers = np.asarray(requested).dtype.kind in "iuf"
         any_level = any(column.levels.find(v) >= 0 for v in list(requested))
         return are_numbers and not any_level and not isinstance(self.base.grid, Mapping)
@@ -728,11 +738,16 @@ def _requested_levels(column: LevelColumn, requested: list[Hashable], method: st
     codes = np.array([column.levels.find(v) for v in requested], dtype=np.int64)
     absent = [v for v, code in zip(requested, codes, strict=True) if code < 0]
     if absent or len(codes) == 0 or len(np.unique(codes)) < len(codes):
+        name = column.feature.name
+        fix = "Name each level once"
+        if absent and np.asarray(requested).dtype.kind in "iuf":
+            known = next((v for v in column.levels.values if v is not None), None)
+            fix = f"Pass a grid for each feature, such as grid={{{name!r}: [{known!r}]}}, or the number of points"
         raise DataError(
-            f"{method}(grid) of {column.feature.name!r}",
+            f"{method}(grid) of {name!r}",
             f"{absent[0]!r}, which no row has" if absent else "no level, or a level twice",
             f"some of the observed levels {list(column.levels.labels)[:6]}",
-            "Name each level once",
+            fix,
         )
     return codes
 

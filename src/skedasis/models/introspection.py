@@ -129,14 +129,19 @@ def _short(names: Sequence[object]) -> str:
 # --- checks of the explained output ---------------------------------------------------------------
 
 
-def check_predictor(model: object, slope: object, mixed: object) -> None:
-    """Raise if a model does not predict numbers, or if its derivatives are not functions."""
+def check_predictor(model: object, slope: object, mixed: object, output: object = None) -> None:
+    """Raise if a model does not predict numbers, or if its derivatives are not functions.
+
+    `output` is the output that the user wants: of a classifier all are meant by "all".
+    """
     if is_classifier(model):
+        every = isinstance(output, str) and output == "all"
+        class_ = "'all'" if every else "..."
         raise UnsupportedError(
             f"prediction({title(model)})",
             "a classifier",
             "a regressor or a callable",
-            "Use sd.probability(model, class_=...) or sd.logit(model, class_=...)",
+            f"Use sd.probability(model, class_={class_}) or sd.logit(model, class_={class_})",
         )
     if not callable(model) and not hasattr(model, "predict"):
         raise UnsupportedError(

@@ -69,7 +69,7 @@ from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
-from skedasis.results.change import Change
+from skedasis.results.change import Change, rows_text
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.contrast import Contrast, Contrasts, level_text
@@ -825,7 +825,7 @@ def change_page(
 ) -> Explorable:
     """Return the page of a change; see `Change.explore`."""
     drawn = draw(change_figure(found, kind=kind, confidence_level=confidence_level), ident="change")
-    said = f"Change of {found.quantity} if {found.text}, at {counted(found.n_rows, 'row')}."
+    said = f"Change of {found.quantity} if {found.text}, at {rows_text(found)}."
     return _one(title or f"Change: {found.text}", said, drawn, numbers_of(found))
 
 

@@ -621,7 +621,7 @@ def prediction(
     >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
     model = adapt_model(model)
-    check_predictor(model, slope, mixed)
+    check_predictor(model, slope, mixed, output)
     plain = Prediction(model, name or "prediction", unit, slope, mixed)
     if inverse is None:
         return predictions(plain, output)

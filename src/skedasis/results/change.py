@@ -18,7 +18,14 @@ from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
-from skedasis.results.display import Ranking, SavedResult, align_columns, count, save_if
+from skedasis.results.display import (
+    Ranking,
+    SavedResult,
+    align_columns,
+    count,
+    sample_text,
+    save_if,
+)
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
@@ -783,8 +790,8 @@ class Change(SavedResult):
     def __repr__(self) -> str:
         error = f" ± {self.std_error:.2g}" if np.isfinite(self.std_error) else ""
         return (
-            f"<Change of {self.quantity} if {self.text}: {self.value:.4g}{error}, "
-            f"{count(self.n_rows, 'row')}>"
+            f"<Change of {self.quantity} if {self.text}: {_number(self.value)}{error}, "
+            f"{rows_text(self)}>"
         )
 
     def __str__(self) -> str:
@@ -833,12 +840,14 @@ _NOISE = 1e-13
 def change_text(change: Change) -> str:
     """Return a change in sentences, with a table of its regions."""
     unit = f" {change.unit}" if change.unit else ""
-    lines = [f"Change of {change.quantity} if {change.text}: {count(change.n_rows, 'row')}"]
-    mean = f"mean change {change.value:.4g}{unit}"
+    lines = [f"Change of {change.quantity} if {change.text}: {rows_text(change)}"]
+    mean = f"mean change {_number(change.value)}{unit}"
     if np.isfinite(change.std_error):
         low, high = change.interval()
         std = _std_text(change, change.std)
-        mean += f", 95 % interval {low:.4g} to {high:.4g}; standard deviation over rows {std}"
+        mean += (
+            f", 95 % interval {_number(low)} to {_number(high)}; standard deviation over rows {std}"
+        )
     lines.append(mean)
     before, after = _both(change)
     lines.append(f"from {before} to {after} on average; {_directions(change)}")
@@ -848,6 +857,12 @@ def change_text(change: Change) -> str:
     if change.rules:
         lines += ["", *align_columns(region_lines(change))]
     return "\n".join(lines)
+
+
+def rows_text(change: Change) -> str:
+    """Return the number of rows, or of how many rows a sample was drawn."""
+    drawn = sample_text(change.provenance)
+    return drawn.removeprefix(", ") if drawn else count(change.n_rows, "row")
 
 
 def _std_text(change: Change, std: float) -> str:
@@ -863,7 +878,8 @@ def _both(change: Change) -> tuple[str, str]:
     digits = 4
     if size > _NOISE * largest:
         digits = int(np.clip(3 + np.ceil(np.log10(largest / size)), 4, 15))
-    return f"{ends[0]:.{digits}g}", f"{ends[1]:.{digits}g}"
+    before, after = (f"{end:.{digits}g}".replace("-", "−") for end in ends)
+    return before, after
 
 
 def _directions(change: Change) -> str:
@@ -893,9 +909,10 @@ def outside_texts(change: Change) -> list[str]:
             verb = "leaves" if out.rows == 1 else "leave"
         lines.append(f"{rows} {verb} the observed {what} of {names}")
     if np.isfinite(out.far):
-        given = f" given {', '.join(out.others)}" if out.others else ""
+        names = ", ".join((*(m.feature.title for m in change.moved), *out.others))
+        are = "is an extrapolation" if out.sampled == 1 else "are extrapolations"
         lines.append(
-            f"{share_text(out.far)} of {count(out.sampled, 'sampled row')} are far from the data{given}"
+            f"{share_text(out.far)} of {count(out.sampled, 'sampled row')} {are} (distances in {names})"
         )
     return lines
 
@@ -908,7 +925,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
             r.region,
             f"{r.rows:,}",
             _number(r.value),
-            f"{r.lower:.4g} to {r.upper:.4g}" if np.isfinite(r.lower) else "-",
+            f"{_number(r.lower)} to {_number(r.upper)}" if np.isfinite(r.lower) else "-",
             _std_text(change, r.std),
             share_text(r.outside),
         )
@@ -918,7 +935,7 @@ def region_lines(change: Change) -> list[tuple[str, ...]]:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if np.isfinite(value) else "-"
+    return f"{value + 0.0:.4g}".replace("-", "−") if np.isfinite(value) else "-"
 
 
 def share_text(share: float) -> str:

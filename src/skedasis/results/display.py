@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
@@ -283,6 +283,16 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
     """A ranking: a tuple of lines that prints as a table."""
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> Ranking[Line]: ...
+    def __getitem__(self, index: SupportsIndex | slice, /) -> Line | Ranking[Line]:
+        """Return a line, or some lines as a ranking that prints as a table."""
+        if isinstance(index, slice):
+            return Ranking(tuple(self)[index])
+        return super().__getitem__(index)
 
     def _document(self, options: ExportOptions) -> Content:
         return {"ranking": tuple(self)}

@@ -39,6 +39,9 @@ _VALUE_FIELDS = ("value", "heterogeneity", "std_error")
 
 # --- tables of single effects ---------------------------------------------------------------------
 
+_TABLES = ("effect", "bins", "curves", "missing")
+"""The tables of an effect."""
+
 
 def effect_table(effect: Effect, of: str) -> Table:
     """Return the points of an effect, its bins, its ICE curves or its point of missing values as columns.
@@ -57,7 +60,7 @@ def effect_table(effect: Effect, of: str) -> Table:
     UnsupportedError
         If the effect has no such table.
     """
-    check_option("to_frame(of)", of, ("effect", "bins", "curves", "missing"), "Pass one of these")
+    check_option("to_frame(of)", of, _TABLES, "Pass one of these")
     if of == "effect":
         return _with_feature(effect, _points(effect))
     if of == "bins" and effect.bins is not None:
@@ -143,6 +146,7 @@ def effects_table(effects: Sequence[Effect], of: str) -> Table:
     DataError, UnsupportedError
         As `effect_table`.
     """
+    check_option("to_frame(of)", of, (*_TABLES, "ranking"), "Pass one of these")
     if of == "missing":
         effects = [e for e in effects if e.missing_point is not None] or effects
     tables = [effect_table(e, of) for e in effects]

@@ -31,7 +31,7 @@ from skedasis.plots.scales import (
     position_texts,
     shorten,
 )
-from skedasis.results.change import Change, share_text
+from skedasis.results.change import Change, rows_text, share_text
 
 if TYPE_CHECKING:
     from skedasis.plots.keywords import ChangeFigure
@@ -86,7 +86,7 @@ def _axis(change: Change, low: float, high: float, margin: float) -> Axis:
 
 def _notes(change: Change) -> tuple[str, ...]:
     """Return the number of rows, and of those that leave the data."""
-    notes = [counted(change.n_rows, "row")]
+    notes = [rows_text(change)]
     if change.outside.rows:
         share = share_text(change.outside.share)
         notes.append(f"{share} outside the observed range")
