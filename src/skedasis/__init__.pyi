@@ -52,6 +52,7 @@ from skedasis.results.ale_statistics import NullDistribution as NullDistribution
 from skedasis.results.ale_statistics import Statistic as Statistic
 from skedasis.results.ale_statistics import Statistics as Statistics
 from skedasis.results.change import Change as Change
+from skedasis.results.change import Changes as Changes
 from skedasis.results.checks.check import Check as Check
 from skedasis.results.checks.check import Checks as Checks
 from skedasis.results.checks.heterogeneity_test import HeterogeneityTest as HeterogeneityTest

@@ -95,6 +95,7 @@ def test_the_change_is_that_of_the_columns_replaced_in_a_copy(X, moves, to, colu
 
 def test_several_named_moves_share_the_rows_as_they_are(X):
     found = sd.change(f, X, {"older": {"age": 1}, "of 40": {"age": "40"}, "quit": {"smoker": "no"}})
+    assert isinstance(found, sd.Changes)
     assert list(found) == ["older", "of 40", "quit"]
     assert {c.provenance["model_rows"] for c in found.values()} == {4 * N}
     for name, moves in (

@@ -291,6 +291,7 @@ def results(frame):
             sd.prediction(lambda X: np.c_[f(X), 2 * f(X)], output="all"), X, method=sd.ALE(bins=3)
         ),
         "Change": sd.change(f, X, {"x0": 0.1, "x2": "+10%"}, by="x1"),
+        "Changes": sd.change(f, X, {"up": {"x0": 0.1}, "10 %": {"x2": "+10%"}}, by="x1"),
         "Contrasts": effects.contrast({"x0": (-0.5, 0.5), "x1": (0.0, 0.2)}),
     }
     found["Contrast"] = found["Contrasts"][0]

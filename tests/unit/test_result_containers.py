@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from tests.helpers import refused
 ROWS = 120
 RNG = np.random.default_rng(3)
 TABLE = pd.DataFrame(RNG.uniform(-1, 1, size=(ROWS, 3)), columns=["age", "bmi", "cost"])
+MOVES = {"older": {"age": 1}, "both": {"age": 1, "bmi": "x2"}, "of 0": {"age": "0"}}
 PAIRS = [("age", "bmi"), ("bmi", "cost"), ("age", "cost")]
 
 
@@ -62,6 +63,9 @@ def made(name: str):
         "regions of features": lambda: sd.explain(BOTH, TABLE, by="cost", **OPTIONS),
         "interactions": lambda: sd.interactions(BOTH, TABLE, ale=False, progress=False),
         "ledger": lambda: sd.ledger(BOTH, TABLE, regions={}, progress=False),
+        "changes": lambda: sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES, by="cost"),
+        "change": lambda: sd.change(BOTH, TABLE, {"age": 1}),
+        "changes of outputs": lambda: sd.change(BOTH, TABLE, MOVES, by="cost"),
         "surfaces of models": lambda: sd.explain(models, TABLE, PAIRS, **OPTIONS),
         "effect of models": lambda: sd.explain(every, TABLE, "age", **OPTIONS),
         "effects of models": lambda: sd.explain(every, TABLE, **OPTIONS),
@@ -77,9 +81,10 @@ OUTPUTS = [
     *("effect", "effects", "surface", "surfaces of outputs", "importance", "regions"),
     *("regions of features", "interactions", "ledger", "effect of models", "effects of models"),
     *("surface of models", "surfaces of models and outputs", "importance of models"),
+    *("change", "changes of outputs"),
 ]
 SURFACES = ["surfaces", "surfaces of models"]
-ALL = [*OUTPUTS, *SURFACES, "regions of models"]
+ALL = [*OUTPUTS, *SURFACES, "changes", "regions of models"]
 
 
 def message_of(kind, call, *args, **keywords):
@@ -98,6 +103,7 @@ def test_the_frame_is_that_of_the_members_one_below_the_other(name):
     frame = found.to_frame("pandas", of="regions") if name == "regions of models" else None
     frame = found.to_frame("pandas") if frame is None else frame
     keys = ["feature0", "feature1"] if name in SURFACES else ["output"]
+    keys = ["name"] if name == "changes" else keys
     if name == "regions of models":
         keys = ["of"]
     assert list(frame.columns)[: len(keys)] == keys
@@ -134,7 +140,9 @@ def test_the_provenance_has_what_all_members_share(name):
     for entry, value in shared_entries(members).items():
         assert shared[entry] == value
     for member in members:
-        for entry in {"method", "settings", "random_state", "model_rows"} & set(member.provenance):
+        own = {"settings"} if name == "changes" else set()  # each move has its own
+        wanted = {"method", "settings", "random_state", "model_rows"} - own
+        for entry in wanted & set(member.provenance):
             assert shared[entry] == member.provenance[entry]
 
 
@@ -243,6 +251,108 @@ def test_pairs_of_several_kinds_have_a_column_for_each_kind():
     assert len(cells) == sum(s.cells.effect.size for s in found.values())
 
 
+# --- changes --------------------------------------------------------------------------------------
+
+
+def test_changes_are_found_by_name():
+    found = made("changes")
+    assert isinstance(found, sd.Changes)
+    assert list(found) == list(MOVES)
+    assert "older" in found
+    assert 0 not in found
+    assert found.get("none") is None
+    assert "Did you mean 'older'?" in message_of(sd.DataError, lambda: found["oldr"])
+    assert "one of 'older', 'both', 'of 0'" in message_of(sd.DataError, lambda: found[3])
+    none = sd.Changes({})
+    assert repr(none) == str(none) == "<Changes: no named move>"
+    assert len(none.ranking()) == len(none.checks()) == len(none.interval()) == 0
+    assert "at least one named move" in message_of(sd.DataError, none.to_frame)
+    assert "no change" in message_of(sd.DataError, none.plot)
+    assert "No changes." in none._repr_html_()
+
+
+def test_changes_are_those_of_separate_calls():
+    found = made("changes")
+    for name, moves in MOVES.items():
+        alone = sd.change(lambda X: targets(X)[:, 1], TABLE, moves, by="cost")
+        assert found[name].value == alone.value
+        assert found.interval(0.9)[name] == alone.interval(0.9)
+        assert found[name].by == alone.by
+    lines = found.ranking()
+    assert [abs(r.value) for r in lines] == sorted((abs(r.value) for r in lines), reverse=True)
+    assert {r.name: r.value for r in lines} == {name: c.value for name, c in found.items()}
+    frame = found.to_frame("pandas", of="ranking")
+    assert frame["name"].tolist() == [r.name for r in lines]
+
+
+def test_tables_of_changes_name_the_move():
+    found = made("changes")
+    regions = found.to_frame("pandas", of="regions")
+    assert regions["name"].tolist() == [n for n, c in found.items() for _ in c.rules]
+    rows = found.to_frame("pandas", of="rows")
+    assert len(rows) == 3 * ROWS
+    assert rows.loc[rows["name"] != "both", "bmi"].isna().all()  # does not move
+    np.testing.assert_allclose(
+        rows.loc[rows["name"] == "both", "change"], found["both"].rows.change
+    )
+    assert "to_frame(of)" in message_of(sd.DataError, found.to_frame, of="row")
+    plain = sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES)
+    assert "without regions" in message_of(sd.UnsupportedError, plain.to_frame, of="regions")
+
+
+def test_checks_of_changes_name_the_move():
+    found = made("changes")
+    checks = found.checks()
+    assert {c.message.split("'")[1] for c in checks} <= set(MOVES)
+    assert len(checks) == sum(len(c.checks()) for c in found.values()) > 0
+
+
+def test_printed_changes_have_a_line_for_each_move_and_region():
+    found = made("changes")
+    text = str(found).splitlines()
+    assert text[0] == "Changes of prediction, 3 named moves: 120 rows"
+    assert text[1].split()[:2] == ["name", "change"]
+    assert [line.split()[0] for line in text[2:5]] == ["older", "both", "of"]
+    assert len(text) == 5 + 2 + sum(len(c.rules) for c in found.values())
+    assert repr(found) == "<Changes of prediction: 3 named moves: older, both, of 0>"
+
+
+def test_figures_of_changes():
+    from skedasis.plots.figures.containers import changes_figure, outputs_figure
+    from skedasis.plots.marks import Points, Segments
+
+    found, plain = made("changes"), sd.change(lambda X: targets(X)[:, 1], TABLE, MOVES)
+    panel = changes_figure(plain).main
+    whole = next(m for m in panel.marks if isinstance(m, Points) and len(m.x) == 3)
+    np.testing.assert_array_equal(whole.x, [c.value for c in plain.values()])
+    ends = next(m for m in panel.marks if isinstance(m, Segments) and len(m.x0) == 3)
+    np.testing.assert_allclose(ends.x0, [low for low, _ in plain.interval().values()])
+    assert panel.y.labels[::-1][:2] == ("older: age + 1 (120)", "both: age + 1, bmi × 2 (120)")
+    with_regions = changes_figure(found).main
+    dots = [m for m in with_regions.marks if isinstance(m, Points)]
+    assert [len(m.x) for m in dots] == [3, sum(len(c.rules) for c in found.values())]
+    assert with_regions.y.labels[::-1][0] == "older: all rows (120)"
+    assert len(set(with_regions.y.labels)) == len(with_regions.y.labels)
+    assert len(changes_figure(found, kind="rows").stacks) == 3
+    largest = sorted(found, key=lambda name: -abs(found[name].value))[:2]
+    some = changes_figure(plain, top=2).main
+    assert [text.split(":")[0] for text in some.y.labels[::-1]] == [
+        n for n in MOVES if n in largest
+    ]
+    assert "2 of 3 named moves" in some.notes
+    assert len(outputs_figure(made("changes of outputs")).stacks) == 2
+    for wrong in ({"kind": "bars"}, {"confidence_level": 2}, {"columns": 0}, {"top": 0}):
+        assert "plot(" in message_of(sd.DataError, partial(found.plot, **wrong))
+    assert "without regions" in message_of(sd.UnsupportedError, partial(plain.plot, kind="regions"))
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots()
+    assert "one panel" in message_of(sd.DataError, partial(found.plot, ax, kind="rows"))
+    plain.plot(ax)
+    plt.close("all")
+    assert "3 named moves" in found.explore().html
+
+
 # --- outputs --------------------------------------------------------------------------------------
 
 
@@ -305,7 +415,8 @@ def test_no_output():
 
 
 @pytest.mark.parametrize(
-    "name", ["effect", "effects", "surface", "surfaces of outputs", "importance"]
+    "name",
+    ["effect", "effects", "surface", "surfaces of outputs", "importance", "changes of outputs"],
 )
 def test_intervals_are_those_of_the_members(name):
     found = made(name)

@@ -204,7 +204,7 @@ def _apply(inferred: Feature, entry: Declared) -> Feature:
     if isinstance(entry, Mapping):
         return _apply_fields(inferred, entry)
     if isinstance(entry, Feature):
-        if entry.kind == "continuous" and entry.levels is not None:
+        if entry.kind == "continuous" and entry.levels:
             what = f"schema[{inferred.name!r}]: Feature({entry.name!r}, levels)"
             raise _levels_error(what, 'kind="ordinal"', 'kind="nominal"')
         return replace(

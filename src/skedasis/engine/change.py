@@ -44,7 +44,7 @@ from skedasis.methods.change import (
     read_moves,
 )
 from skedasis.quantities.outputs import ModelLike, MultiOutputQuantity, as_quantity
-from skedasis.results.change import Change, Outside
+from skedasis.results.change import Change, Changes, Outside
 from skedasis.results.checks.extrapolation import N_NEW_ROWS, N_REFERENCE, FeatureSpace
 from skedasis.results.multi_output import MultiOutput
 from skedasis.results.regions import Regions
@@ -71,7 +71,7 @@ def change(
     *,
     by: ByRegions | None = None,
     **keywords: Unpack[ChangeKeywords],
-) -> dict[OutputLabel, dict[str, Change]]: ...
+) -> MultiOutput[Changes]: ...
 
 
 @overload
@@ -94,7 +94,7 @@ def change(
     *,
     by: ByRegions | None = None,
     **keywords: Unpack[ChangeKeywords],
-) -> dict[str, Change]: ...
+) -> Changes: ...
 
 
 @overload
@@ -118,7 +118,7 @@ def change(
     to: MoveLike | None = None,
     by: ByRegions | None = None,
     **keywords: Unpack[ChangeKeywords],
-) -> Change | MultiOutput[Change] | dict[str, Change] | dict[OutputLabel, dict[str, Change]]:
+) -> Change | Changes | MultiOutput[Change] | MultiOutput[Changes]:
     """Return what happens to a quantity if features of every row move, or are set to a value.
 
     Parameters
@@ -132,7 +132,7 @@ def change(
         shell: "+1" and "-1" are steps, "+10%" and "-10%" percentages of each row's value, "x2" a factor, and "40" is a
         value. Times move by a `timedelta`, a number of days, or text such as "+2 weeks". A categorical feature gets
         the level. Several features move at the same time. A mapping of names to such mappings gives several changes
-        from one pass, as a dictionary by these names.
+        from one pass: `Changes`, a mapping from these names.
     to : mapping of feature to value, optional
         Settings: the number, time or level that the feature gets in every row, together with `moves`.
     by : str, int, array of n labels, mapping, tuple or Regions, optional
@@ -145,7 +145,7 @@ def change(
     Returns
     -------
     Change
-        For several named moves a dictionary of changes by name, for a quantity with several outputs a `MultiOutput`.
+        For several named moves `Changes`, for a quantity with several outputs a `MultiOutput` of these.
 
     Raises
     ------
@@ -234,7 +234,8 @@ def change(
         for one in by_scenario.values():
             _check_rows(one)
     if several:
-        return found[None] if job.single else found
+        named = {label: Changes(by_scenario) for label, by_scenario in found.items()}
+        return named[None] if job.single else MultiOutput(named)
     alone = {label: by_scenario[""] for label, by_scenario in found.items()}
     return alone[None] if job.single else MultiOutput(alone)
 

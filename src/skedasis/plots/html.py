@@ -35,6 +35,7 @@ from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
 from skedasis.plots.elements import Drawing, joined, plain, tag
 from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.containers import (
+    changes_figure,
     outputs_figure,
     recurrences_figure,
     surfaces_figure,
@@ -69,7 +70,7 @@ from skedasis.plots.marks import FigureSpec
 from skedasis.plots.scales import counted, number, number_or_zero, position_texts
 from skedasis.plots.theme import stylesheet
 from skedasis.results.ale_statistics import Statistics
-from skedasis.results.change import Change, rows_text
+from skedasis.results.change import Change, Changes, rows_text
 from skedasis.results.checks.check import Checks
 from skedasis.results.checks.variance_decomposition import VarianceDecomposition
 from skedasis.results.contrast import Contrast, Contrasts, level_text
@@ -514,6 +515,16 @@ def _(found: Change) -> list[Markup]:
 
 
 @numbers_of.register
+def _(found: Changes) -> list[Markup]:
+    if not found:
+        return []
+    tables = [table("Mean changes, with their 95 % intervals", found.table())]
+    if next(iter(found.values())).rules:
+        tables.append(table("Regions, with 95 % intervals", found.table("regions")))
+    return tables
+
+
+@numbers_of.register
 def _(found: Interactions) -> list[Markup]:
     return [
         table("Pairs", found.table()),
@@ -827,6 +838,22 @@ def change_page(
     drawn = draw(change_figure(found, kind=kind, confidence_level=confidence_level), ident="change")
     said = f"Change of {found.quantity} if {found.text}, at {rows_text(found)}."
     return _one(title or f"Change: {found.text}", said, drawn, numbers_of(found))
+
+
+def changes_page(
+    found: Changes,
+    *,
+    kind: ChangeFigure | None = None,
+    confidence_level: float = 0.95,
+    top: int | None = 30,
+    title: str | None = None,
+) -> Explorable:
+    """Return the page of several changes; see `Changes.explore`."""
+    spec = changes_figure(found, kind=kind, confidence_level=confidence_level, top=top)
+    drawn = draw(spec, ident="changes", width=WIDTH if len(spec.stacks) == 1 else WIDE_PAGE)
+    first = next(iter(found.values()))
+    said = f"Changes of {first.quantity} for {counted(len(found), 'named move')}."
+    return _one(title or spec.title, said, drawn, numbers_of(found))
 
 
 def interactions_page(
@@ -1218,6 +1245,13 @@ def _(found: Ledger) -> list[Markup]:
 @parts_of.register
 def _(found: Change) -> list[Markup]:
     return [still(change_figure(found)), folded("Numbers", *numbers_of(found))]
+
+
+@parts_of.register
+def _(found: Changes) -> list[Markup]:
+    if not found:
+        return [_note("No changes.")]
+    return [still(changes_figure(found)), folded("Numbers", *numbers_of(found))]
 
 
 @parts_of.register

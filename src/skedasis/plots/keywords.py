@@ -255,6 +255,19 @@ class ChangeKeywords(ChangeViewKeywords, FigureKeywords, total=False):
     """Keywords of `Change.plot`."""
 
 
+class ChangesViewKeywords(ChangeViewKeywords, total=False):
+    """What a figure of several changes shows; see `Changes.plot`."""
+
+    top: int | None
+    """Largest number of moves, by default 30, those with the largest mean changes; None for all."""
+    columns: int | None
+    """Number of columns of the grid of histograms."""
+
+
+class ChangesKeywords(ChangesViewKeywords, FigureKeywords, total=False):
+    """Keywords of `Changes.plot`."""
+
+
 class CompareViewKeywords(TypedDict, total=False):
     """What a comparison shows; see `skedasis.compare`."""
 

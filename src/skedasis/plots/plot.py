@@ -23,6 +23,7 @@ from skedasis.plots import draw_matplotlib, keywords
 from skedasis.plots.figures.change import change_figure
 from skedasis.plots.figures.compare import Comparable, compare_figure
 from skedasis.plots.figures.containers import (
+    changes_figure,
     outputs_figure,
     recurrences_figure,
     surfaces_figure,
@@ -44,7 +45,7 @@ from skedasis.plots.figures.regions import (
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import Area, FigureSpec, Line, Mark, Panel
 from skedasis.plots.scales import Axis, counted
-from skedasis.results.change import Change
+from skedasis.results.change import Change, Changes
 from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -528,6 +529,18 @@ def plot_change(
     options, own = FigureOptions.of("Change.plot", given, keywords.ChangeKeywords, ax)
     view = cast("keywords.ChangeViewKeywords", own)
     return drawn(change_figure(found, **view), options, "Change.plot", ax)
+
+
+def plot_changes(
+    found: Changes, ax: Axes | None = None, **given: Unpack[keywords.ChangesKeywords]
+) -> Figure:
+    """Plot several changes; see `Changes.plot`."""
+    options, own = FigureOptions.of("Changes.plot", given, keywords.ChangesKeywords, ax)
+    spec = changes_figure(found, **cast("keywords.ChangesViewKeywords", own))
+    if ax is not None and len(spec.stacks) > 1:
+        got, fix = counted(len(spec.stacks), "panel"), "Omit ax, or plot one of the changes"
+        raise DataError("Changes.plot(ax)", got, "one panel", fix)
+    return drawn(spec, options, "Changes.plot", ax)
 
 
 def plot_interactions(

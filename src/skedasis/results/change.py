@@ -1,6 +1,6 @@
-"""`Change`: what happens to a quantity if features of every row move by a step, or are set to a value.
+"""`Change`: what happens to a quantity if features of every row move, or are set; `Changes`: several of them.
 
-`skedasis.change` computes it. The mean over the rows is the average forward marginal effect (Scholbeck et al. 2024).
+`skedasis.change` computes them. The mean over the rows is the average forward marginal effect (Scholbeck et al. 2024).
 """
 
 from __future__ import annotations
@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_int, check_option, check_probability
+from skedasis._arguments import check_int, check_option, check_probability, shown
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints, Values
 from skedasis.data.features import Feature
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
+from skedasis.results.containers import (
+    Columns,
+    ResultMapping,
+    frame_library,
+    key_column,
+    no_members_error,
+)
 from skedasis.results.display import (
     Ranking,
     SavedResult,
@@ -44,7 +51,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from skedasis.plots.html import Explorable
-    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords
+    from skedasis.plots.keywords import ChangeFigure, ChangeKeywords, ChangesKeywords
     from skedasis.results.checks.check import Checks
 
 MoveKind: TypeAlias = Literal["step", "factor", "value", "level"]
@@ -58,8 +65,6 @@ SAME: str = "same"
 OUTSIDE: str = "outside"
 """Names of the moments of a change: of the differences, of the quantity before, and of shares of the rows."""
 
-Columns: TypeAlias = dict[str, Values | list[str] | Floats | Ints]
-"""The columns of a frame by name."""
 ChangeTable: TypeAlias = Literal["summary", "regions", "rows"]
 IntervalMethod: TypeAlias = Literal["analytic", "bootstrap"]
 
@@ -216,6 +221,29 @@ class ChangeRank:
     rows : int
     """
 
+    change: str
+    value: float
+    std_error: float
+    std: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class NamedChangeRank:
+    """A change as a line of a ranking of several named changes.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    change : str
+        The move in words.
+    value, std_error, std : float
+        As in `Change`.
+    rows : int
+    """
+
+    name: str
     change: str
     value: float
     std_error: float
@@ -798,6 +826,288 @@ class Change(SavedResult):
         return change_text(self)
 
 
+# --- several changes ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Changes(ResultMapping[str, Change]):
+    """A mapping from names to changes, all from the same pass over the rows, in the order of the names.
+
+    `change` returns it for several named moves. All changes are of the same quantity and have the same regions.
+
+    Attributes
+    ----------
+    changes : mapping of str to Change
+    provenance : dict
+        Record of the pass that computed them: the entries that all changes share.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(400, 2))
+    >>> moves = {"up": {"x0": 0.1}, "both": {"x0": 0.1, "x1": -0.1}}
+    >>> found = sd.change(lambda X: 3 * X[:, 0] + X[:, 1], X, moves)
+    >>> found
+    <Changes of prediction: 2 named moves: up, both>
+    >>> print(found.ranking())
+    name  change              value  std error  std  rows
+    up    x0 + 0.1              0.3          0    0   400
+    both  x0 + 0.1, x1 − 0.1    0.2          0    0   400
+    >>> round(found["both"].value, 3)
+    0.2
+    """
+
+    changes: Mapping[str, Change]
+    provenance: Provenance = field(default_factory=no_provenance)
+
+    def __post_init__(self) -> None:
+        self.complete_provenance()
+
+    @property
+    def members(self) -> Mapping[str, Change]:
+        """Return the changes by name."""
+        return self.changes
+
+    def __getitem__(self, name: str) -> Change:
+        """Return the change with a name."""
+        if name in self.changes:
+            return self.changes[name]
+        known = list(self.changes)
+        import difflib  # for the message of an error only
+
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.4)
+        fix = f"Did you mean {near[0]!r}?" if near else "Pass the name of a move"
+        listed = ", ".join(map(repr, known[:12])) + (", …" if len(known) > 12 else "")
+        raise DataError("change", shown(name), f"one of {listed}" if known else "no name", fix)
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name in self.changes
+
+    def __repr__(self) -> str:
+        first = next(iter(self.changes.values()), None)
+        if first is None:
+            return "<Changes: no named move>"
+        names = ", ".join(list(self)[:6]) + (", …" if len(self) > 6 else "")
+        return f"<Changes of {first.quantity}: {count(len(self), 'named move')}: {names}>"
+
+    def __str__(self) -> str:
+        return changes_text(self)
+
+    def ranking(self) -> Ranking[NamedChangeRank]:
+        """Return the changes, the largest mean change of either sign first.
+
+        Returns
+        -------
+        Ranking of NamedChangeRank
+            A tuple of lines that prints as a table.
+
+        Notes
+        -----
+        No model row.
+        """
+        lines = [
+            NamedChangeRank(
+                name, c.text, c.value, _plain_zero(c, c.std_error), _plain_zero(c, c.std), c.n_rows
+            )
+            for name, c in self.changes.items()
+        ]
+        return Ranking(sorted(lines, key=_by_size))
+
+    def interval(
+        self,
+        confidence_level: float = 0.95,
+        method: IntervalMethod = "analytic",
+        *,
+        replicates: int = 1000,
+        random_state: RandomState = 0,
+    ) -> dict[str, tuple[float, float]]:
+        """Return a confidence interval of each mean change, by name.
+
+        Parameters
+        ----------
+        confidence_level, method, replicates, random_state
+            As in `Change.interval`.
+
+        Returns
+        -------
+        dict of str to (lower, upper)
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `Change.interval`.
+
+        Notes
+        -----
+        Each interval is for one change; they do not cover all changes at the same time. No model row.
+        """
+        return {
+            name: c.interval(
+                confidence_level, method, replicates=replicates, random_state=random_state
+            )
+            for name, c in self.changes.items()
+        }
+
+    def checks(self) -> Checks:
+        """Return the findings on all changes; each message begins with the name of the change.
+
+        Returns
+        -------
+        Checks
+            As `Change.checks`.
+
+        Notes
+        -----
+        No model row.
+        """
+        found = [
+            replace(check, message=f"{name!r}: {check.message}")
+            for name, c in self.changes.items()
+            for check in c.checks()
+        ]
+        return operations.checks_in_order(found)
+
+    def to_frame(
+        self,
+        backend: str | None = None,
+        *,
+        of: Literal["summary", "regions", "rows", "ranking"] = "summary",
+    ) -> Any:
+        """Return all changes as one tidy data frame, whose first column ``"name"`` is the name.
+
+        Parameters
+        ----------
+        backend : str, optional
+            As in `Effect.to_frame`.
+        of : {"summary", "regions", "rows", "ranking"}
+            One row per change, in their order; per change and region; per change and kept row, where features that do
+            not move are missing; or the lines of `ranking`.
+
+        Returns
+        -------
+        data frame
+
+        Raises
+        ------
+        DataError
+            For another `of`, and without changes.
+        UnsupportedError
+            As `Change.to_frame`.
+        """
+        return operations.to_data_frame(self.table(of), backend or frame_library(self))
+
+    def table(self, of: str = "summary") -> Columns:
+        """Return the columns of `to_frame`."""
+        check_option(
+            "to_frame(of)", of, ("summary", "regions", "rows", "ranking"), "Use one of these"
+        )
+        if not self.changes:
+            raise no_members_error("to_frame", "at least one named move")
+        if of == "ranking":
+            lines = self.ranking()
+            return {f.name: [vars(line)[f.name] for line in lines] for f in fields(NamedChangeRank)}
+        tables = [c.table(of) for c in self.changes.values()]
+        sizes = [len(next(iter(table.values()))) for table in tables]
+        return {"name": key_column(list(self), sizes), **operations.stack_tables(tables)}
+
+    def _document(self, options: ExportOptions) -> Content:
+        return {
+            "ranking": tuple(self.ranking()),
+            "changes": dict(self.changes),
+            "provenance": self.provenance,
+        }
+
+    @shows_keywords
+    def plot(self, ax: Axes | None = None, **options: Unpack[ChangesKeywords]) -> Figure:
+        """Plot the mean change of each move with its interval, or the distributions of the changes of rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Axes to draw on, for a figure of one panel. By default a figure is created.
+        kind : {"regions", "rows"}, optional
+            One dot per move, in their order, with one per region below it, if there are regions; or a histogram of the
+            changes of single rows for each move, side by side. By default dots.
+        confidence_level : float
+            Confidence level of the intervals.
+        top : int or None
+            Largest number of moves, by default 30, those with the largest mean changes; None for all.
+        columns : int, optional
+            Number of columns of the grid of histograms.
+        title, xlabel, ylabel, xscale, xlim, ylim, size, legend, style
+            Options of every figure: `skedasis.plots.plot.FigureOptions`.
+
+        Returns
+        -------
+        matplotlib Figure
+            Notebooks display it; ``savefig`` writes it to a file.
+
+        Raises
+        ------
+        DataError
+            For no change, an invalid value of an option, and `ax` with several panels.
+        UnsupportedError
+            For "rows" if none are kept, and for "regions" if there are none.
+        TypeError
+            For an unknown option.
+
+        Notes
+        -----
+        No model row.
+        """
+        return operations.plot_changes(self, ax, **options)
+
+    @checked_call
+    def explore(
+        self,
+        path: str | Path | None = None,
+        *,
+        kind: ChangeFigure | None = None,
+        confidence_level: float = 0.95,
+        top: int | None = 30,
+        title: str | None = None,
+    ) -> Explorable:
+        """Return the figure of `plot` as an interactive page with tooltips, and the numbers of each change.
+
+        Parameters
+        ----------
+        path : str or Path, optional
+            A file to which the page is also written.
+        kind, confidence_level, top
+            As in `plot`.
+        title : str, optional
+            Title of the page.
+
+        Returns
+        -------
+        Explorable
+            Notebooks display it; its `save` method writes it to a file.
+
+        Raises
+        ------
+        DataError, UnsupportedError
+            As `plot`, and if `path` is a folder.
+
+        Notes
+        -----
+        The page has no data of single rows, only histograms of them. No model row.
+        """
+        page = operations.changes_page(
+            self, kind=kind, confidence_level=confidence_level, top=top, title=title
+        )
+        return save_if(page, path)
+
+
+def _by_size(line: NamedChangeRank) -> float:
+    return -abs(line.value) if np.isfinite(line.value) else np.inf
+
+
+def _plain_zero(change: Change, spread: float) -> float:
+    """Return a standard deviation or error; 0 if it is a rounding error of the quantity."""
+    return 0.0 if spread <= _NOISE * max(abs(change.before), abs(change.after)) else spread
+
+
 def _moved_document(moved: MovedFeature) -> Content:
     """Return a feature that moves for `to_dict`."""
     feature, amount = moved.feature, moved.amount
@@ -856,6 +1166,35 @@ def change_text(change: Change) -> str:
         lines.append(f"{count(change.missing, 'row')} without a value left out")
     if change.rules:
         lines += ["", *align_columns(region_lines(change))]
+    return "\n".join(lines)
+
+
+def changes_text(changes: Changes) -> str:
+    """Return several changes as a table of their means, and one of their regions."""
+    if not changes:
+        return repr(changes)
+    every = list(changes.items())
+    first = every[0][1]
+    unit = f" [{first.unit}]" if first.unit else ""
+    rows = {rows_text(c) for _, c in every}
+    of_rows = f": {rows.pop()}" if len(rows) == 1 else ""
+    head = ("name", "change", "rows", "mean change", "95 % interval", "std over rows", "outside")
+    table: list[tuple[str, ...]] = [head]
+    for name, c in every:
+        interval = "-"
+        if np.isfinite(c.std_error):
+            low, high = c.interval()
+            interval = f"{_number(low)} to {_number(high)}"
+        out, std = share_text(c.outside.share), _std_text(c, c.std)
+        table.append((name, c.text, f"{c.n_rows:,}", _number(c.value), interval, std, out))
+    lines = [
+        f"Changes of {first.quantity}{unit}, {count(len(every), 'named move')}{of_rows}",
+        *align_columns(table, left=(0, 1)),
+    ]
+    if first.rules:
+        regions = [("name", *region_lines(first)[0])]
+        regions += [(name, *line) for name, c in every for line in region_lines(c)[1:]]
+        lines += ["", *align_columns(regions, left=(0, 1))]
     return "\n".join(lines)
 
 

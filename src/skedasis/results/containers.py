@@ -1,10 +1,11 @@
-"""What results that contain other results have in common: `Effects`, `Surfaces`, `RegionsByFeature`, `MultiOutput`.
+"""What results that contain other results have in common: `Effects`, `Surfaces`, `RegionsByFeature`, `Changes`, ….
 
 | container | key | members |
 |---|---|---|
 | `Effects`, `MultiModelEffects` | a feature | effects |
 | `Surfaces` | a pair of features | surfaces |
 | `RegionsByFeature`, `MultiModelRegionsByFeature` | a feature | regions |
+| `Changes` | the name of a move | changes |
 | `MultiOutput` | an output of the model, such as a class | any of these, or a single result |
 
 A container is a mapping that is tabulated, drawn and saved as one result. Its table is that of its members one below

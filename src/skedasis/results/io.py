@@ -52,7 +52,7 @@ from skedasis.results.axis import (
     NumericAxis,
     TimedAxis,
 )
-from skedasis.results.change import Change, ChangeRows, MovedFeature, Outside
+from skedasis.results.change import Change, ChangeRows, Changes, MovedFeature, Outside
 from skedasis.results.contrast import Contrast, Contrasts
 from skedasis.results.diagnosis import Diagnosis, Verdict
 from skedasis.results.effect import (
@@ -286,7 +286,7 @@ _RESULTS = (
     *(NullDistribution, Statistics),
     *(Regions, RegionsByFeature, MultiModelRegions),
     *(Contrast, Contrasts),
-    *(Surfaces, MultiOutput, MultiModelRegionsByFeature),
+    *(Changes, Surfaces, MultiOutput, MultiModelRegionsByFeature),
 )
 
 

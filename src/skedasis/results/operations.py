@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from skedasis.plots.html import (
         all_multi_model_regions_page,
         change_page,
+        changes_page,
         diagnosis_page,
         effect_page,
         effects_page,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         plot_all_models,
         plot_all_multi_model_regions,
         plot_change,
+        plot_changes,
         plot_diagnosis,
         plot_effect,
         plot_effects,
@@ -135,6 +137,7 @@ else:
 
 MODULES = {
     "change_page": "skedasis.plots.html:change_page",
+    "changes_page": "skedasis.plots.html:changes_page",
     "diagnosis_page": "skedasis.plots.html:diagnosis_page",
     "effect_page": "skedasis.plots.html:effect_page",
     "effects_page": "skedasis.plots.html:effects_page",
@@ -159,6 +162,7 @@ MODULES = {
     "EffectPlotOptions": "skedasis.plots.figures.options:EffectPlotOptions",
     "plot_all_models": "skedasis.plots.plot:plot_all_models",
     "plot_change": "skedasis.plots.plot:plot_change",
+    "plot_changes": "skedasis.plots.plot:plot_changes",
     "plot_diagnosis": "skedasis.plots.plot:plot_diagnosis",
     "plot_effect": "skedasis.plots.plot:plot_effect",
     "plot_effects": "skedasis.plots.plot:plot_effects",

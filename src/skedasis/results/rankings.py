@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, Protocol, cast, runtime_checkable
 
 from skedasis.errors import DataError
-from skedasis.results.change import Change, ChangeRank
+from skedasis.results.change import Change, ChangeRank, NamedChangeRank
 from skedasis.results.display import Ranking
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
@@ -95,7 +95,7 @@ def sort_key(line: DataclassInstance, result: object, by: str | None = None) -> 
         size = line.mean
     elif isinstance(line, SurfaceRank):
         size = line.interaction_strength
-    elif isinstance(line, ChangeRank):
+    elif isinstance(line, (ChangeRank, NamedChangeRank)):
         size = abs(line.value)
     elif isinstance(line, LedgerPart):
         size = line.share

@@ -1078,6 +1078,26 @@ _CHANGE = Kind(
 )
 
 
+_CHANGES = Kind(
+    "Several named changes, from the same pass over the rows.",
+    {
+        "ranking": _ranking(
+            "The changes, the largest mean change of either sign first.",
+            {
+                "name": _text("Its name."),
+                "change": _text("The move in words."),
+                "value": _number("Mean change over the rows, in units of the quantity."),
+                "error": _number("Its standard error."),
+                "std": _number("Standard deviation of the changes over the rows."),
+                "rows": _integer("Number of rows."),
+            },
+        ),
+        "changes": _by_name(_result("Change", "The change."), "The changes by name."),
+        **_PROVENANCE,
+    },
+)
+
+
 _MULTI_OUTPUT = Kind(
     "The results of several outputs of a model, such as classes.",
     {
@@ -1092,7 +1112,7 @@ _MULTI_OUTPUT = Kind(
                             for kind in (
                                 *("Effect", "Effects", "Surface", "Surfaces", "Importance"),
                                 *("Regions", "RegionsByFeature", "Interactions", "Ledger"),
-                                "Change",
+                                *("Change", "Changes"),
                                 *("MultiModelEffect", "MultiModelEffects", "MultiModelSurface"),
                                 *("MultiModelImportance", "MultiModelRegions"),
                                 "MultiModelRegionsByFeature",
@@ -1135,6 +1155,7 @@ KINDS: Mapping[str, Kind] = {
     "Surfaces": _SURFACES,
     "MultiOutput": _MULTI_OUTPUT,
     "Change": _CHANGE,
+    "Changes": _CHANGES,
     "Contrast": _CONTRAST,
     "Contrasts": _CONTRASTS,
     "Statistics": _STATISTICS,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +75,11 @@ def change_figure(
             "Name them: sd.change(..., by='column')",
         )
     rows = kind == "rows" or (not change.rules and change.rows is not None and kind is None)
-    return _of_rows(change, level) if rows else _of_regions(change, level)
+    if rows:
+        return _of_rows(change, level)
+    return means_figure(
+        change, mean_changes(change, level), level, _title(change), change_notes(change)
+    )
 
 
 def _title(change: Change) -> str:
@@ -84,7 +90,7 @@ def _axis(change: Change, low: float, high: float, margin: float) -> Axis:
     return Axis(f"change of {shorten(change.quantity, LONG)}", change.unit, low, high, margin)
 
 
-def _notes(change: Change) -> tuple[str, ...]:
+def change_notes(change: Change) -> tuple[str, ...]:
     """Return the number of rows, and of those that leave the data."""
     notes = [rows_text(change)]
     if change.outside.rows:
@@ -95,52 +101,94 @@ def _notes(change: Change) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _of_regions(change: Change, level: float) -> FigureSpec:
-    """Return one dot per region, below that of all rows; of all rows alone without regions."""
-    value = [change.value]
-    lower, upper = [np.full(1, np.nan)], [np.full(1, np.nan)]
-    if np.isfinite(change.std_error):
-        low, high = change.interval(level)
-        lower, upper = [np.array([low])], [np.array([high])]
-    names, rows = [ALL], [change.n_rows]
-    lines = change.by
-    if lines:
-        ends = change.region_intervals(level)
-        lower, upper = [*lower, ends[0]], [*upper, ends[1]]
-        value += [line.value for line in lines]
-        rows += [line.rows for line in lines]
-        names += distinct_names([clean(rule) for rule in change.rules], NAME)
-    at, y = np.array(value), line_centres(len(names))
-    left, right = np.concatenate(lower), np.concatenate(upper)
+@dataclass(frozen=True)
+class MeanChange:
+    """One line of a figure of mean changes.
+
+    Parameters
+    ----------
+    name : str
+        What the line is of: all rows, a region, or a named move.
+    value, lower, upper : float
+        The mean change and its interval, NaN if unknown.
+    rows : int
+    of_region : bool
+    """
+
+    name: str
+    value: float
+    lower: float
+    upper: float
+    rows: int
+    of_region: bool = False
+
+
+def mean_changes(change: Change, level: float, name: str = ALL) -> list[MeanChange]:
+    """Return the line of all rows of a change, with the given name, and one for each region."""
+    low, high = change.interval(level) if np.isfinite(change.std_error) else (np.nan, np.nan)
+    lines = [MeanChange(name, change.value, low, high, change.n_rows)]
+    if change.rules:
+        lower, upper = change.region_intervals(level)
+        names = distinct_names([clean(rule) for rule in change.rules], NAME)
+        lines += [
+            MeanChange(names[k], region.value, float(lower[k]), float(upper[k]), region.rows, True)
+            for k, region in enumerate(change.by)
+        ]
+    return lines
+
+
+def means_figure(
+    change: Change,
+    lines: Sequence[MeanChange],
+    level: float,
+    title: str,
+    notes: tuple[str, ...],
+) -> FigureSpec:
+    """Return a figure with a dot and an interval for each line, from above.
+
+    Parameters
+    ----------
+    change : Change
+        A change with the quantity of all lines.
+    lines : sequence of MeanChange
+    level : float
+        Confidence level of the intervals.
+    title : str
+    notes : tuple of str
+    """
+    at = np.array([line.value for line in lines])
+    left = np.array([line.lower for line in lines])
+    right = np.array([line.upper for line in lines])
+    y, names = line_centres(len(lines)), [line.name for line in lines]
     known, drawn = np.isfinite(left), np.isfinite(at)
+    of_region = np.array([line.of_region for line in lines])
     interval = f"{100 * level:g} % interval"
     marks: list[Mark] = [vertical_line(0.0)]
     if known.any():
         ends_of = left[known], y[known], right[known], y[known]
         marks.append(Segments(*ends_of, "whisker", interval, caps=5.3))
-    marks.append(Points(at[:1], y[:1], "independent", "mean change of all rows"))
-    if lines:
-        some = drawn[1:]
-        marks.append(Points(at[1:][some], y[1:][some], "nominal", "mean change of a region"))
+    every = drawn & ~of_region
+    marks.append(Points(at[every], y[every], "independent", "mean change of all rows"))
+    if of_region.any():
+        some = drawn & of_region
+        marks.append(Points(at[some], y[some], "nominal", "mean change of a region"))
     low, high = extent([at, left, right, np.zeros(1)])
     unit = f" {clean(change.unit)}" if change.unit else ""
     tips: list[Tooltip] = []
-    for i, name in enumerate(names):
-        said = f"mean change {number(float(at[i]))}{unit}" if drawn[i] else "no row"
-        facts = [name, said, counted(rows[i], "row")]
+    for i, line in enumerate(lines):
+        said = f"mean change {number(line.value)}{unit}" if drawn[i] else "no row"
+        facts = [line.name, said, counted(line.rows, "row")]
         if known[i]:
-            facts.insert(2, f"{interval} {number(float(left[i]))} to {number(float(right[i]))}")
+            facts.insert(2, f"{interval} {number(line.lower)} to {number(line.upper)}")
         tips.append(Tooltip(-np.inf, np.inf, "\n".join(facts), y[i] - 0.5, y[i] + 0.5))
-    labels = [f"{name} ({n:,})" for name, n in zip(names, rows, strict=True)]
-    title = _title(change)
     panel = Panel(
         _axis(change, float(low), float(high), 0.04),
-        line_axis(labels),
+        line_axis([f"{line.name} ({line.rows:,})" for line in lines]),
         tuple(marks),
         title=title,
-        notes=_notes(change),
+        notes=notes,
         grid="x",
-        rows=len(names),
+        rows=len(lines),
         tooltips=tuple(tips),
     )
     said = "; ".join(
@@ -148,7 +196,8 @@ def _of_regions(change: Change, level: float) -> FigureSpec:
         for name, v in zip(names[:6], at, strict=False)
         if np.isfinite(v)
     )
-    more = f"; and {len(names) - 6:,} more regions" if len(names) > 6 else ""
+    of = "regions" if of_region.any() else "moves"
+    more = f"; and {len(names) - 6:,} more {of}" if len(names) > 6 else ""
     alt = f"{title}. Mean change: {said}{more}. {'; '.join(panel.notes)}."
     return FigureSpec(((panel,),), title, alt)
 
@@ -186,7 +235,7 @@ def _of_rows(change: Change, level: float) -> FigureSpec:
         marks.append(Segments(low, y, high, y, "whisker", interval, caps=6.0))
         said += f" ({number(float(low[0]))} to {number(float(high[0]))})"
     beyond = 100 - float(height.sum())
-    notes = [said, *_notes(change)]
+    notes = [said, *change_notes(change)]
     if beyond > 0.02:
         notes.append(f"{beyond:.1g} % of the rows beyond the panel")
     texts = position_texts(edges)

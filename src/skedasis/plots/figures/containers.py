@@ -10,12 +10,19 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from skedasis._arguments import check_int, check_int_or_none
+from skedasis._arguments import check_int, check_int_or_none, check_option, check_probability
 from skedasis._types import OutputLabel
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.plots.figures.change import change_figure
+from skedasis.plots.figures.change import (
+    NAME,
+    MeanChange,
+    change_figure,
+    change_notes,
+    mean_changes,
+    means_figure,
+)
 from skedasis.plots.figures.compare import MOST, Zero, overlay_figure, overlays
 from skedasis.plots.figures.effect_parts import LONG
 from skedasis.plots.figures.importance import importance_figure
@@ -31,8 +38,8 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.figures.surface import SurfacePlotOptions, surface_figure
 from skedasis.plots.marks import FigureSpec, Heat, Stack
-from skedasis.plots.scales import clean, counted, shorten
-from skedasis.results.change import Change
+from skedasis.plots.scales import clean, counted, distinct_names, shorten
+from skedasis.results.change import Change, Changes, share_text
 from skedasis.results.effect import Effect
 from skedasis.results.effects import Effects
 from skedasis.results.importance import Importance
@@ -53,6 +60,9 @@ from skedasis.results.regions import (
 )
 from skedasis.results.surface import Surface
 from skedasis.results.surfaces import Surfaces
+
+if TYPE_CHECKING:
+    from skedasis.plots.keywords import ChangeFigure
 
 AnySurface = Surface | MultiModelSurface
 
@@ -199,6 +209,90 @@ def _shared_limits(
     return min(a.least for a in scales), max(a.most for a in scales)
 
 
+# --- changes --------------------------------------------------------------------------------------
+
+
+def changes_figure(
+    found: Changes,
+    *,
+    kind: ChangeFigure | None = None,
+    confidence_level: float = 0.95,
+    top: int | None = PER_PAGE,
+    columns: int | None = None,
+) -> FigureSpec:
+    """Return one dot per named move and region, or a histogram of the changes of rows for each move.
+
+    Parameters
+    ----------
+    found : Changes
+    kind : {"regions", "rows"}, optional
+        Dots or histograms; by default dots.
+    confidence_level : float
+        Confidence level of the intervals.
+    top : int or None
+        Largest number of moves, those with the largest mean changes; None for all.
+    columns : int, optional
+        Number of columns of the grid of histograms.
+
+    Raises
+    ------
+    DataError
+        For no change, and for invalid options.
+    UnsupportedError
+        As `change_figure`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import skedasis as sd
+    >>> X = np.random.default_rng(0).uniform(size=(200, 2))
+    >>> found = sd.change(lambda X: X[:, 0], X, {"up": {0: 1}, "down": {0: -1}})
+    >>> changes_figure(found).main.y.labels
+    ('down: x0 − 1 (200)', 'up: x0 + 1 (200)')
+    """
+    level = check_probability("plot(confidence_level)", confidence_level)
+    check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
+    if kind is not None:
+        check_option("plot(kind)", kind, ("regions", "rows"))
+    if not found:
+        raise DataError("plot", "no change", "at least one named move", "Name some moves")
+    largest = {
+        line.name
+        for line in found.ranking()[: check_int_or_none("plot(top)", top, 1, "Use 12, or None")]
+    }
+    shown = {name: c for name, c in found.items() if name in largest}
+    first = next(iter(shown.values()))
+    title = f"Changes of {shorten(clean(first.quantity), LONG)}"
+    if kind == "rows":
+        each = [
+            (name, change_figure(c, kind="rows", confidence_level=level))
+            for name, c in shown.items()
+        ]
+        return side_by_side(each, title, "named move", len(found), columns=columns, page=None)
+    if kind == "regions" and not first.rules:
+        return change_figure(first, kind="regions", confidence_level=level)  # raises
+    lines: list[MeanChange] = []
+    names = distinct_names([*map(clean, shown)], NAME)
+    for name, (key, c) in zip(names, shown.items(), strict=True):
+        if c.rules:
+            every = mean_changes(c, level)
+            lines += [replace(line, name=f"{name}: {line.name}") for line in every]
+        else:
+            text = name if key == c.text else f"{name}: {shorten(clean(c.text), NAME)}"
+            lines += mean_changes(c, level, text)
+    return means_figure(first, lines, level, title, _changes_notes(shown, len(found)))
+
+
+def _changes_notes(shown: Mapping[str, Change], total: int) -> tuple[str, ...]:
+    """Return the notes that all changes share, else the largest share of rows outside, and how many are drawn."""
+    notes = {change_notes(c) for c in shown.values()}
+    shared = notes.pop() if len(notes) == 1 else ()
+    outside = max(c.outside.share for c in shown.values())
+    if not shared and outside > 0:
+        shared = (f"up to {share_text(outside)} outside the observed range",)
+    return (*shared, f"{len(shown):,} of {total:,} named moves") if len(shown) < total else shared
+
+
 # --- outputs --------------------------------------------------------------------------------------
 
 
@@ -264,6 +358,10 @@ def outputs_figure(
         for figure in _figures_of(str(label), member, top, confidence_level, limits)
     ]
     title = f"Results of {counted(len(found), 'output')}"
+    lines = isinstance(first, Changes) or (isinstance(first, Change) and bool(first.rules))
+    if columns is None and lines:  # one below the other, and wide: lines have long names
+        figure = side_by_side(each, title, "output", len(found), columns=1, page=page)
+        return replace(figure, small=False)
     if isinstance(first, Surfaces):
         total = sum(len(s) for s in found.values() if isinstance(s, Surfaces))
         return side_by_side(each, title, "surface", total, columns=columns, page=page)
@@ -355,6 +453,10 @@ def _figures_of(
                 figure.stacks, (s[0].title for s in figure.stacks), figure.stack_alts, strict=True
             )
         ]
+    if isinstance(member, Change):
+        return [(label, change_figure(member, confidence_level=confidence_level))]
+    if isinstance(member, Changes):
+        return [(label, changes_figure(member, confidence_level=confidence_level))]
     figure = _figure_of(member, top, confidence_level)
     if isinstance(member, Regions):
         # Outputs can have different regions, which are in one legend.
@@ -402,12 +504,8 @@ def _figure_of(member: OutputResult, top: int | None, confidence_level: float) -
         figure = regions_overview_figure(member, top=top)
     elif isinstance(member, MultiModelRegions):
         figure = recurrence_figure(member)
-    elif isinstance(member, (Change, Interactions)):
-        figure = (
-            change_figure(member, confidence_level=confidence_level)
-            if isinstance(member, Change)
-            else heatmap_figure(member)
-        )
+    elif isinstance(member, Interactions):
+        figure = heatmap_figure(member)
     elif isinstance(member, Ledger):
         # One legend explains all bars, each of which has its own numbers.
         bar = ledger_figure(member, confidence_level)
