@@ -914,6 +914,7 @@ class Changes(ResultMapping[str, Change]):
         ]
         return Ranking(sorted(lines, key=_by_size))
 
+    @checked_call
     def interval(
         self,
         confidence_level: float = 0.95,
