@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from tests.long.figures import (  # noqa: F401 - pytest finds them here
     measured,
@@ -20,6 +21,10 @@ from tests.long.figures import (  # noqa: F401 - pytest finds them here
 
 # One browser for the pages of reports and of the site: a second one does not start in the same process.
 from tests.report.browser import browser, visit  # noqa: F401
+
+# Draws do not change between runs: what passes once passes on every machine, and on the next day.
+settings.register_profile("fixed", derandomize=True, database=None, deadline=None)
+settings.load_profile("fixed")
 
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""

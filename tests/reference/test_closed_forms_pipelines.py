@@ -202,11 +202,14 @@ def test_random_pipelines(factories, end):
     steps = [part for make in factories for part in (make(), StandardScaler())]
     model = fit(make_pipeline(StandardScaler(), *steps, end()), y, rows)
     inside = 0.8 * table(15, seed=3)
-    found, expected = (
-        sklearn_models.prediction_derivative(model)(inside),
-        numerical(model.predict, inside, 2e-4),
-    )
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+    found = sklearn_models.prediction_derivative(model)(inside)
+    coarse, expected = (numerical(model.predict, inside, h) for h in (4e-4, 2e-4))
+    # Differences are no reference where they still depend on their step: beside a knot, and where a spline of a spline
+    # swings within a step.
+    precise = 1e-7 * np.abs(expected).max()
+    settled = np.abs(expected - coarse) < precise
+    assert settled.mean() > 0.5
+    np.testing.assert_allclose(found[settled], expected[settled], rtol=0, atol=precise)
 
 
 # ------------------------------------------------------------------------------ written by hand
