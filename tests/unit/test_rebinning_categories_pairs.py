@@ -96,11 +96,9 @@ def test_an_m_plot_that_kept_some_rows_joins_its_bins():
     assert set(moved.bins.left) <= set(whole.bins.left)
 
 
-def test_rows_that_no_bin_holds_leave_an_m_plot_without_points():
-    got = one(sd.MPlot(bins=5)).rebin(sd.Edges([100.0, 200.0]))
-    assert len(got.x) == 0
-    assert got.bins.empty.all()
-    assert got.provenance["rows_outside"] == N
+def test_edges_outside_the_values_are_refused():
+    with refused(sd.DataError, "edges outside the values", "Choose edges within"):
+        one(sd.MPlot(bins=5)).rebin(sd.Edges([100.0, 200.0]))
 
 
 def test_a_constant_m_plot_has_nothing_to_bin():

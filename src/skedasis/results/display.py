@@ -302,7 +302,7 @@ class Ranking(Exportable, DisplayMixin, tuple[Line, ...]):
         return {name: [vars(line)[name] for line in self] for name in names}
 
     def __str__(self) -> str:
-        return ranking_text(self)
+        return ranking_text(self) if len(self) else "()"
 
 
 def save_if(page: Explorable, path: str | Path | None) -> Explorable:
