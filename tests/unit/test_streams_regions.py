@@ -168,7 +168,7 @@ def test_labels_of_all_rows_are_a_column(path, by):
 
 @pytest.mark.parametrize("by", ["nothing", 77])
 def test_a_column_that_is_not_there(path, by):
-    with pytest.raises(sd.DataError, match="^by: got"):
+    with pytest.raises(sd.DataError, match=r"^by: got"):
         sd.explain(_function, sd.parquet(path, columns=NAMES), "a", by=by, **OFF)
 
 
