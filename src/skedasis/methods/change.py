@@ -384,7 +384,7 @@ def _text(move: Move) -> str:
     """Return a move of a numeric feature in words."""
     feature, amount = move.feature, move.amount
     name, unit = feature.title, f" {feature.unit}" if feature.unit else ""
-    sign = "-" if amount < 0 else "+"
+    sign = "−" if amount < 0 else "+"
     if move.kind == "value":
         text = f"{amount:.10g}{unit}"
         if feature.time is not None:
@@ -393,7 +393,7 @@ def _text(move: Move) -> str:
     if move.kind == "factor":
         percent = round(100 * (amount - 1), 10)
         if 0 < amount < 2:
-            return f"{name} {'-' if percent < 0 else '+'} {abs(percent):.10g} %"
+            return f"{name} {'−' if percent < 0 else '+'} {abs(percent):.10g} %"
         return f"{name} × {amount:.10g}"
     if feature.time is not None:
         return f"{name} {sign} {_duration(abs(amount))}"

@@ -853,7 +853,7 @@ class Changes(ResultMapping[str, Change]):
     >>> print(found.ranking())
     name  change              value  std error  std  rows
     up    x0 + 0.1              0.3          0    0   400
-    both  x0 + 0.1, x1 - 0.1    0.2          0    0   400
+    both  x0 + 0.1, x1 − 0.1    0.2          0    0   400
     >>> round(found["both"].value, 3)
     0.2
     """

@@ -248,7 +248,7 @@ def changes_figure(
     >>> X = np.random.default_rng(0).uniform(size=(200, 2))
     >>> found = sd.change(lambda X: X[:, 0], X, {"up": {0: 1}, "down": {0: -1}})
     >>> changes_figure(found).main.y.labels
-    ('down: x0 - 1 (200)', 'up: x0 + 1 (200)')
+    ('down: x0 − 1 (200)', 'up: x0 + 1 (200)')
     """
     level = check_probability("plot(confidence_level)", confidence_level)
     check_int_or_none("plot(columns)", columns, 1, "Use 3, or None")
