@@ -46,19 +46,22 @@ def test_explaining_an_array_loads_no_optional_library():
     assert not [m for m in OPTIONAL if m in loaded and m != "scipy"]
 
 
-def test_importing_takes_little_longer_than_importing_numpy(tmp_path):
-    # NumPy's import time calibrates the machine's speed: if it is 0.1 s, ours may be 0.15 s.
+def test_importing_does_less_than_importing_numpy(tmp_path):
+    # Counted, since both times swing by half while a machine is busy: calls of Python and of C, most of which make
+    # classes. Ours were 0.61 of NumPy's when this was written, and took 0.16 s where NumPy took 0.14 s.
     code = (
-        "import time; t = time.process_time(); import numpy; numpys = time.process_time() - t;"
-        "t = time.process_time(); import skedasis as sd; sd.explain; sd.RHALE;"
-        "print(numpys, time.process_time() - t)"
+        "import sys; calls = 0\n"
+        "def count(frame, event, arg):\n"
+        "    global calls; calls += event in ('call', 'c_call')\n"
+        "sys.setprofile(count); import numpy; numpys = calls\n"
+        "import skedasis as sd; sd.explain; sd.RHALE\n"
+        "sys.setprofile(None); print(numpys, calls - numpys)"
     )
-    # Byte code is cached between runs, as it is for users: only the first run compiles.
+    # The first run compiles what the second finds compiled, as it is for users.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
-    runs = [[float(t) for t in in_a_new_process(code, env).split()] for _ in range(8)]
-    # Both times of a run are measured within half a second, while the machine is equally busy.
-    assert min(ours / numpys for numpys, ours in runs[1:]) < 1.5, runs
+    numpys, ours = [int(n) for n in [in_a_new_process(code, env) for _ in range(2)][-1].split()]
+    assert 0 < ours < 0.7 * numpys
 
 
 def test_every_public_name_is_there_and_listed():

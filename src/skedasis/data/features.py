@@ -68,16 +68,21 @@ class Feature:
 
     def __post_init__(self) -> None:
         # Checked here, where the mistake is, and not first when the schema is applied.
-        what = f"Feature({shown(self.name)}"
         if not isinstance(self.kind, str) or self.kind not in get_args(Kind):
-            raise _unknown_kind(f"{what}, kind)", self.kind)
+            raise _unknown_kind(f"{self._argument}, kind)", self.kind)
         levels: object = self.levels
         if levels is not None:
-            object.__setattr__(self, "levels", _levels(levels, f"{what}, levels)"))
+            object.__setattr__(self, "levels", _levels(levels, f"{self._argument}, levels)"))
         if self.unit is not None and not isinstance(self.unit, str):
             fix = "Write it in quotation marks, or leave it out"
-            raise DataError(f"{what}, unit)", shown(self.unit), "text", fix)
-        _text(self.label, f"{what}, label)")
+            raise DataError(f"{self._argument}, unit)", shown(self.unit), "text", fix)
+        if self.label is not None:
+            _text(self.label, f"{self._argument}, label)")
+
+    @property
+    def _argument(self) -> str:
+        """The start of a message about an argument: it is written where one is wrong, and not for every column."""
+        return f"Feature({shown(self.name)}"
 
     @property
     def title(self) -> str:
