@@ -14,9 +14,10 @@ TORCH  := torch==2.13.0
 UNSURE := gpytorch==1.15.2 ngboost==0.5.11 skpro==2.16.0
 # Other libraries whose models are explained; large, too, and few have all of them.
 OTHERS := catboost==1.2.10 jax==0.10.2 keras==3.15.1 onnx==1.23.2 onnxruntime==1.31.1 skl2onnx==1.20.0
-# Test processes. Each keeps to one thread, or they would fight over the cores.
+# Test processes. Each keeps to one thread, or they would fight over the cores. They start hundreds of others, which
+# would compile the package each time on a machine that is set to keep no byte code.
 JOBS   ?= 2
-PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m pytest -n $(JOBS)
+PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS)
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
