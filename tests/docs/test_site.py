@@ -11,8 +11,11 @@ import re
 import subprocess
 import sys
 import threading
+import urllib.parse
+from xml.etree import ElementTree as ET
 
 import pytest
+from PIL import Image
 
 import skedasis as sd
 from skedasis import datasets
@@ -135,11 +138,21 @@ KINDS = (
     "papers.html",
 )
 """A page of each kind."""
+DARK = ("index.html", "gallery/index.html")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", KINDS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("scheme", "page"),
+    [
+        *(("light", page) for page in KINDS),
+        # Darkness changes colours alone: a page of text and one of pictures have them all.
+        *(
+            pytest.param("dark", page, marks=[pytest.mark.long] if page not in DARK else [])
+            for page in KINDS
+        ),
+    ],
+)
 def test_a_page_is_quiet_and_everybody_can_read_it(opened, page, scheme):
     seen = opened(page, scheme=scheme)
     assert seen.noise == []
@@ -152,9 +165,28 @@ def test_a_page_fits_a_phone(opened, page):
     assert opened(page, size=PHONE).beyond <= 0
 
 
+def test_every_picture_of_the_site_is_one(site):
+    seen = 0
+    for page in site.rglob("*.html"):
+        for source in re.findall(r'<img[^>]+?src="([^"]+)"', page.read_text("utf-8")):
+            if source.startswith("data:"):
+                continue
+            seen += 1
+            picture = page.parent / urllib.parse.unquote(source)
+            if picture.suffix == ".svg":
+                assert ET.parse(picture).getroot().tag.endswith("svg"), picture
+            else:
+                with Image.open(picture) as opened_picture:
+                    opened_picture.verify()
+    assert seen > 50
+
+
 @pytest.mark.slow
-def test_every_picture_of_the_site_is_drawn(opened, site):
-    for path in sorted(site.rglob("*.html")):
+@pytest.mark.parametrize(
+    "pages", ["gallery/index.html", pytest.param("**/*.html", marks=pytest.mark.long)]
+)
+def test_the_browser_draws_every_picture(opened, site, pages):
+    for path in sorted(site.glob(pages)):
         if "<img" not in path.read_text("utf-8"):
             continue
         seen = opened(path.relative_to(site).as_posix())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from pathlib import Path
 
@@ -334,10 +335,16 @@ _MANY = {
 }
 
 
+def _cases_of_many():
+    """Every model with every method, and weights in every second case; those with the other weights are long."""
+    cases = itertools.product(("ale", "rhale", "pdp", "mplot"), _MANY, (None, "weight"))
+    for k, case in enumerate(cases):
+        usual = k % 4 in (0, 3)  # each method, and each model, with and without weights
+        yield pytest.param(*case, marks=[] if usual else [pytest.mark.long])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("kind", _MANY)
-@pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
+@pytest.mark.parametrize(("method", "kind", "weight"), list(_cases_of_many()))
 def test_six_hundred_thousand_rows(many, kind, method, weight):
     """Models × methods × weights, with missing values, categories and pairs: the bits of memory."""
     frame, where, models = many
