@@ -95,6 +95,7 @@ def test_the_printed_table_names_the_strongest_pair_first():
     assert "all 60 rows" in str(all_rows)
     many = sd.interactions(lambda X: X.sum(axis=1), table(30, 8), **FAST)
     assert "… and 8 weaker pairs" in str(many)
+    assert "0 by 1: share of the heterogeneity of feature 0 that feature 1 explains" in str(it)
 
 
 def test_parts_that_are_not_wanted_are_unknown():

@@ -367,7 +367,10 @@ class Interactions(SavedResult, Mapping[tuple[str, str], PairInteraction]):
             lines.append(
                 f"{100 * self.h2:.3g} % of the variance is no sum of effects of single features{of_rows}"
             )
-        lines += align_columns(self.lines()[: _PRINTED + 1], left=(0, 1))
+        header, *pairs = self.lines()
+        lines += align_columns([header, *pairs[:_PRINTED]], left=(0, 1))
+        if "0 by 1" in header or "1 by 0" in header:
+            lines.append("0 by 1: share of the heterogeneity of feature 0 that feature 1 explains")
         left = len(self) - _PRINTED
         if left > 0:
             lines.append(f"… and {count(left, 'weaker pair')}: see to_frame()")
