@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
+from tests.shell import CliRunner
 from tests.unit.shell_files import headings
 
 MODULE = """

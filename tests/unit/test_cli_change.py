@@ -6,11 +6,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from tests.made_regions import bikes
+from tests.shell import CliRunner
 
 MODULE = """
 import numpy as np

@@ -7,13 +7,13 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.cli.output import paths_of
 from skedasis.data import readers
 from skedasis.demo import demo
+from tests.shell import CliRunner
 from tests.unit.shell_files import headings
 
 HOSTILE = "<script>[red]x[/red] " + "y" * 60

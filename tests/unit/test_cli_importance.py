@@ -6,10 +6,10 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
+from tests.shell import CliRunner
 
 HOSTILE = "[red]x[/red] <b>"
 MODULE = """

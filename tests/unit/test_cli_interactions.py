@@ -5,12 +5,12 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.engine.options import SCORE_ROWS
 from tests.made_regions import bikes
+from tests.shell import CliRunner
 
 MODULE = """
 import numpy as np

@@ -4,12 +4,12 @@ import csv
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.results.regions import RegionsByFeature
 from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
+from tests.shell import CliRunner
 
 MODULE = """
 def rentals(X):

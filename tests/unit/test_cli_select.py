@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
+from tests.shell import CliRunner
 
 pytest.importorskip("pyarrow")
 

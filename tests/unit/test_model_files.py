@@ -122,9 +122,8 @@ def test_other_files_are_refused_by_name(tmp_path, name, content, words):
 
 
 def test_a_shell_opens_them_too(tmp_path):
-    from typer.testing import CliRunner
-
     from skedasis.cli.app import app
+    from tests.shell import CliRunner
 
     file, model = lightgbm_file(tmp_path)
     data = tmp_path / "rows.csv"

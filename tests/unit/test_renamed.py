@@ -8,11 +8,11 @@ import pickle
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis import _renamed
 from skedasis.cli.app import app
+from tests.shell import CliRunner
 
 X = np.random.default_rng(0).normal(size=(120, 3))
 Y = X[:, 0] * X[:, 1]

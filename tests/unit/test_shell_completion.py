@@ -3,13 +3,13 @@
 import pandas as pd
 import pytest
 from sklearn.linear_model import BayesianRidge, LogisticRegression
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli import completion, inputs
 from skedasis.cli.app import app
 from skedasis.quantities.base import Quantity
 from skedasis.results.checks.check import CODES
+from tests.shell import CliRunner
 
 
 @pytest.fixture

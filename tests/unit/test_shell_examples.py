@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli import app as cli_app
@@ -21,6 +20,7 @@ from skedasis.cli import explain
 from skedasis.cli.app import app
 from skedasis.cli.output import jsonable
 from skedasis.quantities.base import Quantity
+from tests.shell import CliRunner
 from tests.unit import shell_files
 
 DOCS = Path(__file__).parents[2] / "docs" / "guides" / "shell.md"

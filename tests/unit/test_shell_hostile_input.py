@@ -13,13 +13,13 @@ import pandas as pd
 import pytest
 from rich.cells import cell_len
 from rich.text import Text
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.cli.inputs import load_model
 from skedasis.cli.output import visible
 from skedasis.engine.progress import Progress
+from tests.shell import CliRunner
 from tests.unit import shell_files
 
 COMMAND = [sys.executable, "-c", "from skedasis.cli import main; main()"]

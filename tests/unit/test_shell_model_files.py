@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from skedasis.models.files import SUFFIXES, load_model
 from tests.helpers import PATTERN, refused
+from tests.shell import CliRunner
 
 skops_io = pytest.importorskip("skops.io")
 X = np.random.default_rng(0).normal(size=(60, 2))

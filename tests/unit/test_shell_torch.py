@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.models.files import load_model
 from tests.helpers import refused
+from tests.shell import CliRunner
 
 pytestmark = pytest.mark.torch
 X = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)

@@ -26,11 +26,11 @@ from sklearn.metrics import mean_squared_error
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
-from typer.testing import CliRunner
 
 import skedasis as sd
 from skedasis.cli.app import app
 from tests.helpers import PATTERN
+from tests.shell import CliRunner
 
 OWN = {"DataError", "ModelOutputError", "UnsupportedError"}
 
