@@ -7,18 +7,20 @@ import pytest
 from tools import structure
 from tools.structure import Budget, Module
 
+# `make lint` runs the check itself.
+
 
 @pytest.fixture(scope="module")
-def package():
-    return structure.modules()
+def names():
+    """Return the names of all modules without that of the package, but for itself."""
+    root = structure.ROOT / "src" / structure.PACKAGE
+    paths = [path.relative_to(root).with_suffix("") for path in root.rglob("*.py")]
+    inner = {".".join(part for part in path.parts if part != "__init__") for path in paths}
+    return {name or structure.PACKAGE for name in inner}
 
 
-def test_the_package_is_within_its_budgets(package):
-    assert structure.faults(package) == []
-
-
-def test_every_budget_belongs_to_a_package(package):
-    assert set(structure.BUDGETS) <= set(structure.counts(package))
+def test_every_budget_belongs_to_a_package(names):
+    assert set(structure.BUDGETS) <= {name.partition(".")[0] for name in names}
 
 
 @pytest.mark.parametrize(
@@ -111,6 +113,5 @@ def test_introspection_is_allowed_in_listed_modules_only():
     ]
 
 
-def test_lists_name_modules_that_exist(package):
-    names = {m.name.removeprefix("skedasis.") for m in package}
+def test_lists_name_modules_that_exist(names):
     assert names >= structure.INTROSPECTIVE | structure.LAZY

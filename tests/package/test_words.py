@@ -15,10 +15,6 @@ def written(root, **files):
     return root
 
 
-def test_the_package_has_none():
-    assert words.faults() == []
-
-
 def test_names_are_found_where_they_are_defined(tmp_path):
     code = "class Tape:\n    kept: int\n\ndef f(told, other):\n    freedom = 1\n    return told\n"
     root = written(tmp_path, **{"src__a.py": code, "src__walked.py": ""})

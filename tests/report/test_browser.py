@@ -56,7 +56,8 @@ def text(page, selector):
 @pytest.mark.parametrize(
     "how",
     [
-        {},
+        # With details open: the dark page has the same window, and others check light pages.
+        pytest.param({}, marks=pytest.mark.long),
         {"phone": True},
         pytest.param({"dark": True}, marks=pytest.mark.slow),
         pytest.param({"forced_colors": "active"}, marks=pytest.mark.slow),

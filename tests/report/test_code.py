@@ -17,7 +17,7 @@ KINDS = {"main": "rhale", "ale": "ale", "pdp": "pdp", "mplot": "mplot"}
 @pytest.fixture(scope="module")
 def frame():
     rng = np.random.default_rng(0)
-    n = 300
+    n = 150
     return pd.DataFrame(
         {
             'it\'s "x"\n<b>': rng.normal(size=n),
@@ -123,8 +123,9 @@ def test_trees_that_are_walked():
 def test_uncertainty(most, monkeypatch):
     monkeypatch.setattr(uncertainty, "ROWS", most)
     monkeypatch.setattr("skedasis.report.code.ROWS", most)
-    X = np.random.default_rng(0).normal(size=(300, 3))
-    y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=300) > 0, "yes", "no")
+    n = 300 if most == 2000 else 150
+    X = np.random.default_rng(0).normal(size=(n, 3))
+    y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=n) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)
     for model in (clf, sd.probability(clf, class_="no"), sd.probability(clf, class_="all")):
         content = gather({"m": model}, X, y, progress=False)

@@ -108,8 +108,18 @@ def badness(found: Any, code: str) -> float:
     return float(sum(SIZES[code](flag) for flag in found.of(code)))
 
 
-@pytest.mark.parametrize("n", [60, 400])
-@pytest.mark.parametrize("feature", FEATURES)
+@pytest.mark.parametrize(
+    ("feature", "n"),
+    [
+        *((feature, 400) for feature in FEATURES),
+        *(
+            pytest.param(
+                feature, 60, marks=[] if feature in ("few", "nominal") else pytest.mark.long
+            )
+            for feature in FEATURES
+        ),
+    ],
+)
 def test_what_is_advised_can_be_done_and_helps(feature, n):
     X, (methods, expected) = data(n), FEATURES[feature]
     done = set()

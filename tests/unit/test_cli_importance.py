@@ -66,6 +66,8 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def folder(made, monkeypatch):
+    # The forests of a diagnosis take most of the time; how good they are is not tested here.
+    monkeypatch.setattr("skedasis.analysis.dependence.TREES", 20)
     monkeypatch.chdir(made)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield made

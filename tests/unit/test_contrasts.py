@@ -70,12 +70,20 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "few values": ({"method": sd.ALE(), "feature": 0, "schema": {0: "continuous"}}, 0.5, 3),
 }
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+ALIKE = ("levels from the last", "centred pdp", "uale", "few values")
+"""Cases that differ from others by a constant, an order, or the source of their slopes."""
 
 
 # ------------------------------------------------------------------- the error, by independent ways
 
 
-@every_case
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, id=name, marks=pytest.mark.long if name in ALIKE else [])
+        for name, case in CASES.items()
+    ],
+)
 def test_the_error_is_that_of_the_influence_of_each_row(case):
     """The delta method, computed naively: every row gets a little more weight, and everything is explained again."""
     made, a, b = case

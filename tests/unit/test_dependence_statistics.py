@@ -68,8 +68,19 @@ def test_a_p_value_of_permutations_is_their_share():
     assert found == pytest.approx(expected, abs=0.03)
 
 
-@pytest.mark.parametrize("spacing", ["even", "clustered", "some ties", "two at each"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("spacing", "weighted"),
+    [
+        ("even", False),
+        ("clustered", True),
+        ("some ties", True),
+        ("two at each", False),
+        pytest.param("even", True, marks=pytest.mark.long),
+        pytest.param("clustered", False, marks=pytest.mark.long),
+        pytest.param("some ties", False, marks=pytest.mark.long),
+        pytest.param("two at each", True, marks=pytest.mark.long),
+    ],
+)
 def test_the_variance_at_given_x_is_unbiased_for_any_spacing_and_weights(spacing, weighted):
     rng = np.random.default_rng(6)
     x = {

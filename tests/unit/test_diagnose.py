@@ -51,6 +51,12 @@ def found() -> Diagnosis:
     return sd.diagnose(wary, X, y, dependence_rows=300, progress=False)
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    """Grow small forests: they take most of the time of a diagnosis."""
+    monkeypatch.setattr("skedasis.analysis.dependence.TREES", 20)
+
+
 def kinds(diagnosis: Diagnosis) -> list[str]:
     return [v.kind for v in diagnosis.verdicts]
 
@@ -147,6 +153,7 @@ def test_it_is_pfi_of_both_quantities():
         assert part.unit == "nats"
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_forests_ask_the_model_nothing():
     X, y = designed(n=60)
     model = Remembers(wary)
@@ -174,6 +181,7 @@ def test_several_classes_with_names():
     assert "Entropy-PFI" in d["petal length (cm)"].verdict.text
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_frames_of_any_kind_agree():
     X, y = designed(n=60)
     names = [f"x{j}" for j in range(6)]
@@ -267,6 +275,7 @@ def test_labels_of_no_probability_are_told_of():
     assert kinds(d) == ["independent", "unused"] or kinds(d) == ["informative", "unused"]
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_weights_rows_and_samples():
     X, y = designed(n=120)
     weights = np.r_[np.ones(60), np.zeros(60)]
@@ -280,6 +289,7 @@ def test_weights_rows_and_samples():
     assert "50 of 120 rows" in part.notes[0]
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_rows_with_keys_may_stand_in_any_order():
     X, y = designed(n=80)
     order, keys = np.random.default_rng(1).permutation(80), np.arange(80)
@@ -291,6 +301,7 @@ def test_rows_with_keys_may_stand_in_any_order():
     np.testing.assert_array_equal(other.r2_with_target, one.r2_with_target)
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_threads_do_not_matter():
     X, y = designed(n=80)
     one = sd.diagnose(wary, X, y, n_repeats=3, progress=False, memory="100KB")

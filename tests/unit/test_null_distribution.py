@@ -110,9 +110,18 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
     assert 0 < es.statistics(null=null, replicates=2)["grade"].p_value <= 1
 
 
-@pytest.mark.parametrize("method", [None, "ale", sd.DALE(bins=3)])
-@pytest.mark.parametrize("how", ["replaced", "added"])
-def test_text_is_permuted_and_explained_by_its_levels(method: Any, how: Any) -> None:
+@pytest.mark.parametrize(
+    ("how", "method"),
+    [
+        ("replaced", None),
+        ("added", "ale"),
+        ("added", sd.DALE(bins=3)),
+        pytest.param("added", None, marks=pytest.mark.long),
+        pytest.param("replaced", "ale", marks=pytest.mark.long),
+        pytest.param("replaced", sd.DALE(bins=3), marks=pytest.mark.long),
+    ],
+)
+def test_text_is_permuted_and_explained_by_its_levels(how: Any, method: Any) -> None:
     X = frame(80)
     y = X["a"] + (X["c"] == "u") + 0.1 * np.random.default_rng(1).normal(size=80)
 

@@ -85,7 +85,9 @@ def test_no_partition_costs_less(shape, m, most, seed, tails, linear, weighted):
     assert found.trend.tolist() == lines
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2))]
+)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_partition_of_many_cells_costs_less(shape, seed):
     """More cells than one block of sums, and x and slopes with an offset that would make plain sums inaccurate."""

@@ -105,8 +105,15 @@ METHODS = [
 SMALL = {"progress": False, "memory": "3MB", "keep": "300KB", "heterogeneity_rows": 500}
 
 
-@pytest.mark.parametrize("weight", [None, "weight"])
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: m.name)
+@pytest.mark.parametrize(
+    ("method", "weight"),
+    [
+        pytest.param(m, w, marks=[] if k % 2 == j else pytest.mark.long)
+        for k, m in enumerate(METHODS)
+        for j, w in enumerate([None, "weight"])
+    ],
+    ids=lambda v: getattr(v, "name", v),
+)
 def test_a_function_of_mixed_columns(frame, folder, method, weight):
     data = sd.parquet(folder, columns=COLUMNS, sample_weight=weight)
     weights = {} if weight is None else {"sample_weight": frame[weight].to_numpy()}
@@ -117,8 +124,17 @@ def test_a_function_of_mixed_columns(frame, folder, method, weight):
     assert memory["a"].provenance["model_rows"] == streamed["a"].provenance["model_rows"]
 
 
-@pytest.mark.parametrize("tree", ["auto", "off"])
-@pytest.mark.parametrize("method", ["ale", "rhale", "pdp"])
+@pytest.mark.parametrize(
+    ("method", "tree"),
+    [
+        ("ale", "auto"),
+        ("rhale", "off"),
+        ("pdp", "auto"),
+        pytest.param("ale", "off", marks=pytest.mark.long),
+        pytest.param("rhale", "auto", marks=pytest.mark.long),
+        pytest.param("pdp", "off", marks=pytest.mark.long),
+    ],
+)
 def test_trees(frame, folder, method, tree):
     X = frame[NUMBERS]
     model = HistGradientBoostingRegressor(max_iter=10).fit(X, frame["label"])
@@ -171,8 +187,19 @@ def test_grids_of_models_that_get_arrays_are_of_the_type_of_the_array(frame, fol
     assert streamed.about.dtype == memory.about.dtype == "float64"
 
 
-@pytest.mark.parametrize("method", ["ale", "pdp"])
-@pytest.mark.parametrize("pair", [("a", "b"), ("a", "c"), ("a", "k"), ("m", "t")])
+@pytest.mark.parametrize(
+    ("pair", "method"),
+    [
+        (("a", "b"), "ale"),
+        (("a", "c"), "pdp"),
+        (("a", "k"), "ale"),
+        (("m", "t"), "ale"),
+        (("m", "t"), "pdp"),
+        pytest.param(("a", "b"), "pdp", marks=pytest.mark.long),
+        pytest.param(("a", "c"), "ale", marks=pytest.mark.long),
+        pytest.param(("a", "k"), "pdp", marks=pytest.mark.long),
+    ],
+)
 def test_pairs(frame, folder, pair, method):
     method = sd.PDP(grid=5) if method == "pdp" else sd.ALE(bins=6)
     memory = sd.explain(_function, frame[COLUMNS], pair, method=method, **SMALL)
