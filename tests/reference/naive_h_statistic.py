@@ -38,17 +38,20 @@ def naive(
     columns = X.shape[1]
     groups = [(j,) for j in range(columns)] if features is None else list(features)
 
-    def replaced(row: int, taken: Sequence[int]) -> Any:
-        Z = X.copy()
-        for j in taken:
-            if isinstance(Z, pd.DataFrame):
-                Z[Z.columns[j]] = X.iloc[[row] * n, j].set_axis(Z.index)
-            else:
-                Z[:, j] = X[row, j]
+    def replaced(taken: Sequence[int]) -> Any:
+        """Return all rows n times, with the values of row 0, of row 1, and so on, in some columns."""
+        recipients, donors = np.tile(np.arange(n), n), np.repeat(np.arange(n), n)
+        if isinstance(X, pd.DataFrame):
+            Z = X.iloc[recipients].reset_index(drop=True)
+            for j in taken:
+                Z[Z.columns[j]] = X.iloc[donors, j].reset_index(drop=True)
+            return Z
+        Z = X[recipients]
+        Z[:, taken] = X[donors][:, taken]
         return Z
 
     def partial(taken: Sequence[int]) -> np.ndarray:
-        values = np.array([w @ np.asarray(f(replaced(row, taken)), float) for row in range(n)])
+        values = np.asarray(f(replaced(list(taken))), float).reshape(n, n) @ w
         return values - w @ values
 
     def square(values: np.ndarray) -> float:

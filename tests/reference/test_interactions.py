@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -138,22 +139,30 @@ def _response(case: str) -> Any:
     return model
 
 
-@pytest.mark.parametrize("cells", [2**22, 1])
-@pytest.mark.parametrize("missing", [False, True])
-def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkeypatch: Any):
-    """At 200 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
+@cache
+def many_rows(missing: bool) -> tuple[Any, np.ndarray, list[tuple[np.ndarray | None, Naive]]]:
+    """Return a model, rows, and for no weights and some the statistics of the naive loops."""
     lightgbm = pytest.importorskip("lightgbm")
-    monkeypatch.setattr(partial_dependence, "_TABLE", cells)
-    monkeypatch.setattr(partial_dependence, "_BLOCK", 1)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(900, 5)) * [1.0, 1e3, 1.0, 1.0, 1.0]
     X[:, 2] = np.round(X[:, 2])
     X = with_missing(X) if missing else X
     model = lightgbm.LGBMRegressor(**{**QUIET, "n_estimators": 20}).fit(X, number(X))
-    part, w = X[:300], rng.uniform(0.5, 2.0, 300)
-    for weights in (None, w):
+    part = X[:300]
+    weights = [None, rng.uniform(0.5, 2.0, len(part))]
+    return model, part, [(w, naive(model.predict, part, w)) for w in weights]
+
+
+@pytest.mark.parametrize("cells", [2**22, 1])
+@pytest.mark.parametrize("missing", [False, True])
+def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkeypatch: Any):
+    """At 300 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
+    monkeypatch.setattr(partial_dependence, "_TABLE", cells)
+    monkeypatch.setattr(partial_dependence, "_BLOCK", 1)
+    model, part, expected = many_rows(missing)
+    for weights, want in expected:
         it = sd.interactions(model, part, sample_weight=weights, tree="force", **FAST)
-        compare(it, naive(model.predict, part, weights))
+        compare(it, want)
 
 
 @pytest.mark.parametrize("library", ["histograms", "lightgbm"])

@@ -142,6 +142,22 @@ def test_rows_of_weight_zero_cost_nothing():
     assert said["rows"] == N - N // 3
 
 
+def test_few_rows_with_missing_values_need_few_calls():
+    """A call carries as many of their donor values as there is room for: not more rows than a call for all rows."""
+    model, X = Counted(), data(400, 2)
+    X[:10, 0] = np.nan
+
+    def known(X):
+        return model(np.nan_to_num(X))
+
+    e = sd.explain(known, X, 0, method=sd.ALE(bins=5), heterogeneity_rows=0)
+    donors = 200
+    assert e.missing_point is not None
+    assert max(model.rows) == 800  # two copies of all rows, as for the two edges of each row's bin
+    assert e.provenance["model_rows"] == 2 * 390 + 10 + 10 * donors
+    assert e.provenance["model_calls"] == 2 + np.ceil(10 * donors / 800)
+
+
 def test_nothing_of_a_result_calls_the_model(tmp_path):
     model = Counted()
     for method in (sd.RHALE(), sd.ALE(bins=8), sd.ICE(grid=[0.0, 1.0])):

@@ -122,8 +122,8 @@ class Evaluator(Protocol):
         """Return the quantity at the rows, (n,)."""
         ...
 
-    def subset(self, rows: Ints) -> Evaluator:
-        """Return the evaluator of a subset of the rows."""
+    def subset(self, rows: Ints, sets: int = 1) -> Evaluator:
+        """Return the evaluator of a subset of the rows, for sweeps of so many sets of values."""
         ...
 
     def sweep(self, j: int, values: Floats) -> Floats:

@@ -91,7 +91,7 @@ def missing_moments(evaluator: Evaluator, donors: Donors) -> tuple[Moments, str 
     rows = donors.rows(evaluator)
     if len(rows) == 0:
         return Moments.zeros(1), None
-    part = evaluator.subset(rows)
+    part = evaluator.subset(rows, len(donors.weight))
     try:
         own = part.values()
         inserted = part.sweep_together(donors.changes, len(donors.weight))

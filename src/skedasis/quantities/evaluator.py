@@ -323,12 +323,20 @@ class BatchEvaluator:
         """Return the rows' labels as numbers, shape (n,)."""
         return self.batch.labels()
 
-    def subset(self, rows: Ints) -> BatchEvaluator:
-        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `stats`."""
+    def subset(self, rows: Ints, sets: int = 1) -> BatchEvaluator:
+        """Return the evaluator of a subset of the batch's rows. Its calls are counted in this evaluator's `stats`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+        sets : int
+            How many sets of values will be swept: a call carries up to as many copies of the subset, but not more rows
+            than a call of the whole batch, so that a few rows do not need many calls.
+        """
+        room = self.copies * len(self) // max(len(rows), 1)
+        copies = max(self.copies, min(sets, room))
         # type(self): the subset of a `TreeEvaluator` is a `TreeEvaluator`.
-        part: BatchEvaluator = type(self)(
-            self.quantity, self.batch.take(rows), self.copies, self.eps
-        )
+        part: BatchEvaluator = type(self)(self.quantity, self.batch.take(rows), copies, self.eps)
         part.stats, part._whole, part.caller = self.stats, (self, rows), self.caller
         part._cache = None if self._cache is None else self._cache.part(rows)
         if self._own is not None:
