@@ -25,19 +25,26 @@ SETTINGS = {
 
 
 def effect(example, X, feature, max_bins, alpha, min_points, method=sd.RHALE):
-    """Return the effect of one feature from given slopes."""
+    """Return the effect of one feature from given slopes, without the heterogeneity score, which no test reads."""
     bins = sd.Optimal(max_bins=max_bins, alpha=alpha, min_points=min_points, criterion="eq13")
     quantity = sd.prediction(example.f, slope=example.slope)
-    return sd.explain(quantity, X, feature, method=method(bins=bins), progress=False)
+    return sd.explain(
+        quantity, X, feature, method=method(bins=bins), heterogeneity_rows=0, progress=False
+    )
 
 
 @cache
-def runs(name, feature, method=sd.RHALE):
-    """Return the rows and the effect of each seed."""
+def run(name, feature, seed, method=sd.RHALE):
+    """Return the rows of a seed, and their effect."""
     example = SYNTHETIC[name]
     *settings, n = SETTINGS[name]
-    samples = [example.sample(n, seed) for seed in range(SEEDS)]
-    return [(X, effect(example, X, feature, *settings, method=method)) for X in samples]
+    X = example.sample(n, seed)
+    return X, effect(example, X, feature, *settings, method=method)
+
+
+def runs(name, feature, method=sd.RHALE, seeds=SEEDS):
+    """Return the rows and the effect of each seed."""
+    return [run(name, feature, seed, method) for seed in range(seeds)]
 
 
 def effects(name, feature, method=sd.RHALE):

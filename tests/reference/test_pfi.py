@@ -15,6 +15,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import skedasis as sd
+from skedasis.methods.permutation_plan import draw_donors
 from tests.helpers import refused
 from tests.reference.pfi_reference import (
     all_pairs,
@@ -214,12 +215,21 @@ def unlikely(counts, shares):
     return stats.chi2.sf(statistic, np.maximum(there.sum(axis=1) - 1, 1)).min()
 
 
+def donor_counts(n, weights=None, seeds=800):
+    """Return how often each row is the donor of each recipient, over seeds, from the plan of an explanation."""
+    counts = np.zeros((n, n))
+    for seed in range(seeds):
+        drawn = draw_donors(n, None, 1, seed, weights).donors(np.arange(n))[0]
+        if seed < 5:  # these are the draws that an explanation uses
+            np.testing.assert_array_equal(drawn, lenders_of(n, 1, seed, weights)[:, 0])
+        counts[np.arange(n), drawn] += 1
+    return counts
+
+
 @pytest.mark.parametrize("n", [2, 3, 5, 8])
 def test_all_pairs_of_different_rows_are_equally_likely(n):
     """Self-pairs, which change nothing, are not drawn but accounted for: see the test of many repeats below."""
-    counts = np.zeros((n, n))
-    for seed in range(800):
-        counts[np.arange(n), lenders_of(n, 1, seed)[:, 0]] += 1
+    counts = donor_counts(n)
     share = (1 - np.eye(n)) / (n - 1)
     assert unlikely(counts, share) > 1e-4 / n
     assert unlikely(counts.T, share) > 1e-4 / n
@@ -246,9 +256,7 @@ def test_all_pairs_are_equally_likely_where_blocks_leave_rows_over(n):
 def test_weighted_rows_lend_in_proportion_to_their_weights(w):
     """For every recipient, whether self-pairs are possible or not."""
     n = len(w)
-    counts = np.zeros((n, n))
-    for seed in range(800):
-        counts[np.arange(n), lenders_of(n, 1, seed, w)[:, 0]] += 1
+    counts = donor_counts(n, w)
     share = np.tile(w, (n, 1))
     if (np.diag(counts) == 0).all():
         np.fill_diagonal(share, 0.0)
@@ -274,8 +282,18 @@ def dependent(n, seed):
     return np.stack([x, 0.6 * x + 0.8 * rng.normal(size=n)], axis=1)
 
 
-@pytest.mark.parametrize("kind", ["none", "fractional", "whole"])
-@pytest.mark.parametrize("n", SIZES)
+SMALL = [(3, "fractional"), (3, "whole"), (7, "fractional")]
+"""Small tables with weights in the long run only: thousands of repeats, each with a cycle of its own."""
+
+
+@pytest.mark.parametrize(
+    ("n", "kind"),
+    [
+        pytest.param(n, kind, marks=pytest.mark.long if (n, kind) in SMALL else [])
+        for n in SIZES
+        for kind in ("none", "fractional", "whole")
+    ],
+)
 def test_many_repeats_come_to_all_pairs(n, kind):
     repeats = 3000 if n < 30 else 500
     told = False
@@ -393,7 +411,13 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+ALIKE = {"explained variance": "r2", "average precision": "roc_auc"}
+"""Metrics in the long run only, with those that the library computes in the same way."""
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=pytest.mark.long if c in ALIKE else []) for c in CASES]
+)
 def test_scikit_learn_agrees(case):
     data, quantity, settings, scoring = CASES[case]
     X, y, model, _ = data()
@@ -407,7 +431,9 @@ def test_scikit_learn_agrees(case):
     assert theirs.importances_mean.max() > 15 * theirs.importances_std.max() / np.sqrt(repeats)
 
 
-@pytest.mark.parametrize("case", ["squared error", "r2", "median"])
+@pytest.mark.parametrize(
+    "case", ["squared error", "r2", pytest.param("median", marks=pytest.mark.long)]
+)
 def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
     """It permutes rows without their weights, which is the same where weights are independent of the rows."""
     data, quantity, settings, scoring = CASES[case]
