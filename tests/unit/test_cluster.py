@@ -162,7 +162,7 @@ def test_what_is_sent_is_as_large_as_the_model(folder, model):
     assert _same(sd.explain(model, data, method="ale", **OPTIONS), together)
 
 
-@pytest.mark.parametrize("method", ["ale", "rhale", "pfi"])
+@pytest.mark.parametrize("method", [pytest.param("ale", marks=pytest.mark.long), "rhale", "pfi"])
 def test_workers_combine_results_where_there_are_many(folder, method, monkeypatch):
     """Ranges of one chunk each; results are combined by two until at most two are left."""
     monkeypatch.setattr(cluster, "_COMBINED", 2)

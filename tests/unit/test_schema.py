@@ -266,9 +266,12 @@ def test_a_report_shows_labels(data, tmp_path):
     assert 'id="feature-1"' in page
 
 
-@pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_labels_are_shown_as_text(data, tmp_path, label):
-    schema = {"c_temp_c": {"unit": label[:20], "label": label}}
+@pytest.mark.parametrize("hostile", [("markup", "long"), ("newlines", "signs")], ids="-".join)
+def test_hostile_labels_are_shown_as_text(data, tmp_path, hostile):
+    schema = {
+        name: {"unit": HOSTILE[kind][:20], "label": HOSTILE[kind]}
+        for name, kind in zip(("c_temp_c", "c_hum_c"), hostile, strict=True)
+    }
     e = sd.explain(model, data, schema=schema)
     for result in (e, e["c_temp_c"]):
         page = result.explore().html
