@@ -255,7 +255,14 @@ def test_help_loads_little():
 
 
 @pytest.mark.parametrize(
-    "command", [["info"], ["datasets"], ["--help"], ["effect", "--help"], ["demo"]]
+    "command",
+    [
+        ["info"],
+        ["datasets"],
+        ["demo"],
+        # The help loads none of the libraries, as the test above says.
+        *(pytest.param(c, marks=pytest.mark.long) for c in (["--help"], ["effect", "--help"])),
+    ],
 )
 def test_commands_start_after_a_plain_install(folder, command):
     hidden = "('sklearn', 'pandas', 'polars', 'pyarrow', 'torch')"

@@ -191,8 +191,15 @@ def test_networks_keep_their_closed_form_on_plain_numbers(save, frame):
     assert effect.bins.effect.mean() == pytest.approx(3000, rel=0.2)
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("target", ["price", "dear"])
+@pytest.mark.parametrize(
+    ("library", "target"),
+    [
+        ("pandas", "price"),
+        ("polars", "dear"),
+        pytest.param("pandas", "dear", marks=pytest.mark.long),
+        pytest.param("polars", "price", marks=pytest.mark.long),
+    ],
+)
 def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, library, target):
     monkeypatch.setattr(readers, "_LIBRARIES", (library,))
     frame["dear"] = np.where(frame.price > frame.price.median(), "yes", "no")

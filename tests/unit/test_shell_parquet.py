@@ -66,8 +66,17 @@ def _json(*arguments):
     return json.loads(found[found.index("{") :])
 
 
-@pytest.mark.parametrize("data", ["year=*/*.parquet", "one.pq", "file"])
-@pytest.mark.parametrize("weight", [(), ("--sample-weight", "w")])
+@pytest.mark.parametrize(
+    ("data", "weight"),
+    [
+        ("year=*/*.parquet", ("--sample-weight", "w")),
+        ("one.pq", ()),
+        ("file", ("--sample-weight", "w")),
+        pytest.param("year=*/*.parquet", (), marks=pytest.mark.long),
+        pytest.param("one.pq", ("--sample-weight", "w"), marks=pytest.mark.long),
+        pytest.param("file", (), marks=pytest.mark.long),
+    ],
+)
 def test_an_effect_in_chunks_is_that_of_memory(folder, data, weight):
     path = str(folder / "one.pq") if data == "file" else data
     small, large = (

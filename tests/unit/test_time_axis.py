@@ -156,8 +156,19 @@ class Watching:
 # ------------------------------------------------------------------------- rows passed to the model
 
 
-@pytest.mark.parametrize("X", FRAMES)
-@pytest.mark.parametrize("method", ["ale", "pdp", "rhale", "mplot"])
+@pytest.mark.parametrize(
+    ("X", "method"),
+    [
+        pytest.param(
+            *frame.values,
+            method,
+            id=f"{method}-{frame.id}",
+            marks=[] if (k + j) % 2 == 0 else pytest.mark.long,
+        )
+        for k, frame in enumerate(FRAMES)
+        for j, method in enumerate(["ale", "pdp", "rhale", "mplot"])
+    ],
+)
 def test_an_effect_is_that_of_the_same_days_as_numbers(X, method):
     model = Watching(X)
     e = sd.explain(model, X, "t", method=method)

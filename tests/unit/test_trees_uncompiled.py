@@ -194,7 +194,7 @@ def copied(folder: Path) -> Path:
     return target.parent
 
 
-@pytest.mark.parametrize("kind", ["blocked", "broken"])
+@pytest.mark.parametrize("kind", ["broken", pytest.param("blocked", marks=pytest.mark.long)])
 def test_a_process_without_numba(kind: str, tmp_path: Path) -> None:
     (tmp_path / "numba.py").write_text("raise ImportError('numba needs an older NumPy')")
     # The working directory of the process comes first on the module search path.
