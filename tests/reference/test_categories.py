@@ -78,7 +78,7 @@ def test_the_order_of_similarity(seed):
         assert (along >= -1e-9 * np.abs(places).max()).all()
 
 
-@law(examples=25, thorough=200, seed=CASES["seed"])
+@law(examples=10, thorough=200, seed=CASES["seed"])
 def test_text_in_a_data_frame(seed):
     """The same levels as text, in a data frame whose other columns are numbers: given order, and PDP."""
     c = case(seed)

@@ -195,7 +195,7 @@ ENDS = [
 ]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.sampled_from(FACTORIES), min_size=1, max_size=3), st.sampled_from(ENDS))
 def test_random_pipelines(factories, end):
     rows, y = table(40), table(40, seed=2)[:, 0]

@@ -443,9 +443,16 @@ def _scores(X, **options):
     return {name: e.swap_score for name, e in es.items()}
 
 
-@pytest.mark.parametrize("rows", [None, 250])
-@pytest.mark.parametrize("weighted", [False, True])
-def test_batches_threads_and_orders_change_no_bit(rows, weighted):
+@pytest.mark.parametrize(
+    ("weighted", "rows"),
+    [
+        (False, None),
+        (True, 250),
+        pytest.param(True, None, marks=pytest.mark.long),
+        pytest.param(False, 250, marks=pytest.mark.long),
+    ],
+)
+def test_batches_threads_and_orders_change_no_bit(weighted, rows):
     X = _frame()
     w = np.random.default_rng(14).uniform(0.5, 2, len(X)) if weighted else np.ones(len(X))
     ids = np.array([f"row {i}" for i in range(len(X))])

@@ -98,7 +98,7 @@ def test_two_categories(seed):
     same_surface(explained(c, ("x3", "x2"), sd.ALE(order=c.orders)), transposed(want), c.size)
 
 
-@law(examples=25, thorough=200, seed=CASES["seed"])
+@law(examples=10, thorough=200, seed=CASES["seed"])
 def test_data_frames_with_text(seed):
     """The same pairs from a data frame whose numeric and categorical columns have different dtypes."""
     pytest.importorskip("pandas", reason="the rows are a data frame")

@@ -146,7 +146,7 @@ def of_means(world, rows, sets, key=1):
     ("world", "rows", "repeats"),
     [
         ("logistic", 100, 10),
-        ("logistic", 500, 5),
+        pytest.param("logistic", 500, 5, marks=pytest.mark.long),
         ("gaussian", 200, 30),
         ("tree", 150, 5),
         ("product", 500, 10),
@@ -198,7 +198,7 @@ def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
     assert (high >= -1e-13 * size).all()
 
 
-@pytest.mark.parametrize("rows", [40, 300])
+@pytest.mark.parametrize("rows", [pytest.param(40, marks=pytest.mark.long), 300])
 def test_intervals_over_repeats_hold_what_infinitely_many_would_give(rows):
     """The interval for given rows contains the mean over all pairs."""
     rng = np.random.default_rng(3)
@@ -244,7 +244,7 @@ def conditional(rows, repeats, sets):
     return Found(*map(np.array, zip(*found, strict=True)))
 
 
-@pytest.mark.parametrize("repeats", [3, 10])
+@pytest.mark.parametrize("repeats", [3, pytest.param(10, marks=pytest.mark.long)])
 def test_conditional_intervals_are_on_the_safe_side(repeats):
     found = conditional(400, repeats, 300)
     assert found.share >= 0.92  # 0.93 in long runs, see below
@@ -274,7 +274,7 @@ def of_metric(draw, rows, repeats, sets, truth, metric=mean_squares):
     return Found(*map(np.array, zip(*found, strict=True)))
 
 
-@pytest.mark.parametrize("repeats", [5, 30])
+@pytest.mark.parametrize("repeats", [5, pytest.param(30, marks=pytest.mark.long)])
 def test_intervals_of_a_metric_of_normal_data(repeats):
     found = of_metric(lambda rng, n: rng.normal(size=n), 400, repeats, 300, 2.0)
     assert found.share >= 0.92
@@ -291,7 +291,7 @@ def uniform(rng, rows):
     return rng.uniform(0.2, 3, rows)
 
 
-@pytest.mark.parametrize("repeats", [5, 30])
+@pytest.mark.parametrize("repeats", [pytest.param(5, marks=pytest.mark.long), 30])
 def test_intervals_of_weighted_samples(repeats):
     """Weights that are independent of the rows, as "sampling" assumes."""
     found = simulate(

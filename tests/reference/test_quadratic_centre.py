@@ -56,7 +56,7 @@ def test_errors_are_those_of_simulated_data():
         rng = np.random.default_rng([7, seed])
         X = np.c_[rng.uniform(size=200), rng.normal(size=200)]
         X[:2, 0] = 0.0, 1.0  # so that all curves have the same ends
-        e = sd.explain(_squares(1.0), X, 0, progress=False)
+        e = sd.explain(_squares(1.0), X, 0, heterogeneity_rows=0, progress=False)
         if len(e.bins) == 1 and e.bins.slope_change[0]:
             values.append(e.value)
             errors.append(e.std_error)

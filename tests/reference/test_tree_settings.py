@@ -25,9 +25,20 @@ METHODS: dict[str, Any] = {
     "uale": "uale",
     "pdp": sd.PDP(grid=8),
 }
-FEW = ("histograms 2", "xgboost")
-"""Models of which all is compared in every run of the tests."""
-CASES = [c if c in FEW else pytest.param(c, marks=pytest.mark.slow) for c in MODELS]
+
+
+def cases(few: set[tuple[str, str]], first: int) -> list[Any]:
+    """Return all models with all methods: few in every run, one method of each model in the slow one.
+
+    The methods take turns, so that each is compared for several models. The others are in the long run.
+    """
+    found = []
+    for i, case in enumerate(MODELS):
+        for k, method in enumerate(METHODS):
+            rest = pytest.mark.slow if (i + first) % len(METHODS) == k else pytest.mark.long
+            marks = [] if (case, method) in few else rest
+            found.append(pytest.param(case, method, id=f"{case}-{method}", marks=marks))
+    return found
 
 
 def whole(X: np.ndarray) -> np.ndarray:
@@ -81,14 +92,16 @@ def assert_same(case: str, X: Any, method: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", CASES)
+FRACTIONS = {("histograms 2", "rhale"), ("xgboost", "pdp")}
+WHOLE = {("histograms 2", "ale"), ("xgboost", "uale")}
+
+
+@pytest.mark.parametrize(("case", "method"), cases(FRACTIONS, 0))
 def test_all_settings_give_the_same(case: str, method: str) -> None:
     assert_same(case, grown(case)[1], method)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(("case", "method"), cases(WHOLE, 2))
 def test_all_settings_give_the_same_of_whole_numbers(case: str, method: str) -> None:
     assert_same(case, whole(grown(case)[1]), method)
 

@@ -87,8 +87,17 @@ def test_votes_that_are_tied_stay_tied() -> None:
     alike(sd.loss(model, "zero_one"), X, y=y, method=sd.PFI(n_repeats=3))
 
 
-@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
-@pytest.mark.parametrize("case", ["forest 2", "boosting 2", "histograms 2"])
+@pytest.mark.parametrize(
+    ("case", "metric"),
+    [
+        ("forest 2", "average_precision"),
+        ("boosting 2", "roc_auc"),
+        ("histograms 2", "average_precision"),
+        pytest.param("forest 2", "roc_auc", marks=pytest.mark.long),
+        pytest.param("boosting 2", "average_precision", marks=pytest.mark.long),
+        pytest.param("histograms 2", "roc_auc", marks=pytest.mark.long),
+    ],
+)
 def test_rows_in_the_same_leaves_stay_tied(case: str, metric: str) -> None:
     # Metrics that depend on the order of rows would see a difference of 1e-17 between two equal predictions.
     model, X, y = grown(case)
