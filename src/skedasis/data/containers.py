@@ -412,10 +412,12 @@ class TimeArray:
 
 def object_kind(values: Iterable[object]) -> Kind:
     """Return the kind of a column of Python objects: continuous if all objects that are not missing are numbers."""
-    for value in values:
+    # Types decide, and are few: looking at each value takes most of the time of a pass over many rows.
+    types = {type(v): v for v in values}
+    for kind, value in types.items():
         if is_missing(value):
             continue
-        if isinstance(value, (bool, np.bool_, complex)) or not isinstance(value, Number):
+        if issubclass(kind, (bool, np.bool_, complex)) or not issubclass(kind, Number):
             return "nominal"
     return "continuous"
 
@@ -429,6 +431,6 @@ def integer_ends(values: Iterable[object]) -> tuple[int, int] | None:
 def to_float(values: ArrayLike) -> Floats:
     """Return a float64 copy of the values, contiguous; None becomes NaN."""
     array = np.asarray(values, dtype=object if isinstance(values, list) else None)
-    if array.dtype.kind == "O":
+    if array.dtype.kind == "O" and any(map(is_missing, {type(v): v for v in array}.values())):
         array = np.array([np.nan if is_missing(v) else v for v in array], dtype=float)
     return np.array(array, dtype=float)

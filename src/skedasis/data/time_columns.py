@@ -193,10 +193,13 @@ class TimeObjects:
     def of(cls, values: Iterable[object]) -> TimeObjects | None:
         """Return the type of a column's objects; None unless all are missing or times of one type and time zone."""
         objects = list(values)
-        present = [v for v in objects if not is_absent(v)]
-        if not present or len({type(v) for v in present}) != 1:
+        first = next((v for v in objects if not is_absent(v)), None)
+        # Most columns of objects are text: their other values need not be looked at.
+        if not isinstance(first, (*_NUMPY_TYPES, PandasTimestamp, PandasTimedelta)):
             return None
-        first = present[0]
+        present = [v for v in objects if not is_absent(v)]
+        if len({type(v) for v in present}) != 1:
+            return None
         # All objects have the type of the first.
         if isinstance(first, PandasTimestamp):
             # Each object has its own unit; the finest represents all.
