@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 import skedasis as sd
 from tests.long.figures import LONG
 
-QUICK, THOROUGH = 10, 60
+QUICK, THOROUGH = 4, 60
 """Number of examples of a law in the usual run and in the long one: most laws are about each of two dozen methods, so
-that a few examples of each are hundreds of all. Draws are fixed, so running more of them is useful only once.
+that a few examples of each are a hundred of all. The first four of `cases` have two, three and four columns, all or
+all but one of which the model uses, and no, whole and fractional weights. Draws are fixed, so running more of them is
+useful only once.
 """
 
 
@@ -246,7 +248,27 @@ WAYS = {
 }
 """Every method, with every kind of binning."""
 
+USUAL = (
+    "ale-uniform",
+    "ale-optimal",
+    "dale-quantile",
+    "uale",
+    "rhale-few",
+    "rhale-greedy",
+    "rhale-differences",
+    "rhale-steps",
+    "pdp-mean",
+    "ice-anchor",
+    "pdp-slopes",
+    "mplot-uniform",
+)
+"""One of each kind: every method, source of local effects and algorithm for bins."""
+
 EVERY_WAY = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+USUAL_WAYS = pytest.mark.parametrize(
+    "way", [pytest.param(w, id=k, marks=() if k in USUAL else LONG) for k, w in WAYS.items()]
+)
+"""Those of `USUAL`, and the others in the long run: for laws whose cause does not depend on the binning."""
 FIXED_WAYS = pytest.mark.parametrize(
     "way", [w for w in WAYS.values() if w.fixed], ids=[k for k, w in WAYS.items() if w.fixed]
 )

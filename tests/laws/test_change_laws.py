@@ -30,7 +30,7 @@ def random_model(seed, d=3):
     return model
 
 
-@law(seed=seeds, h=steps)
+@law(examples=10, seed=seeds, h=steps)
 def test_a_linear_model_changes_by_slope_times_step_at_every_row(seed, h):
     X, beta = table(seed), np.random.default_rng(seed + 1).normal(size=3)
 
@@ -45,7 +45,7 @@ def test_a_linear_model_changes_by_slope_times_step_at_every_row(seed, h):
     np.testing.assert_allclose(both.value, (beta[0] - beta[2]) * h, atol=1e-12 * size)
 
 
-@law(seed=seeds, h=steps)
+@law(examples=10, seed=seeds, h=steps)
 def test_an_additive_model_changes_by_its_effect_alone(seed, h):
     X = table(seed)
     c = sd.change(lambda X: X[:, 0] ** 3 + np.cos(X[:, 1]) * X[:, 2], X, {0: h}, **QUIET)
@@ -55,7 +55,7 @@ def test_an_additive_model_changes_by_its_effect_alone(seed, h):
     np.testing.assert_allclose(c.rows.change, expected, atol=1e-11 * (1 + np.abs(expected).max()))
 
 
-@law(seed=seeds, h=steps, factor=st.integers(2, 5))
+@law(examples=10, seed=seeds, h=steps, factor=st.integers(2, 5))
 def test_any_model_changes_as_if_columns_were_replaced(seed, h, factor):
     X, model = table(seed), random_model(seed + 7)
     new = X.copy()
@@ -69,7 +69,7 @@ def test_any_model_changes_as_if_columns_were_replaced(seed, h, factor):
     np.testing.assert_allclose(c.std, expected.std(ddof=1), rtol=1e-10, atol=1e-12)
 
 
-@law(seed=seeds)
+@law(examples=10, seed=seeds)
 def test_an_unused_feature_and_its_own_constant_change_nothing(seed):
     X, model = table(seed), random_model(seed)
     wide = np.column_stack([X, np.full(len(X), 2.0)])
@@ -85,7 +85,7 @@ def test_an_unused_feature_and_its_own_constant_change_nothing(seed):
         assert (c.rows.change == 0).all()
 
 
-@law(seed=seeds, h=steps)
+@law(examples=10, seed=seeds, h=steps)
 def test_there_and_back_cancel(seed, h):
     X, model = table(seed), random_model(seed)
     there = sd.change(model, X, {0: h}, **QUIET)
@@ -96,7 +96,7 @@ def test_there_and_back_cancel(seed, h):
     np.testing.assert_allclose(there.rows.change, -back.rows.change, atol=1e-9 * size)
 
 
-@law(seed=seeds)
+@law(examples=10, seed=seeds)
 def test_the_order_of_the_rows_does_not_matter(seed):
     X, model = table(seed), random_model(seed)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -109,7 +109,7 @@ def test_the_order_of_the_rows_does_not_matter(seed):
     np.testing.assert_allclose(a.outside.far, b.outside.far)
 
 
-@law(seed=seeds)
+@law(examples=10, seed=seeds)
 def test_regions_together_are_the_whole(seed):
     r = np.random.default_rng(seed)
     X, model, w = table(seed), random_model(seed), r.integers(1, 4, 40)

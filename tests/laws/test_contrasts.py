@@ -46,7 +46,7 @@ def values_at(low, high, *fractions):
 
 
 @EVERY_WAY
-@law(examples=6, case=cases(), u=FRACTION, v=FRACTION)
+@law(case=cases(), u=FRACTION, v=FRACTION)
 def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case, u, v):
     e, low, high = effect_of(case, way)
     a, b = values_at(low, high, u, v)
@@ -63,7 +63,7 @@ def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case
 
 
 @EVERY_WAY
-@law(examples=4, case=cases(), u=FRACTION, v=FRACTION, w=FRACTION)
+@law(case=cases(), u=FRACTION, v=FRACTION, w=FRACTION)
 def test_changes_add_up(way, case, u, v, w):
     e, low, high = effect_of(case, way)
     a, b, c = values_at(low, high, u, v, w)
@@ -79,7 +79,7 @@ def test_changes_add_up(way, case, u, v, w):
     [w for k, w in WAYS.items() if w.fixed and k.startswith(("ale", "dale"))],
     ids=[k for k, w in WAYS.items() if w.fixed and k.startswith(("ale", "dale"))],
 )
-@law(examples=8, case=cases())
+@law(case=cases())
 def test_a_change_between_neighbouring_edges_is_the_rise_of_the_bin(way, case):
     e, _, _ = effect_of(case, way)
     bins, size = e.bins, tolerance(way) * sizes(e)[1]
@@ -96,7 +96,7 @@ def test_a_change_between_neighbouring_edges_is_the_rise_of_the_bin(way, case):
     [w for w in WAYS.values() if w.local != "values" and not w.derivative],
     ids=[k for k, w in WAYS.items() if w.local != "values" and not w.derivative],
 )
-@law(examples=4, case=cases(smooth=False), u=FRACTION, v=FRACTION)
+@law(case=cases(smooth=False), u=FRACTION, v=FRACTION)
 def test_a_linear_model_is_exact(way, case, u, v):
     e, low, high = effect_of(case, way)
     a, b = values_at(low, high, u, v)
@@ -110,7 +110,7 @@ def test_a_linear_model_is_exact(way, case, u, v):
 
 
 @EVERY_WAY
-@law(examples=4, case=cases(weights=("whole",)), u=FRACTION, v=FRACTION)
+@law(case=cases(weights=("whole",)), u=FRACTION, v=FRACTION)
 def test_whole_weights_are_repetitions(way, case, u, v):
     repeats = case.weights.astype(int)
     repeated = changed(case, X=np.repeat(case.X, repeats, axis=0), weights=None)
@@ -136,7 +136,7 @@ def test_whole_weights_are_repetitions(way, case, u, v):
     [sd.ALE(bins=6), sd.DALE(bins=5), sd.RHALE(bins=sd.Optimal(max_bins=9)), sd.RHALE()],
     ids=["ale", "dale", "rhale", "default"],
 )
-@law(examples=8, case=cases(), u=FRACTION, v=FRACTION)
+@law(case=cases(), u=FRACTION, v=FRACTION)
 def test_the_centring_does_not_matter(method, case, u, v):
     way = WAYS["rhale"]
     found = []
@@ -181,7 +181,7 @@ def test_units_only_scale_changes(way, case, scale, c, u, v):
 
 
 @ACCUMULATED_WAYS
-@law(examples=4, case=cases(), u=FRACTION, v=FRACTION)
+@law(case=cases(), u=FRACTION, v=FRACTION)
 def test_replicates_are_those_of_the_curve(way, case, u, v):
     """A bootstrap of the change between two points of the curve is the difference of the curve's replicates."""
     # Replicates that start at 0 are unknown without rows in the first bin, which a change does not depend on.

@@ -22,6 +22,7 @@ from tests.laws.strategies import (
     EVERY_WAY,
     EXACT,
     FIXED_WAYS,
+    USUAL_WAYS,
     Smooth,
     assert_identical,
     assert_same,
@@ -41,7 +42,7 @@ from tests.laws.strategies import (
 
 
 @EVERY_WAY
-@law(examples=5, case=cases(), memory=st.sampled_from([200, 600, 1_500]))
+@law(examples=3, case=cases(), memory=st.sampled_from([200, 600, 1_500]))
 def test_batches_do_not_matter(way, case, memory):
     whole = effects_of(case, way)
     pieces = effects_of(case, way, memory=memory)
@@ -50,16 +51,16 @@ def test_batches_do_not_matter(way, case, memory):
         assert_same(pieces[j], whole[j])
 
 
-@EVERY_WAY
-@law(examples=4, case=cases())
+@USUAL_WAYS
+@law(case=cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = effects_of(case, way, memory=1_000, features=[0])
     three = effects_of(case, way, memory=1_000, features=[0], n_jobs=3)
     assert_identical(three[0], one[0])
 
 
-@EVERY_WAY
-@law(examples=4, case=cases(), rows=st.sampled_from([7, 23, 64]))
+@USUAL_WAYS
+@law(case=cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = effects_of(case, way)
     with pytest.MonkeyPatch.context() as patch:
@@ -69,8 +70,8 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
         assert_same(pieces[j], whole[j])
 
 
-@EVERY_WAY
-@law(examples=5, case=cases())
+@USUAL_WAYS
+@law(case=cases())
 def test_features_together_are_features_one_by_one(way, case):
     method = way.method(case.X[:, 0])
     if isinstance(getattr(method, "bins", None), sd.Edges):
@@ -120,7 +121,7 @@ def test_weight_zero_is_absence(way, case):
         assert_same(got, want)
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(), factor=st.sampled_from([3.0, 0.1, 1e6]))
 def test_mean_curves_depend_on_relative_weights_only(way, case, factor):
     """This holds for fixed cells only: where variances determine the bins, n - 1 depends on the scale of weights."""
@@ -150,8 +151,8 @@ def test_the_order_of_rows_does_not_matter(way, case):
         assert got.swap_score == want.swap_score  # same pairs, hence the same bits
 
 
-@EVERY_WAY
-@law(examples=4, case=cases(weights=("whole",)))
+@USUAL_WAYS
+@law(case=cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
     weights = np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
     edges = np.linspace(case.X[:, 0].min(), case.X[:, 0].max(), 4)
@@ -170,7 +171,8 @@ def test_inputs_are_not_changed(way, case):
 
 @pytest.mark.parametrize("scheme", [sd.Optimal, sd.Greedy, sd.AutoUniform])
 @law(
-    examples=40,
+    examples=12,
+    thorough=60,
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(12, 60),
     k=st.integers(3, 60),
@@ -210,7 +212,7 @@ def replace_least(method):
 # --------------------------------------------------------------------------------- the columns
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases())
 def test_permuting_columns_permutes_results(way, case):
     order = case.rng.permutation(case.X.shape[1])
@@ -371,7 +373,7 @@ def test_units_of_feature_and_quantity_only_scale_results(way, case, a, c):
         assert_scaled(got, want, a, 0.0, c, 0.0, 10 * tolerance(way))
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(
     case=cases(kinds=CONTINUOUS), b=st.sampled_from([1.7e9, -4.0e4]), d=st.sampled_from([0.0, 1e3])
 )
@@ -428,7 +430,7 @@ def assert_scaled(got, want, a, b, c, d, tol):
 # ------------------------------------------------------------------------------------ the result
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases())
 def test_evaluation_at_x_gives_the_values(way, case):
     for j in range(case.X.shape[1]):
@@ -440,8 +442,8 @@ def test_evaluation_at_x_gives_the_values(way, case):
         assert np.isnan(e(beyond)).all()
 
 
-@EVERY_WAY
-@law(examples=4, case=cases())
+@USUAL_WAYS
+@law(case=cases())
 def test_saving_and_loading_is_the_identity(way, case):
     method = way.method(case.X[:, 0])
     options = {"method": method, "sample_weight": case.weights, "progress": False}
@@ -494,7 +496,7 @@ SCHEMES = {
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("local", ["slopes", "differences"])
-@law(examples=5, case=cases())
+@law(examples=3, case=cases())
 def test_rebinning_is_explaining_anew(scheme, local, case):
     calls = itertools.count()
 

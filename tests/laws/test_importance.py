@@ -114,7 +114,7 @@ def assert_identical(got, want):
 
 
 @EVERY_FORM
-@law(examples=10, case=cases(), memory=st.sampled_from([200, 2_000, 9_000]))
+@law(case=cases(), memory=st.sampled_from([200, 2_000, 9_000]))
 def test_batches_do_not_matter(form, case, memory):
     whole = importance_of(case, form)
     pieces = importance_of(case, form, memory=memory)
@@ -124,14 +124,14 @@ def test_batches_do_not_matter(form, case, memory):
 
 
 @EVERY_FORM
-@law(examples=8, case=cases())
+@law(case=cases())
 def test_threads_do_not_matter_to_the_last_bit(form, case):
     one = importance_of(case, form, memory=4_000)
     assert_identical(importance_of(case, form, memory=4_000, n_jobs=3), one)
 
 
 @EVERY_FORM
-@law(examples=8, case=cases(), rows=st.sampled_from([7, 64, 500]))
+@law(case=cases(), rows=st.sampled_from([7, 64, 500]))
 def test_the_size_of_a_call_does_not_matter(form, case, rows):
     whole = importance_of(case, form)
     with pytest.MonkeyPatch.context() as patch:
@@ -141,7 +141,7 @@ def test_the_size_of_a_call_does_not_matter(form, case, rows):
 
 
 @EVERY_FORM
-@law(examples=8, case=cases())
+@law(case=cases())
 def test_features_together_are_features_one_by_one(form, case):
     together = importance_of(case, form)
     for j, name in enumerate(together.features):
@@ -155,7 +155,7 @@ def test_features_together_are_features_one_by_one(form, case):
 
 
 @EVERY_FORM
-@law(examples=15, case=cases(kinds=CONTINUOUS), text=st.booleans())
+@law(case=cases(kinds=CONTINUOUS), text=st.booleans())
 def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
     n = len(case.X)
     known = case.rng.permutation(10 * n)[:n]
@@ -170,7 +170,7 @@ def test_with_row_id_the_order_of_rows_does_not_matter(form, case, text):
     near(got.local.after, want.local.after[:, order], EXACT * size_of(case, form), "after")
 
 
-@law(examples=10, case=cases(rows=(30, 60)))
+@law(case=cases(rows=(30, 60)))
 def test_with_row_id_samples_are_of_the_same_rows(case):
     n = len(case.X)
     order, known = case.rng.permutation(n), case.rng.permutation(n)
@@ -183,7 +183,7 @@ def test_with_row_id_samples_are_of_the_same_rows(case):
     assert set(order[got.local.row]) == set(want.local.row)
 
 
-@law(examples=10, case=cases())
+@law(case=cases())
 def test_row_id_only_says_which_rows_are_which(case):
     """Identifiers in the order of the rows give the same results as row numbers."""
     form = FORMS["draws"]
@@ -231,7 +231,7 @@ def test_weight_zero_is_absence(form, case):
 
 
 @EVERY_FORM
-@law(examples=6, case=cases(weights=("whole",)))
+@law(case=cases(weights=("whole",)))
 def test_inputs_are_not_changed(form, case):
     X, y, w = case.X.copy(), labels_of(case), np.where(np.arange(len(case.X)) == 3, 0, case.weights)
     ids = case.rng.permutation(len(X))
@@ -248,7 +248,7 @@ def test_inputs_are_not_changed(form, case):
 
 
 @EVERY_FORM
-@law(examples=15, case=cases(kinds=CONTINUOUS))
+@law(case=cases(kinds=CONTINUOUS))
 def test_permuting_columns_permutes_results(form, case):
     order = case.rng.permutation(case.X.shape[1])
     place = {int(old): new for new, old in enumerate(order)}
@@ -263,7 +263,7 @@ def test_permuting_columns_permutes_results(form, case):
 
 
 @EVERY_FORM
-@law(examples=10, case=cases())
+@law(case=cases())
 def test_groups_of_one_are_no_groups(form, case):
     names = [f"x{j}" for j in range(case.X.shape[1])]
     want = importance_of(case, form)
@@ -290,7 +290,7 @@ def assert_same_feature(got, want, name):
 
 
 @EVERY_FORM
-@law(examples=10, case=cases())
+@law(case=cases())
 def test_a_group_has_its_own_importance_whatever_other_groups_share_its_columns(form, case):
     d = case.X.shape[1]
     groups = {
@@ -312,7 +312,7 @@ def test_a_group_has_its_own_importance_whatever_other_groups_share_its_columns(
 
 
 @EVERY_FORM
-@law(examples=8, case=cases(kinds=CONTINUOUS))
+@law(case=cases(kinds=CONTINUOUS))
 def test_permuting_columns_permutes_overlapping_groups(form, case):
     d = case.X.shape[1]
     order = case.rng.permutation(d)
@@ -341,7 +341,7 @@ def test_an_unused_feature_is_exactly_zero(form, case):
 
 
 @EVERY_FORM
-@law(examples=8, case=cases(), value=st.sampled_from([0.0, -1e9, 1e-9]))
+@law(case=cases(), value=st.sampled_from([0.0, -1e9, 1e-9]))
 def test_a_constant_feature_is_exactly_zero(form, case, value):
     X = case.X.copy()
     X[:, 0] = value
@@ -390,7 +390,6 @@ def test_units_and_offsets_of_the_quantity_only_scale_results(form, case, c, d):
 
 @PLAIN
 @law(
-    examples=10,
     case=cases(kinds=CONTINUOUS),
     a=st.sampled_from([2.0**-40, -3.0, 1e9]),
     b=st.sampled_from([0.0, 1e3]),
@@ -404,7 +403,7 @@ def test_units_of_features_do_not_matter(form, case, a, b):
     near(got.values, want.values, 1e-9 * size_of(case, form), "values")
 
 
-@law(examples=10, case=cases())
+@law(case=cases())
 def test_several_outputs_are_the_outputs_one_by_one(case):
     other = Smooth(*case.rng.normal(size=(3, 2)), columns=(0, 1))
 
@@ -444,7 +443,7 @@ def test_single_rows_average_to_the_importance(form, case):
 
 
 @EVERY_FORM
-@law(examples=8, case=cases(), local=st.sampled_from([0, 1, 10]))
+@law(case=cases(), local=st.sampled_from([0, 1, 10]))
 def test_keeping_fewer_rows_changes_nothing_else(form, case, local):
     want = importance_of(case, form)
     got = importance_of(case, form, settings={"local": local})
@@ -461,7 +460,7 @@ def test_keeping_fewer_rows_changes_nothing_else(form, case, local):
 
 
 @EVERY_FORM
-@law(examples=8, case=cases())
+@law(case=cases())
 def test_save_and_load_are_identities(form, case):
     pf = importance_of(case, form, settings={"local": 12})
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ from tests.reference.tree_evaluation import raw_scores
 FAST: dict[str, Any] = {"heterogeneity_rows": 0, "method": sd.ALE(bins=4)}
 
 
-@law(drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
+@law(examples=6, drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
 def test_partial_dependence_of_trees_is_that_of_rows_sent_down_every_tree(
     drawn: Any, weighted: bool, grouped: bool
 ) -> None:
@@ -93,7 +93,7 @@ def numbers(it: Any, names: Any = None) -> np.ndarray:
     return np.concatenate([np.ravel(found), np.ravel(over), [it.h2]])
 
 
-@law(examples=8, thorough=20, seed=st.integers(0, 10**6))
+@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
 def test_permuting_columns_permutes_results(seed: int) -> None:
     X = rows(seed)
     order = np.random.default_rng(seed).permutation(4)
@@ -104,7 +104,7 @@ def test_permuting_columns_permutes_results(seed: int) -> None:
     np.testing.assert_allclose(numbers(other, renamed), numbers(one), rtol=1e-9, atol=1e-11)
 
 
-@law(examples=8, thorough=20, seed=st.integers(0, 10**6))
+@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
 def test_the_order_of_rows_does_not_matter(seed: int) -> None:
     X = rows(seed)
     order = np.random.default_rng(seed).permutation(len(X))
@@ -116,7 +116,7 @@ def test_the_order_of_rows_does_not_matter(seed: int) -> None:
 
 
 @law(
-    examples=8,
+    examples=4,
     thorough=20,
     seed=st.integers(0, 10**6),
     c=st.sampled_from([-3.0, 1e-6, 1e7]),
@@ -136,7 +136,7 @@ def test_a_linear_change_of_the_quantity_scales_the_unnormalized_statistic(
         assert b.std_error == pytest.approx(abs(c) * a.std_error, rel=1e-7)
 
 
-@law(examples=8, thorough=20, seed=st.integers(0, 10**6))
+@law(examples=4, thorough=20, seed=st.integers(0, 10**6))
 def test_integer_weights_are_repetitions(seed: int) -> None:
     X = rows(seed)
     w = np.random.default_rng(seed).integers(0, 4, len(X))

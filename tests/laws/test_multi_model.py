@@ -61,7 +61,7 @@ def test_whole_weights_are_repeated_rows(method: str) -> None:
 
 
 @every
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(scale=st.sampled_from([1e-9, 1e-3, 2.0, 1e6]), shift=st.sampled_from([0.0, -3.0, 50.0]))
 def test_scales_of_the_quantity(method: str, scale: float, shift: float) -> None:
     one = sd.explain(MODELS, X, 0, method=METHODS[method], cv=FOLDS)

@@ -27,7 +27,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 6, 60
+FEW, MORE = 4, 60
 
 ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
 CATEGORIES = only(PAIR_WAYS, lambda way: C in way.columns)

@@ -62,38 +62,41 @@ def close(one, two, rtol=1e-9):
 
 
 seeds = st.integers(0, 1000)
+ROWS = 450
+"""In so many rows, every method finds regions of `switched` by `b` and by `c`; ALE by `b` alone in 400."""
 
 
 def quick(method):
     """Return a method, with few grid points for curves: their number does not matter to laws of batches."""
-    return {"pdp": sd.PDP(grid=8), "ice": sd.ICE(grid=8)}.get(method, method)
+    return {"pdp": sd.PDP(grid=5), "ice": sd.ICE(grid=5)}.get(method, method)
 
 
 @every_method
-@law(examples=2, thorough=8, seed=seeds, memory=st.sampled_from([2_000, 9_000]))
+@law(examples=2, thorough=8, seed=seeds, memory=st.sampled_from([4_000, 12_000]))
 def test_batches_do_not_matter(method, seed, memory):
-    X = table(700, seed)
+    X = table(ROWS, seed)
     whole = sd.regions(switched, X, "a", method=quick(method))
     pieces = sd.regions(switched, X, "a", method=quick(method), memory=memory)
     assert pieces.provenance["model_calls"] > whole.provenance["model_calls"]
+    assert {"b", "c"} <= {s.feature for s in whole.splits}
     close(pieces, whole)
 
 
 @every_method
 @law(examples=1, thorough=8, seed=seeds)
 def test_threads_do_not_matter_to_the_last_bit(method, seed):
-    X = table(700, seed)
+    X = table(ROWS, seed)
     one, two = (
-        sd.regions(switched, X, "a", method=quick(method), memory=4_000, n_jobs=j) for j in (1, 2)
+        sd.regions(switched, X, "a", method=quick(method), memory=6_000, n_jobs=j) for j in (1, 2)
     )
     identical(one, two)
 
 
 @every_method
-@law(examples=3, thorough=15, seed=seeds)
+@law(examples=2, thorough=15, seed=seeds)
 def test_the_order_of_rows_does_not_matter(method, seed):
-    X, ids = table(700, seed), np.arange(700)
-    order = np.random.default_rng(seed).permutation(700)
+    X, ids = table(ROWS, seed), np.arange(ROWS)
+    order = np.random.default_rng(seed).permutation(ROWS)
     one = sd.regions(switched, X, "a", method=method, row_id=ids)
     two = sd.regions(
         switched, X.iloc[order].reset_index(drop=True), "a", method=method, row_id=ids[order]
@@ -102,7 +105,7 @@ def test_the_order_of_rows_does_not_matter(method, seed):
 
 
 @every_method
-@law(examples=3, thorough=15, seed=seeds)
+@law(examples=2, thorough=15, seed=seeds)
 def test_integer_weights_split_as_repeated_rows(method, seed):
     X = table(600, seed)
     w = np.random.default_rng(seed).integers(1, 4, 600)
@@ -126,7 +129,7 @@ def test_integer_weights_split_as_repeated_rows(method, seed):
 
 
 @law(
-    examples=4,
+    examples=3,
     thorough=20,
     seed=seeds,
     scale=st.sampled_from([0.5, -2.0, 1e6, 1e-6]),
@@ -134,7 +137,7 @@ def test_integer_weights_split_as_repeated_rows(method, seed):
 )
 @every_method
 def test_an_affine_quantity_has_the_same_splits(method, seed, scale, shift):
-    X = table(700, seed)
+    X = table(ROWS, seed)
     one = sd.regions(switched, X, "a", method=method)
     two = sd.regions(lambda X: scale * (switched(X) + shift), X, "a", method=method)
     assert two.rules == one.rules
@@ -146,7 +149,7 @@ def test_an_affine_quantity_has_the_same_splits(method, seed, scale, shift):
 
 
 @every_method
-@law(examples=4, thorough=20, seed=seeds, missing=st.booleans())
+@law(examples=3, thorough=20, seed=seeds, missing=st.booleans())
 def test_assigned_rows_are_those_of_the_leaves(method, seed, missing):
     X = table(800, seed, missing)
 
@@ -165,7 +168,7 @@ def test_assigned_rows_are_those_of_the_leaves(method, seed, missing):
     np.testing.assert_array_equal(r.assign(shuffled), where[shuffled.index])
 
 
-@law(examples=3, thorough=12, seed=seeds)
+@law(examples=2, thorough=12, seed=seeds)
 @every_method
 def test_save_and_load_are_identities(method, seed, tmp_path_factory):
     X = table(500, seed, missing=True)
@@ -181,9 +184,9 @@ def test_save_and_load_are_identities(method, seed, tmp_path_factory):
 
 
 @every_method
-@law(examples=3, thorough=12, seed=seeds)
+@law(examples=2, thorough=12, seed=seeds)
 def test_columns_may_be_in_any_order(method, seed):
-    X = table(700, seed)
+    X = table(ROWS, seed)
     one = sd.regions(switched, X, "a", method=method)
     two = sd.regions(switched, X[["t", "c", "a", "b"]], "a", method=method)
     assert one.rules == two.rules
@@ -192,7 +195,7 @@ def test_columns_may_be_in_any_order(method, seed):
 
 
 @every_method
-@law(examples=3, thorough=12, seed=seeds)
+@law(examples=2, thorough=12, seed=seeds)
 def test_inputs_are_not_changed_and_results_are_immutable(method, seed):
     X = table(400, seed, missing=True)
     before = X.copy()
