@@ -27,6 +27,7 @@ from skedasis.plots.marks import Arrows, Line, Names, Panel, Points, Rectangles,
 from skedasis.plots.marks import Text as PanelText
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import COLORS, STYLES
+from tests.long.figures import LONG
 from tests.plots import gallery
 from tests.plots.marks_of_every_kind import AT, GRID, LOG_AXIS, MARKS, UP, Y_AXIS, one
 
@@ -602,7 +603,14 @@ def test_every_method(method):
 
 @pytest.mark.parametrize("what", FEATURES)
 @pytest.mark.parametrize(
-    "method", [sd.RHALE(), sd.DALE(bins=50), sd.ALE(bins=3), sd.PDP()], ids=str
+    "method",
+    [
+        sd.RHALE(),
+        pytest.param(sd.DALE(bins=50), marks=LONG),
+        pytest.param(sd.ALE(bins=3), marks=LONG),
+        sd.PDP(),
+    ],
+    ids=str,
 )
 def test_hostile_features(what, method):
     X = data(120)

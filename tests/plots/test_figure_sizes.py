@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,9 +17,15 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
 from skedasis.plots import draw_matplotlib
+from tests.long.figures import LONG
 from tests.plots import gallery
 
 SIZES = ((3.3, 2.5), (7.0, 4.0), (12.0, 7.0))
+EVERY_SIZE = pytest.mark.parametrize(
+    "size",
+    [SIZES[0], SIZES[1], pytest.param(SIZES[2], marks=LONG)],  # the last has room for most
+    ids=[f"{wide:g}x{high:g}" for wide, high in SIZES],
+)
 DPI = 120
 SLACK = 0.5
 """Pixels by which two boxes may overlap: the rounding of letters to whole pixels."""
@@ -33,6 +40,13 @@ def drawn(name: str, size: tuple[float, float] | None = None) -> Figure:
     figure.set_dpi(DPI)
     figure.draw_without_rendering()
     return figure
+
+
+@cache
+def examined(name: str, size: tuple[float, float] | None = None) -> tuple[list[str], float]:
+    """Return the problems of the texts of a figure, and the part of its height that is left to its main panels."""
+    figure = drawn(name, size)
+    return problems(figure), height_of_main_panels(figure)
 
 
 def texts(figure: Figure) -> Iterator[Text]:
@@ -110,15 +124,24 @@ def problems(figure: Figure) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]:g}x{s[1]:g}")
+def height_of_main_panels(figure: Figure) -> float:
+    """Return the part of the height, without that of the legend, that lines of main panels have."""
+    high = figure.bbox.height
+    mains = [ax for ax in figure.axes if ax.get_title(loc="left")] or figure.axes[:1]
+    lines = {round(ax.bbox.y0, -1): ax.bbox.height for ax in mains}
+    legend = sum(one.get_window_extent().height for one in figure.legends)
+    return sum(lines.values()) / (high - legend)
+
+
+@EVERY_SIZE
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_texts_touch_neither_each_other_nor_the_edge(name, size):
-    assert problems(drawn(name, size)) == []
+    assert examined(name, size)[0] == []
 
 
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_texts_of_figures_in_their_natural_size(name):
-    assert problems(drawn(name)) == []
+    assert examined(name)[0] == []
 
 
 # Where colour scales, histograms or many panels leave less: parts of the height without the legend.
@@ -135,12 +158,7 @@ LOWER = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]:g}x{s[1]:g}")
+@EVERY_SIZE
 @pytest.mark.parametrize("name", gallery.FIGURES)
 def test_main_panels_have_a_third_of_the_height_where_the_legend_allows(name, size):
-    figure = drawn(name, size)
-    high = figure.bbox.height
-    mains = [ax for ax in figure.axes if ax.get_title(loc="left")] or figure.axes[:1]
-    lines = {round(ax.bbox.y0, -1): ax.bbox.height for ax in mains}
-    legend = sum(one.get_window_extent().height for one in figure.legends)
-    assert sum(lines.values()) / (high - legend) >= LOWER.get((name, size[0]), 0.3)
+    assert examined(name, size)[1] >= LOWER.get((name, size[0]), 0.3)

@@ -6,7 +6,7 @@ import itertools
 import math
 
 import numpy as np
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skedasis.data.times import TimeAxis
@@ -26,6 +26,7 @@ from skedasis.plots.marks import (
 from skedasis.plots.scales import Axis
 from skedasis.plots.text import Lettering
 from skedasis.plots.ticks import round_ticks, ticks_across, ticks_up
+from tests.laws.strategies import law
 
 # --- any figure ----------------------------------------------------------------------------------
 
@@ -270,13 +271,14 @@ LETTERINGS = (
 )
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    figures(),
-    st.floats(120, 900),
-    st.none() | st.floats(120, 600),
-    st.sampled_from(LETTERINGS),
-    st.booleans(),
+@law(
+    examples=30,
+    thorough=100,
+    spec=figures(),
+    width=st.floats(120, 900),
+    height=st.none() | st.floats(120, 600),
+    lettering=st.sampled_from(LETTERINGS),
+    legend=st.booleans(),
 )
 def test_texts_touch_neither_each_other_nor_the_edges(spec, width, height, lettering, legend):
     width *= lettering.scale
@@ -284,8 +286,7 @@ def test_texts_touch_neither_each_other_nor_the_edges(spec, width, height, lette
     assert_laws(arrange(spec, width, height, lettering=lettering, legend=legend))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(figures(), st.floats(150, 400))
+@law(examples=10, thorough=30, spec=figures(), width=st.floats(150, 400))
 def test_separate_drawings_follow_the_same_laws(spec, width):
     apart, legend = separated(spec, width, 1.5 * width)
     tops = {tuple(p.frame.top for p in layout.panels)[:1] for layout in apart}
@@ -294,8 +295,7 @@ def test_separate_drawings_follow_the_same_laws(spec, width):
         assert_laws(layout)
 
 
-@settings(max_examples=30, deadline=None)
-@given(figures())
+@law(examples=12, thorough=30, spec=figures())
 def test_everything_is_shown_if_there_is_room(spec):
     layout = arrange(spec, 900.0)
     shown = [p for p in layout.panels if p.panel.kind != "counts"]
