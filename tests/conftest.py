@@ -30,8 +30,9 @@ OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
 
 UNMEASURED = ("docs", "experiments", "laws", "reference", "typing", "unit/test_streams_law.py")
-"""Folders and files whose tests run without coverage, which makes Python twice as slow. They compare the numbers of the library
-with other sources, on many cases, or run editors and type checkers; that every line runs is the work of the others.
+"""Folders and files whose tests run without coverage, which makes Python twice as slow. They compare the numbers of the
+library with other sources, on many cases, or run editors and type checkers; that every line runs is the work of the
+others.
 """
 MEASURED_CASES = 4
 """Cases of a test that run with coverage: further ones run the same lines with other values."""

@@ -1,7 +1,6 @@
 """Reports of hostile input: a correct page, or an error that says what to do."""
 
 import html
-import itertools
 import re
 
 import numpy as np
@@ -249,7 +248,9 @@ def test_ends_never_lose_an_interval():
 
 
 def test_every_pair_of_outer_settings_makes_a_page(tmp_path, X):
-    for pairs, rows, uncertain in itertools.product((0, 1), (True, False), (True, False)):
+    # Any two of the settings occur in each of their four combinations.
+    settings = ((0, True, True), (0, False, False), (1, True, False), (1, False, True))
+    for pairs, rows, uncertain in settings:
         done = sd.report(
             model,
             X,

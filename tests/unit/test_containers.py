@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import warnings
 from decimal import Decimal
 
@@ -376,16 +377,21 @@ MODELS = {
 }
 
 
+@functools.cache
+def fitted_on(kind, name):
+    """Return a model that was fitted on a frame of a kind."""
+    return MODELS[name]().fit(FRAMES[kind](table()), fitted_target(table()))
+
+
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_estimators_fitted_on_a_frame_get_frames_without_a_warning(name, method, kind):
-    X = FRAMES[kind](table())
-    model = MODELS[name]().fit(X, fitted_target(table()))
+    model = fitted_on(kind, name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        es = sd.explain(model, X, method=method)
-    same = MODELS[name]().fit(FRAMES["pandas"](table()), fitted_target(table()))
+        es = sd.explain(model, FRAMES[kind](table()), method=method)
+    same = fitted_on("pandas", name)
     plain = sd.explain(same.predict, FRAMES["pandas"](table()), method=method)
     if method != "rhale":  # closed forms and steps differ from central differences
         for feature in NAMES:
@@ -411,7 +417,7 @@ def test_estimators_fitted_on_arrays_get_arrays_whatever_x_is(name, kind):
 def test_estimators_fitted_on_a_frame_take_an_array_without_a_warning(name, method):
     X = table()
     frame = FRAMES["pandas"](X)
-    model = MODELS[name]().fit(frame, fitted_target(X))
+    model = fitted_on("pandas", name)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         es = sd.explain(model, X, method=method)
