@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from functools import cache
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -432,6 +434,11 @@ def second(value):
     return lambda a: np.where(np.arange(len(a)) == 1, value, a)
 
 
+@cache
+def of_sixty_rows(method: Any) -> sd.Effect:
+    return sd.explain(lambda X: X[:, 0] + X[:, 0] * X[:, 1], data(60), 0, method=method)
+
+
 @pytest.mark.parametrize(
     "method", [sd.PDP(grid=7), sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5)], ids=lambda m: m.name
 )
@@ -454,7 +461,7 @@ def second(value):
     ],
 )
 def test_numbers_that_are_none(method, name, change):
-    e = sd.explain(lambda X: X[:, 0] + X[:, 0] * X[:, 1], data(60), 0, method=method)
+    e = of_sixty_rows(method)
     drawn(replace(e, **{name: change(np.array(getattr(e, name)))}))
 
 
