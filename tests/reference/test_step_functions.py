@@ -267,11 +267,22 @@ def test_intervals_of_all_kinds_are_alike(center, of):
 # ----------------------------------------------------------------------------------- the ground truths
 
 
+BETWEEN = [pytest.param(rate, marks=pytest.mark.long) for rate in (0.05, 0.2)]
+"""Learning rates in the long run only: the default and the largest are in the slow one."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS)
 @pytest.mark.parametrize(
     "kind",
-    [*(f"boosting {rate}" for rate in (0.05, 0.1, 0.2, 0.5)), "forest 1", "forest 10", "network"],
+    [
+        "boosting 0.1",
+        "boosting 0.5",
+        "forest 1",
+        "forest 10",
+        "network",
+        *(pytest.param(f"boosting {p.values[0]}", marks=p.marks) for p in BETWEEN),
+    ],
 )
 def test_scores_are_those_of_the_same_function_on_many_rows(kind, truth):
     f = TRUTHS[truth]
@@ -289,7 +300,7 @@ def test_scores_are_those_of_the_same_function_on_many_rows(kind, truth):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS)
-@pytest.mark.parametrize("rate", [0.05, 0.1, 0.2, 0.5])
+@pytest.mark.parametrize("rate", [0.1, 0.5, *BETWEEN])
 def test_boosting_has_about_as_many_bins_as_the_truth(rate, truth):
     f, model = TRUTHS[truth], fitted(f"boosting {rate}", truth)
     X = f.sample(2000, 4)
