@@ -77,6 +77,8 @@ def entered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Change to the folder, and remove its module from `sys.modules` afterwards."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    # The forests of a diagnosis take most of its time; how good they are is not tested in a shell.
+    monkeypatch.setattr("skedasis.analysis.dependence.TREES", 20)
     yield folder
     sys.modules.pop("my", None)
 
