@@ -406,7 +406,7 @@ def test_figures_in_notebooks_are_pngs():
 
 
 # matplotlib takes 12 s to write a font into a file of PostScript.
-@pytest.mark.parametrize("kind", ["png", "svg", "pdf", pytest.param("eps", marks=LONG)])
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf", pytest.param("eps", marks=pytest.mark.slow)])
 def test_files(kind, tmp_path):
     draw(gallery.figure("ale")).savefig(tmp_path / f"a.{kind}")
     assert (tmp_path / f"a.{kind}").stat().st_size > 1000
