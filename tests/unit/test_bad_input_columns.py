@@ -241,3 +241,14 @@ def test_the_size_of_weights_does_not_change_values(wanted, weight):
         plain = sd.explain(model, X, wanted, method=method)
         heavy = sd.explain(model, X, wanted, method=method, sample_weight=np.full(N, weight))
         np.testing.assert_allclose(heavy.value, plain.value, atol=1e-11)
+
+
+@pytest.mark.parametrize("zeros", [(0.0, -0.0), (-0.0, 0.0)])
+@pytest.mark.parametrize("method", [sd.ALE(bins=4), sd.PDP(grid=4)])
+def test_zero_has_no_sign(method, zeros):
+    """Minus zero is zero, in whatever order the rows are."""
+    X = np.column_stack([[*zeros, 2.0, 2.0] * 5, np.random.default_rng(0).normal(size=20)])
+    pair = sd.explain(lambda X: X[:, 0] * X[:, 1], X, (0, 1), method=method, progress=False)
+    assert str(pair.sides[0].two_values) == "(0.0, 2.0)"
+    alone = sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(), progress=False)
+    assert str(alone.points[0]) == "0.0"

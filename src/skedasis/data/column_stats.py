@@ -178,13 +178,15 @@ class Column:
         """Return the sorted distinct values, or None if there are more than `limit`."""
         if limit is not None and len(np.unique(self.x[:1000])) > limit:
             return None
-        values = np.unique(self.x)
+        values = (
+            np.unique(self.x) + 0.0
+        )  # as below; the other is kept, and most columns have too many to keep
         return values if limit is None or len(values) <= limit else None
 
     @cached_property
     def distinct_values(self) -> Floats:
-        """Return all sorted distinct values."""
-        return np.unique(self.x)
+        """Return all sorted distinct values; zero has no sign, which would be that of whichever row comes first."""
+        return np.unique(self.x) + 0.0
 
     def values_to_step_between(self) -> Floats | None:
         """Return all sorted distinct values; None if there are more than can be collected (of data beyond memory)."""
