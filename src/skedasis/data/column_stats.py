@@ -180,7 +180,7 @@ class Column:
             return None
         values = (
             np.unique(self.x) + 0.0
-        )  # as below; the other is kept, and most columns have too many to keep
+        )  # zero without a sign, as below
         return values if limit is None or len(values) <= limit else None
 
     @cached_property
