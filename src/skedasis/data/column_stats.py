@@ -178,9 +178,7 @@ class Column:
         """Return the sorted distinct values, or None if there are more than `limit`."""
         if limit is not None and len(np.unique(self.x[:1000])) > limit:
             return None
-        values = (
-            np.unique(self.x) + 0.0
-        )  # zero without a sign, as below
+        values = np.unique(self.x) + 0.0  # zero without a sign
         return values if limit is None or len(values) <= limit else None
 
     @cached_property
