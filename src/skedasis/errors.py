@@ -6,6 +6,7 @@ what is valid, and what to do.
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import overload
@@ -35,6 +36,30 @@ class ModelOutputError(_DescribedError, ValueError):
 
 class UnsupportedError(_DescribedError, TypeError):
     """The request is not supported for this kind of model, feature or result."""
+
+
+class FileError(DataError, OSError):
+    """A file cannot be written, or is a folder. It is also an `OSError`, with `errno` and `filename`.
+
+    Parameters
+    ----------
+    message : str
+        See `format_error`.
+    errno : int
+        As of `OSError`.
+    filename : str
+    """
+
+    def __init__(self, message: str, errno: int, filename: str) -> None:
+        super().__init__(message)
+        self.errno, self.filename, self.strerror = errno, filename, os.strerror(errno)
+
+    def __str__(self) -> str:
+        # That of OSError has the number, the reason and the name, not the message.
+        return str(self.args[0])
+
+    def __reduce__(self) -> tuple[type[FileError], tuple[str, int, str]]:
+        return type(self), (str(self), self.errno or 0, str(self.filename))
 
 
 class BinningWarning(UserWarning):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import math
@@ -412,8 +413,12 @@ def test_a_damaged_file_is_refused_or_read_whole(tmp_path):
 def test_files_that_are_not_there_say_so(tmp_path):
     with pytest.raises(FileNotFoundError):
         sd.load(tmp_path / "none.npz")
-    with pytest.raises(IsADirectoryError):
+    with refused(OSError, "got the folder", f"such as {str(tmp_path / 'result.npz')!r}"):
         sd.load(tmp_path)
+    (tmp_path / "effect.npz").touch()
+    with refused(sd.DataError, f"such as {str(tmp_path / 'effect.npz')!r}") as found:
+        sd.load(tmp_path)
+    assert found.value.errno == errno.EISDIR
 
 
 @pytest.mark.parametrize("thing", [None, 3, {}, {"a": 3}, [1], {"a": {}}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import importlib.metadata
 import importlib.util
@@ -24,7 +23,7 @@ from skedasis import __version__
 from skedasis._types import Values
 from skedasis.cli import change, completion, explain, interactions, options, regions, runtime
 from skedasis.cli.options import CommandSpec, OutputOptions
-from skedasis.cli.output import Document, Screen, Terminal, check_out
+from skedasis.cli.output import Document, Screen, Terminal, check_out, write_csv
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -197,11 +196,7 @@ def datasets(opts: DatasetsOptions, terminal: Terminal) -> Document:
     if opts.out is None:
         _describe(found, terminal)
         return {"dataset": about, "written": []}
-    opts.out.parent.mkdir(parents=True, exist_ok=True)
-    with opts.out.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(_cells(found))
+    write_csv(opts.out, columns, _cells(found))
     terminal.written(opts.out)
     return {"dataset": about, "written": [opts.out]}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -245,9 +244,5 @@ def _by(columns: Columns, text: str) -> str | int | tuple[str | int, list[float]
 def _write_rows(found: Change, path: Path) -> None:
     """Write the change of each kept row to a CSV file."""
     table = found.table("rows")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table)
-        columns = [[output.jsonable(v) for v in column] for column in table.values()]
-        writer.writerows(zip(*columns, strict=True))
+    columns = [[output.jsonable(v) for v in column] for column in table.values()]
+    output.write_csv(path, table, zip(*columns, strict=True), "--rows")

@@ -29,6 +29,7 @@ from rich.table import Table as Lines
 from rich.text import Text
 
 import skedasis as sd
+from skedasis._files import text_file
 from skedasis._types import JsonValue
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
@@ -484,7 +485,6 @@ def paths_of(out: Path, labels: Sequence[object]) -> list[Path]:
 
 def write(result: Result, out: Path) -> None:
     """Write a figure of a result, a page or its numbers, depending on the suffix of the file."""
-    out.parent.mkdir(parents=True, exist_ok=True)
     ending = out.suffix.lower()
     if ending in FIGURES:
         result.plot().savefig(out, dpi=160)
@@ -496,10 +496,17 @@ def write(result: Result, out: Path) -> None:
         result.to_json(out, indent=1)
     else:
         columns = next(iter(tables_of(result).values()))
-        with out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*columns.values(), strict=True))
+        write_csv(out, columns, zip(*columns.values(), strict=True))
+
+
+def write_csv(
+    out: Path, names: Iterable[object], rows: Iterable[Iterable[object]], option: str = "--out"
+) -> None:
+    """Write a table as CSV."""
+    with text_file(out, option) as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows(rows)
 
 
 def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:

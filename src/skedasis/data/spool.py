@@ -12,12 +12,13 @@ import errno
 import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from skedasis._arguments import shown
+from skedasis._files import temporary_folder
 from skedasis.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -206,22 +207,32 @@ class _Folder:
 def _temporary_folder(kind: str) -> Generator[_Folder]:
     """Make a folder for temporary files, and remove it."""
     # Imported here: most calls have rows in memory.
-    import tempfile
+    import pyarrow.fs as pafs
+
+    where = os.environ.get(FOLDER)
+    with ExitStack() as stack:
+        try:
+            if where is not None and "://" in where:
+                folder = stack.enter_context(_remote_folder(where))
+            else:
+                path = stack.enter_context(temporary_folder(where))
+                folder = _Folder(cast("FileSystem", pafs.LocalFileSystem()), str(path))
+        except OSError as error:
+            raise _cannot_write(kind, where or "the system's temporary folder", 0, error) from error
+        yield folder
+
+
+@contextmanager
+def _remote_folder(url: str) -> Generator[_Folder]:
+    """Make a folder in an object store, and remove it."""
     import uuid
 
     import pyarrow.fs as pafs
 
-    where = os.environ.get(FOLDER)
+    system, base = pafs.FileSystem.from_uri(url)
+    path = f"{base.rstrip('/')}/skedasis-{uuid.uuid4().hex}"
     try:
-        if where is not None and "://" in where:
-            system, base = pafs.FileSystem.from_uri(where)
-            path = f"{base.rstrip('/')}/skedasis-{uuid.uuid4().hex}"
-            system.create_dir(path)
-        else:
-            system, path = pafs.LocalFileSystem(), tempfile.mkdtemp(prefix="skedasis-", dir=where)
-    except OSError as error:
-        raise _cannot_write(kind, where or tempfile.gettempdir(), 0, error) from error
-    try:
+        system.create_dir(path)
         yield _Folder(cast("FileSystem", system), path)
     finally:
         # The work is done, or its own error is on its way.
@@ -241,14 +252,13 @@ def _cannot_write(kind: str, folder: str, written: int, error: Exception) -> Dat
 
 def _is_full(error: Exception) -> bool:
     """Return whether a disk is full, or a quota is used up."""
-    full = errno.ENOSPC, errno.EDQUOT
+    full = errno.ENOSPC, errno.EDQUOT, errno.EFBIG
     return (isinstance(error, OSError) and error.errno in full) or "No space left" in str(error)
 
 
 def _write(X: object, kind: str, folder: _Folder) -> int:
     """Write the rows to one file, and return their number."""
-    import tempfile
-
+    import pyarrow as pa
     import pyarrow.fs as pafs
     import pyarrow.parquet as pq
 
@@ -259,8 +269,8 @@ def _write(X: object, kind: str, folder: _Folder) -> int:
             lazy.sink_parquet(path, row_group_size=_ROWS)
         else:
             # Polars has file systems of its own, which need not know the credentials.
-            with tempfile.TemporaryDirectory(prefix="skedasis-") as here:
-                local = str(Path(here, "rows.parquet"))
+            with temporary_folder() as here:
+                local = str(here / "rows.parquet")
                 lazy.sink_parquet(local, row_group_size=_ROWS)
                 pafs.copy_files(local, path, pafs.LocalFileSystem(), folder.system)
         return int(pq.read_metadata(path, filesystem=folder.system).num_rows)
@@ -274,9 +284,14 @@ def _write(X: object, kind: str, folder: _Folder) -> int:
                 table = _unified(table, writer.schema, kind, number)  # noqa: PLW2901
             writer.write_table(table, row_group_size=_ROWS)
             rows += table.num_rows
-    finally:
         if writer is not None:
             writer.close()
+    except BaseException:
+        # Its own error is that of the same disk, or hides an interruption.
+        if writer is not None:
+            with suppress(OSError, pa.ArrowException):
+                writer.close()
+        raise
     return rows
 
 

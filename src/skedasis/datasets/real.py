@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._arguments import check_name
+from skedasis._files import write_bytes
 from skedasis.errors import DataError
 
 if TYPE_CHECKING:
@@ -333,8 +334,7 @@ def _download(name: str, source: _Source, url: str) -> str:
     folder = Path(os.environ.get("SKEDASIS_DATA") or _cache())
     # If the folder is not writable, the next call downloads the file again.
     with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.csv").write_bytes(content)
+        write_bytes(folder / f"{name}.csv", content, f"load({name!r})")
     return text
 
 

@@ -24,6 +24,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table as Lines
 
+from skedasis._files import write_bytes
 from skedasis._types import Bools, Container, Ints, TableLike, TreeMode, Values
 from skedasis.data.features import Feature
 from skedasis.data.readers import FileTable, read_table
@@ -707,7 +708,6 @@ def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
     """
     from skedasis.report import figures as report_figures
 
-    folder.mkdir(parents=True, exist_ok=True)
     first = content.sections[0]
     drawn = [
         report_figures.overview_png(first),
@@ -715,7 +715,7 @@ def _write_figures(content: ReportContent, folder: Path) -> Iterator[Path]:
     ]
     for figure in drawn:
         path = folder / f"{report_figures.file_name(first.name, figure.name)}.png"
-        path.write_bytes(figure.png)
+        write_bytes(path, figure.png, "--out")
         yield path
 
 

@@ -9,12 +9,14 @@ with the missing characters are added.
 from __future__ import annotations
 
 import io
+import os
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, lru_cache
-from typing import TypeAlias, TypedDict, cast
+from pathlib import Path
+from typing import IO, TypeAlias, TypedDict, cast
 
 import numpy as np
 from matplotlib import font_manager, rc_context, rcParams
@@ -39,6 +41,7 @@ from matplotlib.ticker import Formatter, Locator, NullLocator
 from matplotlib.transforms import ScaledTranslation, Transform, blended_transform_factory
 from matplotlib.typing import ColorType
 
+from skedasis._files import write_bytes
 from skedasis._types import Floats
 from skedasis.plots.layout import (
     GAP,
@@ -253,11 +256,28 @@ class NotebookFigure(Figure):
         with one_warning():
             super().draw(renderer)
 
-    def savefig(self, *args: object, **options: object) -> None:
-        """Save the figure as `matplotlib.figure.Figure.savefig` does, with texts as text in PDF, PS and SVG files."""
+    def savefig(self, fname: str | os.PathLike[str] | IO[bytes], **options: object) -> None:
+        """Save the figure as `matplotlib.figure.Figure.savefig` does, with texts as text in PDF, PS and SVG files.
+
+        A file is written when the figure is drawn; missing folders are created.
+        """
+        if not isinstance(fname, (str, os.PathLike)):
+            self._print(fname, options)
+            return
+        path, drawn = Path(fname), io.BytesIO()
+        if not options.get("format"):
+            ending = path.suffix[1:]
+            if not ending:  # completed as matplotlib does it
+                ending = self.canvas.get_default_filetype()
+                path = path.with_name(f"{path.name.rstrip('.')}.{ending}")
+            options["format"] = ending
+        self._print(drawn, options)
+        write_bytes(path, drawn.getbuffer(), "savefig(path)")
+
+    def _print(self, file: IO[bytes], options: dict[str, object]) -> None:
         fonts = rc_context({"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"})
         with fonts, one_warning():
-            super().savefig(*args, **options)  # pyright: ignore[reportArgumentType]
+            super().savefig(file, **options)  # pyright: ignore[reportArgumentType]
 
 
 def draw(

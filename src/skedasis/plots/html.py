@@ -29,6 +29,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from skedasis._arguments import check_int_or_none, check_option
+from skedasis._files import check_page, write_text
 from skedasis._types import Values
 from skedasis.data.times import TimePoints
 from skedasis.plots.draw_svg import WIDTH, draw, draw_tiles
@@ -78,7 +79,6 @@ from skedasis.results.diagnosis import Diagnosis
 from skedasis.results.display import Ranking, bins_table
 from skedasis.results.effect import About, BinnedEffect, BinStats, Effect, LevelStepsEffect
 from skedasis.results.effects import Effects
-from skedasis.results.export import check_page
 from skedasis.results.frames import effect_table, surface_table
 from skedasis.results.importance import Importance
 from skedasis.results.interactions import Interactions
@@ -358,8 +358,7 @@ class Explorable:
             If `path` is a folder.
         """
         path = check_page(path, "save(path)", "effects.html")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.html, encoding="utf-8", newline="\n")
+        write_text(path, self.html, "save(path)")
         return path
 
     def _repr_html_(self) -> str:

@@ -14,6 +14,7 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import shown
+from skedasis._files import check_page, check_writable, write_bytes, write_text
 from skedasis._types import JsonValue, TableLike
 from skedasis.engine.explain import By, FeatureList
 from skedasis.engine.options import ReportKeywords, takes_options
@@ -27,7 +28,7 @@ from skedasis.report.data import report_data
 from skedasis.report.format import feature_titles, listed
 from skedasis.results.checks.check import IgnoreByFeature
 from skedasis.results.effects import Effects
-from skedasis.results.export import check_page, check_writable, to_json
+from skedasis.results.export import to_json
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,8 +100,7 @@ class Report:
             path = check_writable(path, "to_json(path)", "report.json")
         text = to_json(report_data(self.content), indent)
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text, "to_json(path)")
         return text
 
     def _repr_html_(self) -> str:
@@ -279,9 +279,7 @@ def write(
     path = check_writable(path, "report(path)", "report.html")
     with feature_titles(content.titles):
         page = render(page_context(content, title, progress))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # A lone surrogate in a name cannot be encoded.
-    path.write_text(page, encoding="utf-8", errors="replace")
+    write_text(path, page, "report(path)")
     saved = () if figures is None else _save(content, Path(figures), progress)
     effects = {t.name: {"RHALE": t.rhale, "ALE": t.ale, "PDP": t.pdp} for t in content.sections}
     return Report(path, effects, content, tuple(saved))
@@ -291,7 +289,6 @@ def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[P
     """Write the figures as PNG files, and return their paths."""
     from skedasis.report import figures as report_figures
 
-    folder.mkdir(parents=True, exist_ok=True)
     written: dict[Path, None] = {}
 
     def save(model: str, figure: report_figures.PngFigure) -> None:
@@ -299,7 +296,7 @@ def _save(content: ReportContent, folder: Path, progress: bool | None) -> list[P
         path = folder / f"{name}.png"
         if path in written:  # names that differ only in characters not allowed in file names
             path = folder / f"{name}-{len(written)}.png"
-        path.write_bytes(figure.png)
+        write_bytes(path, figure.png, "report(figures)")
         written[path] = None
 
     with Progress(len(content.sections) * (len(content.features) + 1), "Figures", progress) as bar:

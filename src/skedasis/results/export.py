@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -32,11 +31,11 @@ import numpy as np
 from skedasis import __version__
 from skedasis._arguments import check_flag, check_int_or_none, check_probability
 from skedasis._calls import checked_call
+from skedasis._files import check_writable, write_text
 from skedasis._types import Floats, JsonValue, Values
 from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
-from skedasis.errors import DataError
 from skedasis.results import operations
 
 if TYPE_CHECKING:
@@ -172,62 +171,6 @@ def to_json(data: Mapping[str, JsonValue], indent: int | None = None) -> str:
     )
 
 
-def check_writable(path: str | Path, what: str, example: str) -> Path:
-    """Return the path; raise `DataError` if it cannot be written.
-
-    Parameters
-    ----------
-    path : str or Path
-    what : str
-        The argument as the user wrote it, such as "to_json(path)".
-    example : str
-        A file name, for the message.
-    """
-    fix = f"Use path={example!r}"
-    try:
-        path = Path(path)
-        path.resolve()  # raises for characters that are not allowed in a path
-        folder = path.is_dir()
-        above = next(p for p in path.absolute().parents if p.exists())
-    except (TypeError, ValueError, OSError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or error
-        got = f"{str(path)[:80]!r} ({reason})"
-        raise DataError(what, got, "the path of a file", fix) from None
-    if folder:
-        write_to = f"Write {str(path / example)!r}"
-        raise DataError(what, f"the folder {str(path)!r}", "a file", write_to)
-    if not above.is_dir():
-        got = f"{str(path)!r}, below the file {str(above)!r}"
-        raise DataError(what, got, "a path in a folder", fix)
-    if not os.access(path if path.exists() else above, os.W_OK):
-        got = f"{str(path)!r}, without write permission"
-        raise DataError(what, got, "a writable path", fix)
-    return path
-
-
-_OTHER_FORMATS = {
-    *(".csv", ".doc", ".docx", ".ipynb", ".json", ".md", ".npz"),
-    *(".pdf", ".png", ".pptx", ".svg", ".tex", ".txt", ".xlsx"),
-}
-"""Endings of files that are no HTML: a page in a file of such a name opens nowhere."""
-
-
-def check_page(path: str | Path, what: str, example: str) -> Path:
-    """Return the path of an HTML page; raise `DataError` if it cannot be written, or its ending is of another format.
-
-    Parameters
-    ----------
-    path : str or Path
-    what, example : str
-        As for `check_writable`.
-    """
-    path = check_writable(path, what, example)
-    if path.suffix.lower() in _OTHER_FORMATS:
-        fix = f"Write path={str(path.with_suffix('.html'))!r}; a browser prints the page to PDF"
-        raise DataError(what, repr(str(path)), "the path of an HTML page", fix)
-    return path
-
-
 # --- results --------------------------------------------------------------------------------------
 
 
@@ -330,8 +273,7 @@ class Exportable:
         file = None if path is None else check_writable(path, "to_json(path)", "result.json")
         text = to_json(document(self, options), indent)
         if file is not None:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8", newline="\n")
+            write_text(file, text, "to_json(path)")
         return text
 
     def to_frame(self, backend: str | None = None) -> Any:

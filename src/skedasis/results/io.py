@@ -21,6 +21,7 @@ inverse:
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -38,10 +39,11 @@ import numpy as np
 
 from skedasis._arguments import shown
 from skedasis._calls import checked_call
+from skedasis._files import binary_file, check_writable
 from skedasis._types import JsonValue, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
-from skedasis.errors import DataError
+from skedasis.errors import DataError, FileError, format_error
 from skedasis.results.ale_statistics import NullDistribution, Statistic, Statistics
 from skedasis.results.axis import (
     BinPairAxis,
@@ -71,7 +73,6 @@ from skedasis.results.effect import (
     ValueStepsEffect,
 )
 from skedasis.results.effects import Effects
-from skedasis.results.export import check_writable
 from skedasis.results.importance import Importance, LocalImportance
 from skedasis.results.interactions import FeatureInteraction, Interactions, PairInteraction
 from skedasis.results.ledger import Ledger, LedgerPart
@@ -375,7 +376,7 @@ def save(result: object, path: str | Path) -> None:
         **packer.arrays,
     }
     # NumPy appends ".npz" to names, but not to open files.
-    with Path(path).open("wb") as file:
+    with binary_file(path, "save(path)") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
@@ -445,8 +446,10 @@ def load(path: str | Path) -> Any:
             result = None
             if version == FORMAT:
                 result = unpack(header["result"], _arrays(file), _KINDS)
-    except (FileNotFoundError, PermissionError, IsADirectoryError):
+    except (FileNotFoundError, PermissionError):
         raise
+    except IsADirectoryError as error:
+        raise _folder_error(Path(path)) from error
     except MemoryError as error:
         raise _load_error(path, "whose arrays do not fit into memory") from error
     except _READ_ERRORS as error:
@@ -457,6 +460,13 @@ def load(path: str | Path) -> Any:
     if not _is_result(result):
         raise _load_error(path)
     return result
+
+
+def _folder_error(folder: Path) -> FileError:
+    files = sorted(f.name for f in folder.glob("*.npz"))
+    fix = f"Pass a file in it, such as {str(folder / (files[0] if files else 'result.npz'))!r}"
+    message = format_error("load", f"the folder {str(folder)!r}", "a file that save wrote", fix)
+    return FileError(message, errno.EISDIR, str(folder))
 
 
 def _load_error(path: object, why: str = "which is no saved result") -> DataError:

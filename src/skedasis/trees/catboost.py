@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NotRequired, TypeAlias, TypedDict, final
 
 import numpy as np
 
+from skedasis._files import temporary_folder
 from skedasis._types import Floats, Ints
 from skedasis.models.protocols import has_predict_proba
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
@@ -119,10 +118,16 @@ def load(model: Any) -> Ensemble:
 
 def _saved(model: Any) -> _Saved:
     """Return the model in CatBoost's JSON format."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
-        return json.loads(path.read_text(encoding="utf-8"))
+    try:
+        with temporary_folder() as folder:
+            path = folder / "model.json"
+            model.save_model(str(path), format="json")
+            text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise TreesUnreadable(
+            f"CatBoost cannot write its model to a temporary file ({error})"
+        ) from error
+    return json.loads(text)
 
 
 def _link(model: Any, saved: _Saved) -> Link:
