@@ -17,6 +17,25 @@ LANGUAGES = {"python", "text", "shell", "console", "r", "toml", "bibtex"}
 KEPT = 100_000
 """Bytes of a picture, at most."""
 
+TUTORIALS = {
+    "README.md",
+    "docs/explanation/errors.md",
+    "docs/explanation/heterogeneity.md",
+    "docs/explanation/importance.md",
+    "docs/gallery/index.md",
+    "docs/guides/beyond-memory.md",
+    "docs/guides/figures.md",
+    "docs/guides/migrate.md",
+    "docs/guides/regions.md",
+    "docs/guides/report.md",
+    "docs/guides/uncertainty.md",
+    "docs/index.md",
+    "docs/models/pipeline.md",
+    "docs/models/save-compare.md",
+    "docs/start.md",
+}
+"""Pages that run for more than five seconds: they fit models of real data, simulate, or write whole reports."""
+
 
 def _name(path: Any) -> str:
     return path.relative_to(ROOT).as_posix()
@@ -25,7 +44,12 @@ def _name(path: Any) -> str:
 def _case(path: Any) -> Any:
     asked = needs(path.read_text("utf-8"))
     marks = [pytest.mark.torch] if asked else []
+    marks += [pytest.mark.slow] if _name(path) in TUTORIALS else []
     return pytest.param(path, id=_name(path), marks=marks)
+
+
+def test_the_pages_that_are_slow_exist():
+    assert {_name(path) for path in PAGES} >= TUTORIALS
 
 
 @pytest.mark.parametrize("path", [_case(path) for path in PAGES])

@@ -1,4 +1,7 @@
-"""The site: it builds without warnings, has every public name, loads nothing external, and works in a real browser."""
+"""The site: it builds without warnings, has every public name, loads nothing external, and works in a real browser.
+
+All tests are slow, because all need the whole site.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,8 @@ import skedasis as sd
 from skedasis import datasets
 from tests.report.browser import DESKTOP, PHONE, Seen
 from tools.pages import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +146,6 @@ KINDS = (
 DARK = ("index.html", "gallery/index.html")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "page"),
     [
@@ -159,7 +163,6 @@ def test_a_page_is_quiet_and_everybody_can_read_it(opened, page, scheme):
     assert seen.violations() == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", KINDS)
 def test_a_page_fits_a_phone(opened, page):
     assert opened(page, size=PHONE).beyond <= 0
@@ -181,7 +184,6 @@ def test_every_picture_of_the_site_is_one(site):
     assert seen > 50
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "pages", ["gallery/index.html", pytest.param("**/*.html", marks=pytest.mark.long)]
 )
@@ -197,7 +199,6 @@ def test_the_browser_draws_every_picture(opened, site, pages):
         assert broken == []
 
 
-@pytest.mark.slow
 def test_a_reader_finds_what_is_searched_for(opened):
     seen = opened("index.html")
     seen.page.locator("input.md-search__input").click()
@@ -206,7 +207,6 @@ def test_a_reader_finds_what_is_searched_for(opened):
     assert "heterogeneity" in seen.page.locator(".md-search-result__list").inner_text().lower()
 
 
-@pytest.mark.slow
 def test_the_live_report_is_there(opened):
     seen = opened("gallery/report.html")
     assert seen.page.locator("svg.skd").count() > 5

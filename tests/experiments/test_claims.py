@@ -17,8 +17,24 @@ FULL = {"california_housing.csv"}
 """The largest table, 20,640 rows, on which networks are fitted."""
 
 
+QUICK = {
+    ("ale_vs_pdp", "example_2"),
+    ("ale_vs_pdp", "modified"),
+    ("draft", "case_1"),
+    ("entropy", "illustrations"),
+    ("rhale", "correlated_b"),
+    ("rhale", "cost_of_bins"),
+    ("rhale", "running_example_pdp"),
+    ("uale", "bin_search"),
+    ("uale", "figure_1"),
+    ("uale", "formulas"),
+}
+"""Quick experiments of each paper. All others are slow: they simulate, or fit models of real data."""
+
+
 def _case(experiment: Experiment) -> Any:
-    marks = [pytest.mark.slow] if experiment.slow else []
+    quick = (experiment.paper, experiment.name) in QUICK and not experiment.slow
+    marks = [] if quick else [pytest.mark.slow]
     marks += [pytest.mark.long] if FULL & set(experiment.data) else []
     marks += [pytest.mark.torch] if {"torch", "gpytorch"} & set(experiment.needs) else []
     return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=marks)
@@ -38,3 +54,8 @@ def test_a_small_run_comes_to_the_same_verdicts(experiment):
         if not claim.timed and claim.holds is not now[claim.key].holds
     ]
     assert not differing
+
+
+def test_every_paper_has_a_quick_experiment():
+    assert {(e.paper, e.name) for e in EXPERIMENTS} >= QUICK
+    assert {paper for paper, _ in QUICK} == {e.paper for e in EXPERIMENTS}

@@ -45,16 +45,24 @@ def _first(X):
     return X[:, 0]
 
 
-@pytest.mark.parametrize("offered", [in_editor, in_notebook])
+# Without a running program, jedi reads the whole package and infers what it returns: up to twenty seconds.
+EVERYWHERE = pytest.mark.parametrize(
+    "offered", [pytest.param(in_editor, marks=pytest.mark.slow), in_notebook]
+)
+
+
 class TestCompletion:
+    @pytest.mark.parametrize("offered", [in_editor, in_notebook])
     def test_all_public_names_are_offered_although_they_are_imported_when_first_used(self, offered):
         assert set(sd.__all__) <= offered("sd.")
 
+    @EVERYWHERE
     def test_parameters_of_functions_and_methods(self, offered):
         assert "method=" in offered("sd.explain(m, X, me")
         assert "n_repeats=" in offered("sd.PFI(n_re")
         assert {"bins=", "center="} <= offered("sd.ALE(")
 
+    @EVERYWHERE
     def test_members_of_a_result(self, offered):
         assert {"plot", "interval", "to_frame", "importance", "checks"} <= offered("e.")
 
