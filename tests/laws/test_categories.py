@@ -35,7 +35,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 4, 60
+FEW, MORE = 2, 60
 """Number of examples of a law in the usual run and in the long one; small, because there are many methods and laws."""
 
 MOVING = only(LEVEL_WAYS, lambda way: way.moves)
@@ -54,14 +54,14 @@ def test_batches_do_not_matter(way, case, memory):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = level_effect(case, way, memory=1_000)
     identical(level_effect(case, way, memory=1_000, n_jobs=3), one)
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
+@law(FEW, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = level_effect(case, way)
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +71,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_features_together_are_features_one_by_one(way, case):
     """Numbers and categories are explained in the same pass."""
     if isinstance(getattr(way.method([0.0]), "anchor", None), float):
@@ -131,7 +131,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases(weights=("whole",)))
+@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
     X, weights = case.X.copy(), np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
     kept = weights.copy()
@@ -178,7 +178,11 @@ def test_an_unused_category_is_exactly_zero(way, case):
 
 @EVERY_LEVEL_WAY
 @law(
-    4, MORE, case=mixed_cases(), a=st.sampled_from([1e-9, 3.0, 2.0**20]), b=st.sampled_from([0, 7])
+    FEW,
+    MORE,
+    case=mixed_cases(),
+    a=st.sampled_from([1e-9, 3.0, 2.0**20]),
+    b=st.sampled_from([0, 7]),
 )
 def test_units_of_the_other_features_do_not_matter(way, case, a, b):
     """Similarity compares distributions at quantiles, so that units cancel."""
@@ -230,7 +234,7 @@ def test_the_scale_of_the_quantity_only_scales_results(way, case, c, d):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_a_category_that_only_adds_has_its_own_steps_for_an_effect(way, case):
     """For q = t_k + the rest, every method that moves rows finds t_k up to a constant, and no heterogeneity."""
     if not way.moves:
@@ -248,7 +252,7 @@ def test_a_category_that_only_adds_has_its_own_steps_for_an_effect(way, case):
 
 @pytest.mark.parametrize("column", [A, C])
 @pytest.mark.parametrize("of", ["quantity", "label", "residual"])
-@law(3, MORE, case=mixed_cases(), constant=st.sampled_from([0.0, 0.1, -1e7]))
+@law(FEW, MORE, case=mixed_cases(), constant=st.sampled_from([0.0, 0.1, -1e7]))
 def test_an_m_plot_of_a_constant_is_constant_and_does_not_spread(column, of, case, constant):
     y = np.full(len(case.X), 3.0)
     e = sd.explain(
@@ -347,7 +351,7 @@ def got_codes(effect, code):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_a_group_of_one_column_is_no_group(way, case):
     want = level_effect(case, way)
     got = level_effect(case, way, "twin", way.method(levels_of(case)), groups={"twin": ["x2"]})
@@ -395,7 +399,7 @@ def test_a_one_hot_block_is_its_category(way, case):
 
 
 @EVERY_LEVEL_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_saving_and_loading_is_the_identity(way, case):
     result = level_effect(case, way)
     with tempfile.TemporaryDirectory() as folder:

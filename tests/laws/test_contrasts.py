@@ -16,8 +16,8 @@ from skedasis.stats.resampling import bootstrap, percentiles
 from tests.laws.strategies import (
     ACCUMULATED_WAYS,
     CONTINUOUS,
-    EVERY_WAY,
     EXACT,
+    USUAL_WAYS,
     WAYS,
     Smooth,
     cases,
@@ -28,6 +28,7 @@ from tests.laws.strategies import (
     near,
     sizes,
     tolerance,
+    usual_ways,
 )
 
 FRACTION = st.floats(0, 1, allow_nan=False)
@@ -45,7 +46,7 @@ def values_at(low, high, *fractions):
     return [float(np.clip(low + f * (high - low), low, high)) for f in fractions]
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(), u=FRACTION, v=FRACTION)
 def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case, u, v):
     e, low, high = effect_of(case, way)
@@ -62,7 +63,7 @@ def test_a_change_is_that_of_the_curve_and_reverses_with_its_direction(way, case
     assert there.lower <= there.value <= there.upper or math.isnan(there.std_error)
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(), u=FRACTION, v=FRACTION, w=FRACTION)
 def test_changes_add_up(way, case, u, v, w):
     e, low, high = effect_of(case, way)
@@ -91,11 +92,7 @@ def test_a_change_between_neighbouring_edges_is_the_rise_of_the_bin(way, case):
             assert c.rows == bins.count[k]
 
 
-@pytest.mark.parametrize(
-    "way",
-    [w for w in WAYS.values() if w.local != "values" and not w.derivative],
-    ids=[k for k, w in WAYS.items() if w.local != "values" and not w.derivative],
-)
+@usual_ways(lambda way: way.local != "values" and not way.derivative)
 @law(case=cases(smooth=False), u=FRACTION, v=FRACTION)
 def test_a_linear_model_is_exact(way, case, u, v):
     e, low, high = effect_of(case, way)
@@ -109,7 +106,7 @@ def test_a_linear_model_is_exact(way, case, u, v):
     near(found.std_error, 0.0, size, "error")
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(weights=("whole",)), u=FRACTION, v=FRACTION)
 def test_whole_weights_are_repetitions(way, case, u, v):
     repeats = case.weights.astype(int)
@@ -152,9 +149,8 @@ def test_the_centring_does_not_matter(method, case, u, v):
         assert (other.df, other.rows) == (found[0].df, found[0].rows)
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(
-    examples=4,
     case=cases(kinds=CONTINUOUS),
     scale=st.sampled_from([1e-12, 2.0**10, 1e12]),
     c=st.sampled_from([1e-12, 1e5]),

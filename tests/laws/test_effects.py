@@ -41,8 +41,8 @@ from tests.laws.strategies import (
 # ---------------------------------------------------------------------- batches, threads and calls
 
 
-@EVERY_WAY
-@law(examples=3, case=cases(), memory=st.sampled_from([200, 600, 1_500]))
+@USUAL_WAYS
+@law(case=cases(), memory=st.sampled_from([200, 600, 1_500]))
 def test_batches_do_not_matter(way, case, memory):
     whole = effects_of(case, way)
     pieces = effects_of(case, way, memory=memory)
@@ -86,7 +86,7 @@ def test_features_together_are_features_one_by_one(way, case):
 # ------------------------------------------------------------------------------------ the rows
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(weights=("whole",)))
 def test_whole_weights_are_repetitions(way, case):
     repeats = case.weights.astype(int)
@@ -101,7 +101,7 @@ def test_whole_weights_are_repetitions(way, case):
         assert_same(got, want, tolerance(way), counts=False, score=False)
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases(weights=("whole", "fractional")))
 def test_weight_zero_is_absence(way, case):
     absent = case.rng.random(len(case.X)) < 0.3
@@ -171,8 +171,7 @@ def test_inputs_are_not_changed(way, case):
 
 @pytest.mark.parametrize("scheme", [sd.Optimal, sd.Greedy, sd.AutoUniform])
 @law(
-    examples=12,
-    thorough=60,
+    examples=5,
     seed=st.integers(0, 2**32 - 1),
     n=st.integers(12, 60),
     k=st.integers(3, 60),
@@ -226,7 +225,7 @@ def test_permuting_columns_permutes_results(way, case):
         assert_same(effects_of(permuted, way, method, [place[j]])[place[j]], want)
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(case=cases())
 def test_an_unused_feature_is_exactly_zero(way, case):
     if way.local == "values":
@@ -358,7 +357,7 @@ def in_other_units(case, j, a, b, c, d):
 SCALES = [1e-12, 1e-5, 2.0**-20, 2.0**10, 1e4, 1e12]
 
 
-@EVERY_WAY
+@USUAL_WAYS
 @law(
     case=cases(kinds=CONTINUOUS),
     a=st.sampled_from(SCALES),
@@ -496,7 +495,7 @@ SCHEMES = {
 
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
 @pytest.mark.parametrize("local", ["slopes", "differences"])
-@law(examples=3, case=cases())
+@law(case=cases())
 def test_rebinning_is_explaining_anew(scheme, local, case):
     calls = itertools.count()
 

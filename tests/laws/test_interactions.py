@@ -19,7 +19,7 @@ from tests.reference.tree_evaluation import raw_scores
 FAST: dict[str, Any] = {"heterogeneity_rows": 0, "method": sd.ALE(bins=4)}
 
 
-@law(examples=6, drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
+@law(examples=3, drawn=ensembles(), weighted=st.booleans(), grouped=st.booleans())
 def test_partial_dependence_of_trees_is_that_of_rows_sent_down_every_tree(
     drawn: Any, weighted: bool, grouped: bool
 ) -> None:
@@ -150,7 +150,7 @@ def test_integer_weights_are_repetitions(seed: int) -> None:
     assert [o.h2 for o in other.by_feature] == pytest.approx([o.h2 for o in one.by_feature])
 
 
-@law(examples=5, thorough=10, seed=st.integers(0, 10**6))
+@law(examples=2, thorough=10, seed=st.integers(0, 10**6))
 def test_threads_and_memory_do_not_matter(seed: int) -> None:
     X = rows(seed)
     one = sd.interactions(model, X, **FAST)
@@ -158,7 +158,7 @@ def test_threads_and_memory_do_not_matter(seed: int) -> None:
     np.testing.assert_allclose(numbers(other), numbers(one), rtol=1e-10, atol=1e-12)
 
 
-@law(examples=5, thorough=10, seed=st.integers(0, 10**6))
+@law(examples=2, thorough=10, seed=st.integers(0, 10**6))
 def test_saving_and_loading_are_identities(tmp_path_factory: Any, seed: int) -> None:
     path = Path(tmp_path_factory.mktemp("saved")) / "it.npz"
     it = sd.interactions(model, rows(seed), **FAST)

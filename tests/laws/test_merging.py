@@ -30,7 +30,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 4, 50
+FEW, MORE = 2, 50
 
 
 @dataclass

@@ -18,7 +18,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 4, 60
+FEW, MORE = 2, 60
 """Number of examples of a law in the usual run and in the long one; small, because there are many methods and laws."""
 
 # ------------------------------------------------------------------------ missing values and outputs
@@ -74,7 +74,7 @@ SEVERAL = {
 
 
 @pytest.mark.parametrize(("method", "wanted"), SEVERAL.values(), ids=SEVERAL)
-@law(3, MORE, case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
+@law(FEW, MORE, case=mixed_cases(), memory=st.sampled_from([2_000, 10**9]))
 def test_several_outputs_are_the_single_ones_to_the_last_bit(method, wanted, case, memory):
     other = tables(case.rng, *case.levels)
     rows = []

@@ -34,7 +34,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 4, 60
+FEW, MORE = 2, 60
 
 ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
 DERIVED = only(PAIR_WAYS, lambda way: way.local in ("slopes", "mixed", "differences"))
@@ -54,14 +54,14 @@ def test_batches_do_not_matter(way, case, memory):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_threads_do_not_matter_to_the_last_bit(way, case):
     one = pair_effect(case, way, memory=1_500)
     identical(pair_effect(case, way, memory=1_500, n_jobs=3), one)
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
+@law(FEW, MORE, case=mixed_cases(), rows=st.sampled_from([7, 23, 64]))
 def test_the_size_of_a_call_does_not_matter(way, case, rows):
     whole = pair_effect(case, way)
     with pytest.MonkeyPatch.context() as patch:
@@ -71,7 +71,7 @@ def test_the_size_of_a_call_does_not_matter(way, case, rows):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_pairs_together_are_pairs_one_by_one(way, case):
     pairs = [way.columns, (way.columns[1], IDLE), way.columns[::-1]]
     together = pair_effect(case, way, pairs)
@@ -115,7 +115,7 @@ def test_the_order_of_rows_does_not_matter(way, case):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases(weights=("whole",)))
+@law(FEW, MORE, case=mixed_cases(weights=("whole",)))
 def test_inputs_are_not_changed(way, case):
     X, weights = case.X.copy(), np.where(np.arange(len(case.X)) == 3, 0.0, case.weights)
     kept = weights.copy()
@@ -266,7 +266,7 @@ def test_strength_is_the_spread_over_the_rows(way, case):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_a_group_of_one_column_is_no_group(way, case):
     want = pair_effect(case, way)
     one = f"x{way.columns[1]}"
@@ -276,7 +276,7 @@ def test_a_group_of_one_column_is_no_group(way, case):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_saving_and_loading_is_the_identity(way, case):
     result = pair_effect(case, way)
     with tempfile.TemporaryDirectory() as folder:

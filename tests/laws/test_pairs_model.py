@@ -27,7 +27,7 @@ from tests.laws.mixed_cases import (
 )
 from tests.laws.strategies import EXACT, law, near
 
-FEW, MORE = 4, 60
+FEW, MORE = 2, 60
 
 ACCUMULATED = only(PAIR_WAYS, lambda way: way.accumulates)
 CATEGORIES = only(PAIR_WAYS, lambda way: C in way.columns)
@@ -86,7 +86,7 @@ def test_a_pair_is_its_mirror_image(way, case):
 
 
 @EVERY_PAIR_WAY
-@law(3, MORE, case=mixed_cases())
+@law(FEW, MORE, case=mixed_cases())
 def test_a_dependence_is_its_mirror_image_too(way, case):
     if way.accumulates:
         return

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import strategies as st
 
 import skedasis as sd
-from tests.helpers import Remembers, every_method, same_effect
+from tests.helpers import METHODS, Remembers, same_effect
 from tests.laws.strategies import law
+from tests.long.figures import LONG
+
+some_methods = pytest.mark.parametrize(
+    "method",
+    [pytest.param(m, marks=() if m in ("ale", "pdp", "rhale") else LONG) for m in sorted(METHODS)],
+)
+"""Differences, curves of rows, and slopes; the others in the long run."""
 
 
 def table(n, seed, missing=False):
@@ -71,8 +78,8 @@ def quick(method):
     return {"pdp": sd.PDP(grid=5), "ice": sd.ICE(grid=5)}.get(method, method)
 
 
-@every_method
-@law(examples=2, thorough=8, seed=seeds, memory=st.sampled_from([4_000, 12_000]))
+@some_methods
+@law(examples=1, thorough=8, seed=seeds, memory=st.sampled_from([4_000, 12_000]))
 def test_batches_do_not_matter(method, seed, memory):
     X = table(ROWS, seed)
     whole = sd.regions(switched, X, "a", method=quick(method))
@@ -82,7 +89,7 @@ def test_batches_do_not_matter(method, seed, memory):
     close(pieces, whole)
 
 
-@every_method
+@some_methods
 @law(examples=1, thorough=8, seed=seeds)
 def test_threads_do_not_matter_to_the_last_bit(method, seed):
     X = table(ROWS, seed)
@@ -92,8 +99,8 @@ def test_threads_do_not_matter_to_the_last_bit(method, seed):
     identical(one, two)
 
 
-@every_method
-@law(examples=2, thorough=15, seed=seeds)
+@some_methods
+@law(examples=1, thorough=15, seed=seeds)
 def test_the_order_of_rows_does_not_matter(method, seed):
     X, ids = table(ROWS, seed), np.arange(ROWS)
     order = np.random.default_rng(seed).permutation(ROWS)
@@ -104,8 +111,8 @@ def test_the_order_of_rows_does_not_matter(method, seed):
     close(two, one)
 
 
-@every_method
-@law(examples=2, thorough=15, seed=seeds)
+@some_methods
+@law(examples=1, thorough=15, seed=seeds)
 def test_integer_weights_split_as_repeated_rows(method, seed):
     X = table(600, seed)
     w = np.random.default_rng(seed).integers(1, 4, 600)
@@ -129,13 +136,13 @@ def test_integer_weights_split_as_repeated_rows(method, seed):
 
 
 @law(
-    examples=3,
+    examples=1,
     thorough=20,
     seed=seeds,
     scale=st.sampled_from([0.5, -2.0, 1e6, 1e-6]),
     shift=st.sampled_from([0.0, 3.0, -1e3]),
 )
-@every_method
+@some_methods
 def test_an_affine_quantity_has_the_same_splits(method, seed, scale, shift):
     X = table(ROWS, seed)
     one = sd.regions(switched, X, "a", method=method)
@@ -148,8 +155,8 @@ def test_an_affine_quantity_has_the_same_splits(method, seed, scale, shift):
         )
 
 
-@every_method
-@law(examples=3, thorough=20, seed=seeds, missing=st.booleans())
+@some_methods
+@law(examples=1, thorough=20, seed=seeds, missing=st.booleans())
 def test_assigned_rows_are_those_of_the_leaves(method, seed, missing):
     X = table(800, seed, missing)
 
@@ -168,8 +175,8 @@ def test_assigned_rows_are_those_of_the_leaves(method, seed, missing):
     np.testing.assert_array_equal(r.assign(shuffled), where[shuffled.index])
 
 
-@law(examples=2, thorough=12, seed=seeds)
-@every_method
+@law(examples=1, thorough=12, seed=seeds)
+@some_methods
 def test_save_and_load_are_identities(method, seed, tmp_path_factory):
     X = table(500, seed, missing=True)
     r = sd.regions(
@@ -183,8 +190,8 @@ def test_save_and_load_are_identities(method, seed, tmp_path_factory):
     np.testing.assert_array_equal(back.assign(X), r.assign(X))
 
 
-@every_method
-@law(examples=2, thorough=12, seed=seeds)
+@some_methods
+@law(examples=1, thorough=12, seed=seeds)
 def test_columns_may_be_in_any_order(method, seed):
     X = table(ROWS, seed)
     one = sd.regions(switched, X, "a", method=method)
@@ -194,8 +201,8 @@ def test_columns_may_be_in_any_order(method, seed):
         np.testing.assert_allclose(a.value, b.value, atol=1e-12)
 
 
-@every_method
-@law(examples=2, thorough=12, seed=seeds)
+@some_methods
+@law(examples=1, thorough=12, seed=seeds)
 def test_inputs_are_not_changed_and_results_are_immutable(method, seed):
     X = table(400, seed, missing=True)
     before = X.copy()
@@ -216,7 +223,7 @@ def test_inputs_are_not_changed_and_results_are_immutable(method, seed):
         r.scores.regions[0] = 1.0
 
 
-@every_method
+@some_methods
 @pytest.mark.parametrize("rows", [0, 300, None])
 def test_model_rows_are_those_of_explain_and_of_the_scores(method, rows):
     X = table(900, 3)
@@ -233,7 +240,7 @@ def test_model_rows_are_those_of_explain_and_of_the_scores(method, rows):
     assert (more > 0) == (rows != 0)
 
 
-@every_method
+@some_methods
 def test_regions_of_all_features_are_found_in_one_pass(method):
     X = table(1200, 4)[["a", "b", "c"]]
     method = "ale" if method in ("dale", "uale", "rhale") else method
@@ -282,7 +289,7 @@ def test_several_models_have_regions_each(folds):
         identical(found[1], sd.regions(models[1], X, "a"))
 
 
-@every_method
+@some_methods
 def test_a_small_sample_of_kept_rows_says_so(method):
     X = table(3000, 7)
     keep = 400_000 if method in ("pdp", "ice") else 30_000
@@ -299,7 +306,7 @@ def test_a_small_sample_of_kept_rows_says_so(method):
     assert all(e.provenance["exact"] for e in complete)
 
 
-@every_method
+@some_methods
 def test_sampling_weights_do_not_depend_on_their_scale(method):
     X = table(900, 8)
     w = np.random.default_rng(0).uniform(0.5, 2, 900)

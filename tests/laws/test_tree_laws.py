@@ -133,7 +133,7 @@ def near(got: Any, want: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_own(way: str, drawn: Any) -> None:
     case = Case(*drawn[:2])
     for output in range(case.ensemble.outputs):
@@ -143,7 +143,7 @@ def test_own(way: str, drawn: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_changed(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -155,7 +155,7 @@ def test_changed(way: str, drawn: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_between(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -169,7 +169,7 @@ def test_between(way: str, drawn: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_curves_and_totals(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -185,7 +185,7 @@ def test_curves_and_totals(way: str, drawn: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_replaced(way: str, drawn: Any) -> None:
     ensemble, X, rng = drawn
     case = Case(ensemble, X)
@@ -204,7 +204,7 @@ def test_replaced(way: str, drawn: Any) -> None:
 
 
 @WAYS
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
     ensemble, X, _ = drawn
     if ensemble.value.ndim == 1:
@@ -220,7 +220,7 @@ def test_trees_that_differ_in_their_leaves_only(way: str, drawn: Any) -> None:
 
 
 @COMPILED
-@law(examples=10, drawn=ensembles())
+@law(examples=4, drawn=ensembles())
 def test_sums_do_not_depend_on_the_way_to_them(way: str, drawn: Any) -> None:
     """Replacing a column directly or by its change gives the same bits, also for the first third of the rows."""
     ensemble, X, rng = drawn
