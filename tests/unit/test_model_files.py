@@ -139,3 +139,27 @@ def test_a_shell_opens_them_too(tmp_path):
     result = CliRunner().invoke(app, [*told, "--model", str(file)])
     assert result.exit_code == 2
     assert "cut off" in result.output
+
+
+@pytest.mark.parametrize("name", ["m.txt", "m.json", "m.ubj"])
+def test_a_file_that_takes_no_space_and_states_a_huge_size_is_refused(tmp_path, name):
+    file = tmp_path / name
+    with file.open("wb") as stream:
+        stream.write(b"tree\n" if name == "m.txt" else b'{"')
+        stream.truncate(5 << 30)
+    with refused(sd.DataError, "a file of more than 1 GB", "load it with its own library"):
+        sd.prediction(file)
+
+
+def test_special_files_and_circles_of_links_do_not_hang(tmp_path):
+    import os
+
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    (tmp_path / "a.onnx").symlink_to("b.onnx")
+    (tmp_path / "b.onnx").symlink_to("a.onnx")
+    for name, words in (("pipe.txt", "pipe or a device"), ("zero.json", "pipe or a device")):
+        with refused(sd.DataError, words):
+            sd.prediction(tmp_path / name)
+    with pytest.raises(sd.DataError, match="a.onnx"):
+        sd.prediction(tmp_path / "a.onnx")

@@ -31,6 +31,13 @@ _COMPRESSED = (
 _HEAD = 64
 """Number of bytes that `head` reads."""
 
+_LARGEST = 2**30
+"""Number of bytes that `content` reads at most: a file may state any size without taking space on the disk."""
+
+
+class Malformed(Exception):  # noqa: N818 - internal: `load_model` turns it into a DataError with the file's name
+    """The content of a file is not what a library writes; the message, a noun phrase, names what is wrong."""
+
 
 def head(file: Path) -> bytes:
     """Return the first bytes of a file.
@@ -67,12 +74,21 @@ def content(file: Path) -> bytes:
     Raises
     ------
     DataError
-        If the file cannot be read.
+        If the file cannot be read, or has more than 1 GB.
     """
     try:
-        return file.read_bytes()
+        with file.open("rb") as stream:
+            found = stream.read(_LARGEST + 1) if file.stat().st_size <= _LARGEST else None
     except OSError as error:
         raise unreadable(file, error) from error
+    if found is None or len(found) > _LARGEST:
+        raise DataError(
+            f"model {str(file)!r}",
+            "a file of more than 1 GB",
+            "a file of at most 1 GB",
+            "If you know who wrote the file, load it with its own library, and pass the model that you get",
+        )
+    return found
 
 
 def unreadable(file: Path, error: Exception) -> DataError:

@@ -25,15 +25,21 @@ import numpy as np
 from skedasis._types import Container, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models.file_checks import PICKLE, broken, content, head, is_pickled, library
+from skedasis.models import lightgbm_text
+from skedasis.models.file_checks import (
+    PICKLE,
+    Malformed,
+    broken,
+    content,
+    head,
+    is_pickled,
+    library,
+)
 from skedasis.models.introspection import with_article
 from skedasis.models.piecewise_constant import is_piecewise_constant
 from skedasis.models.protocols import AdaptedModel
 
 # --- LightGBM and XGBoost -------------------------------------------------------------------------
-
-_END_OF_TREES = b"\nend of trees"
-_PARAMETERS, _END_OF_PARAMETERS = b"\nparameters:", b"\nend of parameters"
 
 
 def _read_lightgbm(file: Path) -> object:
@@ -42,28 +48,21 @@ def _read_lightgbm(file: Path) -> object:
     Raises
     ------
     DataError
-        If the file is truncated or of another kind.
+        If the file is truncated or of another kind, or if an index in it is outside of its array.
     """
+    if not head(file).startswith(b"tree\n"):
+        raise broken(file, "LightGBM")
     text = content(file)
-    # LightGBM itself ends the process if its text is cut off.
-    if not text.startswith(b"tree\n") or _END_OF_TREES not in text or not _is_complete(text):
-        raise broken(file, "LightGBM")
-    if _PARAMETERS in text and _END_OF_PARAMETERS not in text:
-        raise broken(file, "LightGBM")
+    try:
+        lightgbm_text.check(text)
+    except Malformed as error:
+        raise broken(file, "LightGBM", error) from error
     lightgbm = library("lightgbm", file)
     try:
-        return lightgbm.Booster(model_file=str(file))
-    except (lightgbm.basic.LightGBMError, ValueError) as error:  # ValueError: invalid JSON
-        raise broken(file, "LightGBM") from error
-
-
-def _is_complete(text: bytes) -> bool:
-    """Return whether the trees are as long as the header of the file states."""
-    header = text[: text.find(b"\nTree=")].split(b"\n")
-    stated = next((line for line in header if line.startswith(b"tree_sizes=")), b"")
-    sizes = [int(n) for n in stated.partition(b"=")[2].split() if n.isdigit()]
-    start = text.find(b"\nTree=") + 1
-    return not sizes or start + sum(sizes) == text.index(_END_OF_TREES) + 1
+        # The text that was checked: another one might have been written into the file since.
+        return lightgbm.Booster(model_str=text.decode())
+    except Exception as error:  # LightGBMError; ValueError, KeyError of the parameters in the file
+        raise broken(file, "LightGBM", error) from error
 
 
 def _read_xgboost(file: Path) -> object:
