@@ -130,6 +130,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     "sign only": (line("internal_value", "1 - 2 3"), "internal_value that is not a number"),
     "set": (line("threshold", "1 0 0 0"), "the index of a set outside of 0 to 0"),
     "half": (line("threshold", "0.5 0 0 0"), "threshold that are no integers"),
+    "space": (
+        lambda t: re.sub(r"(?m)( \d)$(?=\nleft_child)", " ", t),
+        "decision_type that are no integers",
+    ),
     "bits": (line("decision_type", "1 127 2 2"), "decision_type outside of 0 to 11"),
     "no children": (
         lambda t: re.sub("right_child=.*\n", "", t, count=1),

@@ -255,9 +255,10 @@ def _check_trees(trees: list[Fields], columns: int) -> None:
     for i, key in enumerate(_INNER):
         _lengths(trees, inner, key, needed=i < _NEEDED)
     splits = sum(inner)
-    index = {key: _ints(_texts(trees, key), key.decode(), None) for key in _INDICES}
-    for key in _INDICES[:3]:
-        _counted(index[key], key.decode(), splits)
+    index: dict[bytes, Ints] = {}
+    for key in _INDICES:
+        texts = _texts(trees, key)
+        index[key] = _ints(texts, key.decode(), splits if texts or key in _INNER[:_NEEDED] else 0)
     _check_children(index[b"left_child"], index[b"right_child"], np.array(counts, np.int64))
     _check_range(index[b"split_feature"], 0, columns - 1, "split_feature")
     _check_range(index[b"decision_type"], 0, _LARGEST_DECISION_TYPE, "decision_type")
