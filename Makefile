@@ -21,7 +21,7 @@ PYTEST := OMP_NUM_THREADS=1 MPLBACKEND=Agg PYTHONDONTWRITEBYTECODE= $(BIN)/pytho
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all mutants lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -96,6 +96,13 @@ test-rest: browser $(VENV)/.torch bench-smoke
 # measure is compared with tests/long/figures.json, or written there.
 test-long: $(VENV)/.torch  ## simulations of more than 100 data sets, laws by many examples, full tables (40 minutes; ARGS="--write-figures")
 	$(PYTEST) -m long $(ARGS)
+
+# Not part of `.ci/run`: how many small changes of the code the fast tests see. Runs the tests once, to know which of
+# them execute which lines, then those of each mutant in a process.
+MUTANTS ?= stats methods --sample 200
+mutants: $(VENV)/.dev  ## change the code in small ways and count the changes that no test sees (an hour; MUTANTS="stats --sample 100 --seed 1")
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.mutants --record
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.mutants $(MUTANTS)
 
 # Beside `.venv`, whose versions are the newest.
 test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")
