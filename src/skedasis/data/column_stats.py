@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from skedasis._types import Floats, Ints
-from skedasis.data.features import Feature, check_range, infinite_values, no_values
+from skedasis.data.features import LARGEST_INTEGER, Feature, check_range, infinite_values, no_values
 from skedasis.stats.grid import order_statistics
 from skedasis.stats.moments import STATS_LEAF, MergeTree, Moments
 from skedasis.stats.order_statistics import (
@@ -168,9 +168,11 @@ class Column:
 
     @cached_property
     def integer(self) -> bool:
-        """Return whether every value is a whole number."""
+        """Return whether every value is a whole number; numbers of floats that have no fraction left are none."""
         if self.dtype.kind in "iub":
             return True
+        if max(-self.low, self.high) > LARGEST_INTEGER:
+            return False
         # The first rows decide for nearly all columns that are not integer.
         return bool((self.x[:100] % 1 == 0).all() and (self.x % 1 == 0).all())
 

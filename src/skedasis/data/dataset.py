@@ -26,7 +26,7 @@ from typing import (
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import check_int_or_none, shown
+from skedasis._arguments import as_numbers, check_int_or_none, shown
 from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
 from skedasis.data.categories import (
     MAX_LEVELS,
@@ -281,7 +281,7 @@ class Dataset:
             If there are no labels, or they are not finite numbers.
         """
         try:
-            labels = np.asarray(self.y, dtype=float)
+            labels = np.array(np.nan) if self.y is None else as_numbers(self.y)
         except (TypeError, ValueError):
             labels = np.array(np.nan)
         if labels.shape != (len(self),) or not np.isfinite(labels).all():
@@ -702,6 +702,11 @@ def _check_labels(y: ArrayLike, n: int) -> Values:
     if callable(y) or isinstance(y, _Predictor):
         got, expected = shown(y), f"{n} labels, one for each row of X"
         raise DataError("y", got, expected, "Pass the labels of the rows")
+    if np.ma.is_masked(y):
+        fix = "Leave these rows out of X and y"
+        raise DataError(
+            "y", f"{int(np.ma.count_masked(y))} masked labels", "one label per row", fix
+        )
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]  # a data frame with one column
@@ -765,18 +770,46 @@ def _check_weights(weights: ArrayLike | None, n: int) -> tuple[Floats | None, In
     if got is not None:
         expected = f"shape ({n},), finite and non-negative, with a positive sum"
         raise DataError("sample_weight", got, expected, fix)
+    check_weight_sizes("sample_weight", w)
     if (w > 0).all():
-        return w.copy(), None
+        return w, None
     rows = np.flatnonzero(w > 0)
     return w[rows], rows
 
 
+LARGEST_WEIGHTS = 2.0**53
+"""Largest sum of weights: more rows cannot be counted in float64."""
+
+SMALLEST_WEIGHT = 1e-100
+"""Smallest positive weight: the product of smaller ones with a square may leave the range of float64."""
+
+
+def check_weight_sizes(what: str, weights: Floats) -> None:
+    """Raise if finite weights, none of them negative, are too large or too small for sums of squares in float64.
+
+    Parameters
+    ----------
+    what : str
+        The argument, for the message.
+    weights : ndarray of float
+    """
+    positive = weights[weights > 0]
+    got = expected = None
+    if float(np.minimum(positive, LARGEST_WEIGHTS).sum()) > LARGEST_WEIGHTS:
+        got = f"weights of up to {positive.max():.3g} that sum to more than {LARGEST_WEIGHTS:.3g}"
+        expected = "a sum of at most 2**53, up to which rows can be counted"
+    elif len(positive) and float(positive.min()) < SMALLEST_WEIGHT:
+        got = f"positive weights down to {positive.min():.3g}"
+        expected = f"0, or at least {SMALLEST_WEIGHT:g}"
+    if got is not None and expected is not None:
+        fix = "Divide them by their mean, and set to 0 what is then still below 1e-100"
+        raise DataError(what, got, expected, fix)
+
+
 def _as_weights(weights: ArrayLike) -> Floats:
-    """Return weights as floats; raise if they are not numbers. Complex numbers have no order."""
+    """Return weights as floats; raise if they are not numbers."""
     try:
-        if np.iscomplexobj(weights):
-            raise TypeError("complex weights")
-        return np.asarray(weights, dtype=float)
+        return as_numbers(weights)
     except (TypeError, ValueError) as error:
         raise DataError(
             "sample_weight",

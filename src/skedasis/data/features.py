@@ -419,11 +419,15 @@ def infinite_values(feature: Feature, count: int) -> DataError:
 
 
 # ------------------------------------------------------------------- supported range of numbers
-_LARGEST_INTEGER = 2**53
+LARGEST_INTEGER = 2**53
 """float64 represents all integers up to this size exactly."""
 
-_SMALLEST_RANGE, _LARGEST = 1e-140, 1e140
-"""Outside these limits squares of values or of slopes may leave the range of float64 (1e-308 to 1e308)."""
+_SMALLEST_RANGE, LARGEST = 1e-70, 1e70
+"""Limits of the values of a feature. Outside them fourth powers of distances, in the errors of curves, may leave the
+range of float64 (1e-308 to 1e308)."""
+
+_SMALLEST_SLOPE, _LARGEST_SLOPE = 1e-140, 1e140
+"""Limits of first and second derivatives. Outside them their squares may leave the range of float64."""
 
 
 class OutOfRange(DataError):  # noqa: N818 - named like `TooManyLevels`
@@ -443,11 +447,11 @@ def check_integers(feature: Feature, ends: tuple[int, int] | None) -> None:
     ------
     OutOfRange
     """
-    if ends is None or max(abs(end) for end in ends) <= _LARGEST_INTEGER:
+    if ends is None or max(abs(end) for end in ends) <= LARGEST_INTEGER:
         return
     worst, (low, high) = max(ends, key=abs), ends
     fix = f"Subtract an offset, such as the smallest value {low:,}"
-    if high - low > _LARGEST_INTEGER:
+    if high - low > LARGEST_INTEGER:
         fix = "Rescale it to floats, for example divide it by its largest value"
     raise OutOfRange(
         f"feature {feature.name!r}",
@@ -471,11 +475,11 @@ def check_range(feature: Feature, low: float, high: float) -> None:
     OutOfRange
     """
     what, largest = f"feature {feature.name!r}", max(abs(low), abs(high))
-    if largest > _LARGEST:
+    if largest > LARGEST:
         raise OutOfRange(
             what,
             f"values up to {largest:.3g} in size",
-            f"at most {_LARGEST:g}",
+            f"at most {LARGEST:g}",
             "Rescale it, for example divide it by its largest value",
         )
     extent = float(np.float64(high) - np.float64(low))
@@ -486,3 +490,32 @@ def check_range(feature: Feature, low: float, high: float) -> None:
             f"a range (max - min) of at least {_SMALLEST_RANGE:g}, or 0",
             "Rescale it, for example divide it by its largest value",
         )
+
+
+def check_slopes(feature: Feature, low: float, high: float, size: float) -> None:
+    """Raise if squares of first or second derivatives of a quantity by a feature would leave float64.
+
+    Parameters
+    ----------
+    feature : Feature
+    low, high : float
+        Smallest and largest value of the feature, within the limits of `check_range`.
+    size : float
+        Largest size of the quantity.
+
+    Raises
+    ------
+    DataError
+    """
+    extent = high - low
+    if extent <= 0:
+        return
+    slope = size / extent
+    for derivative, unit in ((slope, "its range"), (slope / extent, "the square of its range")):
+        if not _SMALLEST_SLOPE <= derivative <= _LARGEST_SLOPE:
+            raise DataError(
+                f"feature {feature.name!r}",
+                f"a range of {extent:.3g}, for a quantity of up to {size:.3g} in size",
+                f"a quantity divided by {unit} between {_SMALLEST_SLOPE:g} and {_LARGEST_SLOPE:g}",
+                "Rescale both, for example divide each by its largest value",
+            )

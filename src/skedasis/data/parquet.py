@@ -33,6 +33,7 @@ from skedasis.data.arrow import (
     FileSystem,
     ParquetReader,
 )
+from skedasis.data.dataset import check_weight_sizes
 from skedasis.data.features import check_names
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.order_statistics import exact_sum, rounded
@@ -446,6 +447,7 @@ class ParquetData:
                 "finite and non-negative numbers",
                 "Correct them, or exclude these rows by filters=",
             )
+        check_weight_sizes(f"sample_weight={self.weight_name!r}", weights)
 
     @contextmanager
     def _readable(self, file: int, group: int | None = None) -> Generator[None]:

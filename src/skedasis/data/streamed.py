@@ -40,7 +40,14 @@ from skedasis.data.column_stats import Column, NotYetKnown, std_of
 from skedasis.data.containers import ArrayTable, Table
 from skedasis.data.dataset import Batch, Dataset
 from skedasis.data.factorize import Factorized
-from skedasis.data.features import Feature, check_integers, check_range, infinite_values, no_values
+from skedasis.data.features import (
+    LARGEST_INTEGER,
+    Feature,
+    check_integers,
+    check_range,
+    infinite_values,
+    no_values,
+)
 from skedasis.data.parquet import Library, ParquetData
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.stats.heterogeneity_score import score_rows
@@ -139,7 +146,8 @@ class CountedColumn(Column):
         self._set("high", counts.high + 0.0)
         self.quantum = 1.0 if quantum is None else quantum
         self._set("weight", counts.weight * self.quantum)
-        self._set("integer", dtype.kind in "iub" or counts.integer)
+        fractions_exist = max(-counts.low, counts.high) <= LARGEST_INTEGER
+        self._set("integer", dtype.kind in "iub" or (counts.integer and fractions_exist))
         if counts.n == 0:
             raise no_values(feature)
         if counts.infinite:

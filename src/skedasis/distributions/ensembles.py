@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skedasis._arguments import check_int_or_none, check_number, shown
+from skedasis._arguments import as_numbers, check_int_or_none, check_number, shown
 from skedasis._calls import checked_call
 from skedasis._types import Floats
 from skedasis.distributions.base import Predictor
@@ -226,7 +226,7 @@ def _check_weights(weights: ArrayLike | None, count: int | None) -> Floats | Non
     if weights is None:
         return None
     try:
-        w = np.array(weights, dtype=float)
+        w = as_numbers(weights)
     except (TypeError, ValueError):
         w = np.array(np.nan)
     if w.ndim != 1 or not np.isfinite(w).all() or (w < 0).any() or not (w > 0).any():

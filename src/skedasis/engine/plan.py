@@ -18,12 +18,13 @@ from skedasis._types import Bools, Ints, OutputLabel, ResultKey, TreeMode, Value
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column, NotYetKnown
 from skedasis.data.dataset import AnyColumn, Dataset
+from skedasis.data.features import check_slopes
 from skedasis.engine.options import ExplainOptions
 from skedasis.engine.select import AnyPlan, FeatureSelection, FeatureTask, Task
 from skedasis.methods.base import NumericPlan, ResolvedMethod
 from skedasis.methods.missing import Donors, donors_of
 from skedasis.models.adapters import DerivativeInfo
-from skedasis.models.calling import CallStats
+from skedasis.models.calling import SMALLEST, CallStats
 from skedasis.quantities.base import CALL_ROWS, FULL_CALL, Quantity
 from skedasis.quantities.evaluator import (
     ProbeResult,
@@ -332,6 +333,10 @@ def _plan_all(
             if key in plans:
                 continue
             try:
+                for column in task.columns:
+                    # A quantity that is zero at the probe's rows may have slopes at others.
+                    if isinstance(column, Column) and checked.largest >= SMALLEST:
+                        check_slopes(column.feature, column.low, column.high, checked.largest)
                 if not task.variant.uses_slopes:
                     plan = task.plan((_NO_DERIVATIVES,) * len(task.columns))
                     plans.update({(name, task.key): plan for name in outputs})

@@ -97,6 +97,7 @@ from skedasis.results.regions import (
 )
 from skedasis.stats.heterogeneity_score import HeterogeneityScore
 from skedasis.stats.ledger import RegionLabels
+from skedasis.stats.moments import power_of_two
 from skedasis.stats.random import row_hashes
 from skedasis.stats.regions import (
     NO_LOSS,
@@ -1099,13 +1100,14 @@ class _Builder:
         groups = len(given.rules)
         codes = [given.region[p.rows] for p in parts]
         gain, variance, in_sample = 0.0, 0.0, 0.0
+        unit = power_of_two(loss)
         for first, second in ((0, 1), (1, 0)):
             a, b = parts[first], parts[second]
             t, _ = search.test(a, b, codes[first], codes[second], groups)
-            gain += float(t.sum())
-            variance += float((t**2).sum())
-            in_sample += _gain_in_sample(b, codes[second], groups)
-        scale = 1.0 / (total * loss)
+            gain += float(t.sum()) / unit
+            variance += float(((t / unit) ** 2).sum())
+            in_sample += _gain_in_sample(b, codes[second], groups) / unit
+        scale = 1.0 / (total * (loss / unit))
         return gain * scale, math.sqrt(variance) * scale, in_sample * scale
 
     # -- results
@@ -1276,17 +1278,20 @@ def _summary(
         )
     weight = np.array([node.weight for node in rules.nodes if node.region >= 0])
     share = weight / weight.sum()
+    # Squares of scores are computed in this unit: errors need squares of them, which leave float64.
+    unit = power_of_two([score.value, *(m.score.value for m in measured)])
 
     def within(found: Sequence[HeterogeneityScore]) -> tuple[float, float]:
         """Return the mean square of the scores, and its error."""
-        values = np.array([f.value for f in found])
-        errors = np.nan_to_num(np.array([f.std_error for f in found]))
+        values = np.array([f.value for f in found]) / unit
+        errors = np.nan_to_num(np.array([f.std_error for f in found])) / unit
         return float(share @ values**2), float(np.sqrt((share**2) @ (2 * values * errors) ** 2))
 
     square, square_error = within([m.score for m in measured])
     root = math.sqrt(square)
     judged, judged_error = within([m.held_out if held_out else m.score for m in measured])
-    total, total_error = score.value**2, 2 * score.value * np.nan_to_num(score.std_error)
+    value, value_error = score.value / unit, float(np.nan_to_num(score.std_error)) / unit
+    total, total_error = value**2, 2 * value * value_error
     explained, error = math.nan, math.nan
     if total > 0:
         ratio = judged / total
@@ -1297,8 +1302,8 @@ def _summary(
         score.std_error,
         np.array([m.score.value for m in measured]),
         np.array([m.score.std_error for m in measured]),
-        root,
-        square_error / (2 * root) if root > 0 else 0.0,
+        unit * root,
+        unit * square_error / (2 * root) if root > 0 else 0.0,
         explained,
         error,
         sum(m.score.pairs for m in measured),

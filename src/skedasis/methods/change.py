@@ -24,7 +24,7 @@ from skedasis._types import Bools, Floats, Ints, JsonValue
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Summary
 from skedasis.data.dataset import AnyColumn, Dataset
-from skedasis.data.features import Feature
+from skedasis.data.features import LARGEST, Feature
 from skedasis.errors import DataError
 from skedasis.methods.base import (
     BatchStats,
@@ -218,18 +218,14 @@ def _read(
         kind, amount = _numeric_move(feature, value)
     move = Move(feature, kind, amount, "", column.summary())
     ends = move.values(np.array([column.low, column.high]))
-    if not np.isfinite(ends).all() or np.abs(ends).max() > _LARGEST:
+    if not np.isfinite(ends).all() or np.abs(ends).max() > LARGEST:
         raise DataError(
             f"change[{feature.name!r}]",
             f"{shown(value)}, which leads to {ends[np.abs(ends).argmax()]:.3g}",
-            f"values up to {_LARGEST:g} in size",
+            f"values up to {LARGEST:g} in size",
             "Use a smaller move",
         )
     return replace(move, text=_text(move)), column
-
-
-_LARGEST = 1e140
-"""As the largest values of a feature: their squares must not overflow."""
 
 
 def _to_level(feature: Feature, column: LevelColumn, value: object) -> Move:

@@ -32,8 +32,9 @@ from skedasis._types import Floats, Values
 from skedasis.data.containers import to_float
 from skedasis.errors import ModelOutputError
 
-LARGEST = 1e151
-"""Largest size of a quantity: sums of squares of a million larger numbers leave the range of float64 (1e308)."""
+SMALLEST, LARGEST = 1e-100, 1e140
+"""Limits of the size of a quantity. Outside them squares, times weights, may leave the range of float64 (1e-308 to
+1e308)."""
 
 RowsT = TypeVar("RowsT")
 ResponseT = TypeVar("ResponseT")

@@ -33,6 +33,7 @@ from skedasis.distributions.base import Predicted
 from skedasis.errors import DataError, ModelOutputError
 from skedasis.models.adapters import DerivativeInfo
 from skedasis.models.calling import (
+    SMALLEST,
     CallStats,
     ChunkedCaller,
     as_array,
@@ -660,6 +661,11 @@ class ProbeResult:
     caller: ChunkedCaller = field(default_factory=ChunkedCaller)
     responses: tuple[Floats, ...] = ()
 
+    @property
+    def largest(self) -> float:
+        """Return the largest size of the quantities at the probe's rows."""
+        return max((float(np.abs(r).max(initial=0.0)) for r in self.responses), default=0.0)
+
 
 def probe_model(
     quantities: Sequence[Probed], dataset: Dataset, among: Ints | None = None
@@ -705,6 +711,8 @@ def probe_model(
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _check_deterministic(quantity, first, second, eps)
+        if 0.0 < np.abs(first).max() < SMALLEST:
+            _check_not_tiny(quantity, dataset, among)
     return ProbeResult(eps, stats, among, caller, tuple(rounds[0]))
 
 
@@ -717,6 +725,26 @@ def _check_deterministic(quantity: Evaluated, first: Floats, second: Floats, eps
             f"two different responses for the same rows (largest difference {difference:.3g})",
             "the same response at each call",
             "Fix its random seed, or switch it to evaluation (dropout off)",
+        )
+
+
+_TINY_ROWS = 10_000
+"""Rows at which a quantity is evaluated that is almost zero at those of the probe."""
+
+
+def _check_not_tiny(quantity: Probed, dataset: Dataset, among: Ints | None) -> None:
+    """Raise if the quantity is so small at many rows that its squares leave float64.
+
+    A probability that is almost zero at the probe's rows may be large at a few others.
+    """
+    values = quantity.evaluator(dataset.evenly_spaced_batch(_TINY_ROWS, among)).values()
+    largest = float(np.abs(values).max())
+    if largest < SMALLEST and np.ptp(values) > 0.0:  # a constant has no squares of differences
+        raise ModelOutputError(
+            quantity.describe(),
+            f"values of at most {largest:.3g} in size (at {len(values):,} rows)",
+            f"some of at least {SMALLEST:g}, because variances are computed from squares",
+            "Rescale the quantity, for example explain its logarithm",
         )
 
 

@@ -137,7 +137,7 @@ def outcomes(
     if weighted and weights is None:
         fix = "Pass the weights that were passed to explain"
         raise DataError("statistics(sample_weight)", "None", "one weight per row", fix)
-    w = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=float)
+    w = np.ones(len(values)) if weights is None else _numbers(weights, "statistics(sample_weight)")
     if w.shape != values.shape:
         got = f"shapes {values.shape} and {w.shape}"
         fix = "Pass the outcomes and weights of the rows of X"
@@ -163,8 +163,8 @@ def outcomes(
     return Percentiles.around(values, w)
 
 
-def _numbers(y: ArrayLike) -> Floats:
-    """Return outcomes as an array of floats; raise if they are no numbers."""
+def _numbers(y: ArrayLike, what: str = "statistics(y)") -> Floats:
+    """Return outcomes or weights as an array of floats; raise if they are no numbers."""
     given = np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
@@ -179,7 +179,9 @@ def _numbers(y: ArrayLike) -> Floats:
         got, values = "values that are no numbers", np.zeros(0)
     if got:
         fix = "Pass the outcome of each row as a number, a class as 0 or 1"
-        raise DataError("statistics(y)", got, "one number per row", fix)
+        if what != "statistics(y)":
+            fix = "Pass the weights that were passed to explain"
+        raise DataError(what, got, "one number per row", fix)
     return values
 
 

@@ -299,10 +299,8 @@ class Contrasts(SavedResult, Sequence[Contrast]):
             )
         error2 = one.std_error**2 + two.std_error**2
         df = math.inf
-        if error2 > 0:
-            df = error2**2 / (
-                one.std_error**4 / max(one.df, 1.0) + two.std_error**4 / max(two.df, 1.0)
-            )
+        if error2 > 0:  # the squares as shares of their sum, because fourth powers leave float64
+            df = 1.0 / sum((c.std_error**2 / error2) ** 2 / max(c.df, 1.0) for c in (one, two))
         made = replace(
             two,
             value=two.value - one.value,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skedasis._types import Floats
-from skedasis.stats.moments import WeightKind
+from skedasis.stats.moments import WeightKind, power_of_two
 
 LEAST = 1e-10
 """Numerators below this fraction of the variance of the quantity are zero. hstats uses 1e-10, too, but does not divide
@@ -161,5 +161,7 @@ class HRows:
             size, df = total / ratio, total - ratio
         if df <= 0.0:
             return float("nan")
-        variance = float(w @ (squares - self.mean(squares)) ** 2) / df
-        return float(np.sqrt(variance / size))
+        unit = power_of_two(squares)
+        scaled = squares / unit
+        variance = float(w @ (scaled - self.mean(scaled)) ** 2) / df
+        return unit * float(np.sqrt(variance / size))

@@ -33,6 +33,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
+from skedasis.stats.moments import power_of_two
 
 StageKind: TypeAlias = Literal["main", "regions", "pairs"]
 
@@ -924,9 +925,12 @@ def explained_share(
     """
     w = np.ones(len(values)) if weights is None else weights
     total = float(w.sum())
-    deviation = (values - float(w @ values / total)) ** 2
-    first = deviation if before is None else (values - before) ** 2
-    second = np.zeros(len(values)) if after is None else (values - after) ** 2
+    centred = values - float(w @ values / total)
+    # The error needs fourth powers, which leave float64; a share has no unit.
+    unit = power_of_two(centred)
+    deviation = (centred / unit) ** 2
+    first = deviation if before is None else ((values - before) / unit) ** 2
+    second = np.zeros(len(values)) if after is None else ((values - after) / unit) ** 2
     whole = float(w @ deviation)
     share = float((w @ first - w @ second) / whole)
     influence = first - second - share * deviation

@@ -7,11 +7,13 @@ mean is large compared with the standard deviation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Generic, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skedasis._compilation import compiled, kernels_pay, read_only
 from skedasis._types import Floats, Ints
@@ -40,6 +42,22 @@ def dot(left: Floats, right: Floats) -> Floats:
         part = slice(start, start + _DOT)
         total = total + np.vecdot(left[..., part], right[..., part])
     return total
+
+
+def power_of_two(values: ArrayLike) -> float:
+    """Return the largest power of two that is not above the largest size of the finite values; 1 if all are 0.
+
+    A division by it changes no digit. Squares of squares of the quotients are in the range of float64, which those of
+    numbers below 1e-81 and above 1e77 leave.
+
+    Examples
+    --------
+    >>> power_of_two([3.0, -9.0]), power_of_two([0.0])
+    (8.0, 1.0)
+    """
+    sizes = np.abs(np.asarray(values, dtype=float))
+    largest = float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
 
 
 @dataclass(frozen=True, eq=False)

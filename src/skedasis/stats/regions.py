@@ -38,6 +38,7 @@ import numpy as np
 
 from skedasis._types import Bools, Floats, Ints
 from skedasis.stats.conditioning import CodedColumn, Cut, quantile_codes
+from skedasis.stats.moments import power_of_two
 
 Criterion: TypeAlias = Literal["within", "curves"]
 
@@ -971,7 +972,8 @@ class RegionSearch:
                 n, mean = node.group_means(group, groups)
                 in_sample += node.group_gain(n, mean, size)
         weight = b.weight
-        error = math.sqrt(self._variance(t, b.weights)) / weight
+        unit = power_of_two(t)
+        error = unit * math.sqrt(float(self._squares(t / unit, b.weights).sum())) / weight
         return FoundSplit(
             cuts,
             p_value,
@@ -990,14 +992,14 @@ class RegionSearch:
             t, free = of_b.check(in_b, groups, mean / of_a.kept_share)
             total += t
             corrected += free
-        return total, _p_value(float(total.sum()), self._squares(corrected, b.weights))
+        # The p-value has no unit. Contributions are squares of the quantity already.
+        unit = power_of_two(corrected)
+        squares = self._squares(corrected / unit, b.weights)
+        return total, _p_value(float(total.sum()) / unit, squares)
 
     def _squares(self, t: Floats, weights: Floats | None) -> Floats:
         """Return the squared contributions; those of a repeated row add up."""
         return t**2 if weights is None or not self.frequency else t**2 / weights
-
-    def _variance(self, t: Floats, weights: Floats | None) -> float:
-        return float(self._squares(t, weights).sum())
 
     def _with_stability(self, split: FoundSplit, a: Part, b: Part) -> FoundSplit:
         """Return the split with its agreement with the best cut on the other half of the rows."""

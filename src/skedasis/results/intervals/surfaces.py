@@ -40,7 +40,7 @@ from skedasis.results.build.pdp import SHOWN
 from skedasis.results.intervals.bootstrap import check_interval
 from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
-from skedasis.stats.moments import Moments, WeightKind
+from skedasis.stats.moments import Moments, WeightKind, power_of_two
 from skedasis.stats.random import RandomState
 from skedasis.stats.resampling import (
     BootstrapDraws,
@@ -401,6 +401,9 @@ class SurfaceErrors:
     def _df(self, variance: Floats, own: Floats, shared: Floats, neighbor_errors: Floats) -> Floats:
         """Return Satterthwaite's degrees of freedom."""
         s = self.scatter
+        unit = power_of_two(variance)
+        variance, own = variance / unit, own / unit
+        shared, neighbor_errors = shared / unit, neighbor_errors / unit
         degrees = np.maximum(s.effective - 1.0, 1.0)
         rows = s.weight.sum() if s.kind == "frequency" else s.weight.sum() ** 2 / s.weight2.sum()
         # If homes are cells, a variance used for other cells is fully correlated with the cell's own part.
