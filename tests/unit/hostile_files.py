@@ -74,7 +74,7 @@ def of_text(text: str, rng: random.Random) -> str:
         kind = rng.randrange(10)
         if kind < 6:
             spans = [m.span() for m in re.finditer(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?", text)]
-            a, b = rng.choice(spans)
+            a, b = rng.choice(spans or [(0, 0)])
             text = text[:a] + rng.choice(NUMBERS) + text[b:]
             continue
         lines = text.split("\n")
@@ -230,15 +230,35 @@ def _work(columns: int, names: list[str]) -> None:
         out.flush()
 
 
-def ubj(value: Any) -> bytes:
-    """Return a JSON document as binary JSON in XGBoost's form; its lists of numbers as typed arrays."""
+_WIDE, _NARROW = ("categories_segments", "categories_sizes"), ("split_type", "default_left")
+_FLAT = (
+    *("left_children", "right_children", "parents", "split_indices", "categories"),
+    *("categories_nodes", "feature_segments", "sorted_idx"),
+)
+_SINGLES = (
+    *("split_conditions", "base_weights", "loss_changes", "sum_hessian", "leaf_weights"),
+    "weights",
+)
+
+
+def ubj(value: Any, key: str = "") -> bytes:
+    """Return a JSON document as binary JSON, with typed arrays where XGBoost writes them and the numbers fit."""
     if isinstance(value, dict):
-        return b"{" + b"".join(_name(k) + ubj(v) for k, v in value.items()) + b"}"
+        return b"{" + b"".join(_name(k) + ubj(v, k) for k, v in value.items()) + b"}"
     if isinstance(value, list):
-        if value and all(type(v) is float for v in value):
-            return b"[$d#L" + struct.pack(f">q{len(value)}f", len(value), *map(_single, value))
-        if value and all(type(v) is int and abs(v) < 2**31 for v in value):
-            return b"[$l#L" + struct.pack(f">q{len(value)}i", len(value), *value)
+        form = {
+            **dict.fromkeys(_WIDE, "q"),
+            **dict.fromkeys(_NARROW, "B"),
+            **dict.fromkeys(_FLAT, "i"),
+        }
+        kind = "f" if key in _SINGLES else form.get(key)
+        try:
+            packed = struct.pack(f">{len(value)}{kind}", *value) if kind else None
+        except (struct.error, OverflowError):  # the numbers do not fit
+            packed = None
+        if packed is not None:
+            marker = {"q": b"L", "B": b"U", "i": b"l", "f": b"d"}[kind or ""]
+            return b"[$" + marker + b"#L" + struct.pack(">q", len(value)) + packed
         return b"[#L" + struct.pack(">q", len(value)) + b"".join(map(ubj, value))
     if isinstance(value, str):
         return b"S" + _name(value)

@@ -163,3 +163,12 @@ def test_special_files_and_circles_of_links_do_not_hang(tmp_path):
             sd.prediction(tmp_path / name)
     with pytest.raises(sd.DataError, match=r"a\.onnx"):
         sd.prediction(tmp_path / "a.onnx")
+
+
+@pytest.mark.parametrize("suffix", [".json", ".ubj"])
+def test_linear_boosters_of_xgboost_are_predicted(tmp_path, suffix):
+    xgb = pytest.importorskip("xgboost")
+    data = xgb.DMatrix(X, X[:, 0])
+    booster = xgb.train({"nthread": 1, "booster": "gblinear"}, data, 20)
+    booster.save_model(tmp_path / f"model{suffix}")
+    assert np.allclose(sd.prediction(tmp_path / f"model{suffix}").at(X), booster.predict(data))

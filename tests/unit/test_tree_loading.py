@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from skedasis.errors import UnsupportedError
-from skedasis.models.files import parse_xgboost_json
+from skedasis.models.xgboost_files import parse_xgboost_json
 from skedasis.trees.ensemble import (
     Ensemble,
     ModelInfo,

@@ -5,12 +5,12 @@ and binary JSON, ONNX, skops with known types, plain `torch.export` programs) ar
 torch too, run code when they are loaded, and are read only if the user trusts the file (`pickle=True`, in the shell
 ``--trust-pickle``). The shell and `skedasis.models.registry` call `load_model`.
 
-`XGBooster` adapts a bare XGBoost `Booster`, and `parse_xgboost_json` parses the JSON that XGBoost saves, from which
-`skedasis.trees.xgboost` reads the trees.
+`XGBooster` adapts a bare XGBoost `Booster`.
 """
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import pickle
@@ -25,7 +25,7 @@ import numpy as np
 from skedasis._types import Container, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models import lightgbm_text
+from skedasis.models import lightgbm_text, xgboost_files
 from skedasis.models.file_checks import (
     PICKLE,
     Malformed,
@@ -71,24 +71,25 @@ def _read_xgboost(file: Path) -> object:
     Raises
     ------
     DataError
-        If the file is truncated or of another kind.
+        If the file is truncated or of another kind, or if an index in it is outside of its array.
     """
-    raw = content(file)
-    if file.suffix.lower() == ".json":
-        try:
-            saved = parse_xgboost_json(raw)
-        except (ValueError, RecursionError):
-            saved = None
-        known = isinstance(saved, dict) and "learner" in saved
-    else:
-        known = raw.startswith(b"{")
-    if not known:
+    if not head(file).startswith(b"{"):
         raise broken(file, "XGBoost")
-    xgboost = library("xgboost", file)
+    raw = content(file)
     try:
-        return xgboost.Booster(model_file=str(file))
-    except (xgboost.core.XGBoostError, ValueError) as error:
-        raise broken(file, "XGBoost") from error
+        old_leaves = xgboost_files.check(raw)
+    except Malformed as error:
+        raise broken(file, "XGBoost", error) from error
+    xgboost = library("xgboost", file)
+    if old_leaves and tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 2):
+        raise broken(
+            file, "XGBoost", "leaves with several values as XGBoost before 3.2 stored them"
+        )
+    try:
+        # The bytes that were checked: others might have been written into the file since.
+        return xgboost.Booster(model_file=bytearray(raw))
+    except Exception as error:  # XGBoostError; ValueError of what is no text
+        raise broken(file, "XGBoost", error) from error
 
 
 # --- ONNX -----------------------------------------------------------------------------------------
@@ -256,7 +257,7 @@ def _untrusted_types(file: Path, types: Sequence[str]) -> DataError:
     )
 
 
-# --- XGBoost's booster as a model of rows, and its JSON -------------------------------------------
+# --- XGBoost's booster as a model of rows -------------------------------------------
 
 
 class XGBooster(AdaptedModel):
@@ -290,9 +291,12 @@ class XGBooster(AdaptedModel):
                 f"{self.grown.num_features()} columns, as in training",
                 "Pass the columns that the model was trained on",
             )
-        response = self.grown.inplace_predict(
-            np.asarray(rows, dtype=float), validate_features=False
-        )
+        numbers = np.asarray(rows, dtype=float)
+        if self._has_trees:
+            response = self.grown.inplace_predict(numbers, validate_features=False)
+        else:  # XGBoost predicts by linear boosters only from its own container
+            data = importlib.import_module("xgboost").DMatrix(numbers)
+            response = self.grown.predict(data, validate_features=False)
         return np.asarray(response)
 
 
@@ -300,40 +304,6 @@ def is_booster(model: object) -> bool:
     """Return whether a model is a bare XGBoost `Booster`."""
     kind = type(model)
     return kind.__name__ == "Booster" and kind.__module__.partition(".")[0] == "xgboost"
-
-
-def parse_xgboost_json(
-    saved: bytes | bytearray, hook: Callable[[dict[str, Any]], object] | None = None
-) -> Any:
-    r"""Return the parsed JSON of a saved XGBoost model, whose decimals give every number of the model exactly.
-
-    Parameters
-    ----------
-    saved : bytes
-    hook : callable, optional
-        Replaces each JSON object by its return value; inner objects come first.
-
-    Raises
-    ------
-    ValueError
-        If the bytes are not JSON.
-
-    Examples
-    --------
-    >>> parse_xgboost_json(rb'{"learner": {"feature_names": ["C:\users"]}}')
-    {'learner': {'feature_names': ['C:\\users']}}
-    """
-    # Imported here: few models are such files.
-    import json
-
-    # Only names and attributes, which are not used, may have characters beyond ASCII. Latin-1 makes one character of
-    # each byte; in another decoding a single wider character would double the memory of the whole text.
-    text = saved.decode("latin-1")
-    try:
-        return json.loads(text, object_hook=hook)
-    except ValueError:
-        # XGBoost does not escape a backslash before a "u", so a name such as "C:\users" makes the JSON invalid.
-        return json.loads(text.replace("\\u", "\\\\u"), object_hook=hook)
 
 
 # --- from a path to a model -----------------------------------------------------------------------

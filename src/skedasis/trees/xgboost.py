@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skedasis._types import Bools, Floats, Values
-from skedasis.models.files import parse_xgboost_json
 from skedasis.models.protocols import has_predict_proba
+from skedasis.models.xgboost_files import parse_xgboost_json
 from skedasis.trees.arrays import Indices
 from skedasis.trees.ensemble import Ensemble, Link, ModelInfo, Nodes, TreesUnreadable, assemble
 
