@@ -26,6 +26,7 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from tests.helpers import refused
+from tests.long.figures import each_once
 
 
 def model(X):
@@ -500,21 +501,23 @@ class TestRefused:
 
 class TestHostileInput:
     @pytest.mark.parametrize(
-        "change",
-        [
-            {"value": lambda v: v * np.nan},
-            {"value": lambda v: v * 1e305},
-            {"value": lambda v: np.where(np.arange(len(v)) == 1, np.inf, v)},
-            {"std_error": lambda v: v * np.nan},
-            {"std_error": lambda v: v + np.inf},
-            {"df": lambda v: v * 0},
-        ],
-        ids=lambda c: next(iter(c)),
+        ("change", "place"),
+        each_once(
+            {
+                "unknown values": {"value": lambda v: v * np.nan},
+                "huge values": {"value": lambda v: v * 1e305},
+                "one infinite": {"value": lambda v: np.where(np.arange(len(v)) == 1, np.inf, v)},
+                "unknown errors": {"std_error": lambda v: v * np.nan},
+                "infinite errors": {"std_error": lambda v: v + np.inf},
+                "no degrees of freedom": {"df": lambda v: v * 0},
+            },
+            range(3),
+        ),
     )
-    def test_numbers_that_are_none(self, three, change):
-        for e in three:
-            changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
-            drawn(overlay_figure([changed, e]))
+    def test_numbers_that_are_none(self, three, change, place):
+        e = three[place]
+        changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
+        drawn(overlay_figure([changed, e]))
 
     @pytest.mark.parametrize("size", [1e-300, 5e-324, 1e-12, 1e12, 1e150])
     def test_quantities_of_any_size(self, X, size):

@@ -17,6 +17,7 @@ from skedasis.plots.theme import STYLES
 from skedasis.results.diagnosis import Diagnosis, Kind, Verdict
 from skedasis.results.importance import Importance
 from tests.helpers import refused
+from tests.long.figures import each_once
 from tests.plots.specs import assert_readable, box_of, labels, mark, tips
 
 NAMES = [r"$x^2_{\frac$ \alpha", "_b_", "<script>x</script>", "very long " * 20, "", " a\nb "]
@@ -245,8 +246,7 @@ class TestReadable:
         named = sum(t.style == "name" for t in panel.texts)
         assert 0 < len(panel.leads) < named
 
-    @pytest.mark.parametrize("scale", [0.0, 1e-9, 1e9])
-    @pytest.mark.parametrize("n", [1, 6, 40])
+    @pytest.mark.parametrize(("scale", "n"), each_once([0.0, 1e-9, 1e9], [1, 6, 30]))
     def test_any_scale_and_number_of_features(self, n, scale):
         rng = np.random.default_rng(1)
         names = [NAMES[i] if i < len(NAMES) else f"f{i}" for i in range(n)]
@@ -261,7 +261,7 @@ class TestReadable:
             diagnosis([(0, 0), (0, 0)], ["no effect"] * 2, error=0.0),
             diagnosis([(1, 1)] * 6, ["shared"] * 6, names=NAMES, r2=[(0.5, 0.5)] * 6),
             diagnosis([(1.0, -2.0)], ["a kind of another version"], error=np.nan),
-            diagnosis([(1e6, 1e6), *[(1e-3 * i, 0.0) for i in range(60)]], ["shared"] * 61),
+            diagnosis([(1e6, 1e6), *[(1e-3 * i, 0.0) for i in range(30)]], ["shared"] * 31),
         ],
     )
     def test_extremes(self, given):

@@ -41,6 +41,7 @@ from skedasis.plots.marks import (
 )
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import PATTERNS, STYLES
+from tests.long.figures import LONG, each_once
 from tests.plots import gallery
 from tests.plots.marks_of_every_kind import AT, GRID, LOG_AXIS, MARKS, UP, Y_AXIS, one
 from tests.plots.svg_figures import SVG, back, inside, marks, of, parsed, parts, pixel, texts, tips
@@ -609,8 +610,19 @@ def frame(name: str) -> pd.DataFrame:
     )
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def hostile(first: int) -> pytest.MarkDecorator:
+    """Parametrize by hostile names, of which every other one runs in the usual run."""
+    return pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, id=str(k), marks=() if k % 2 == first else LONG)
+            for k, name in enumerate(HOSTILE)
+        ],
+    )
+
+
 class TestNames:
+    @hostile(0)
     def test_of_features_levels_and_quantities(self, name):
         X = frame(name)
         q = sd.prediction(lambda d: d.iloc[:, 0].to_numpy() * d["b"].to_numpy(), name=name or "q")
@@ -630,6 +642,7 @@ class TestNames:
         for one_ in draw_tiles(both, ident="n")[0]:
             checked(one_)
 
+    @hostile(1)
     def test_of_surfaces_and_importances(self, name):
         X = frame(name)
         q = sd.prediction(lambda d: d.iloc[:, 0].to_numpy() * d["b"].to_numpy(), name=name or "q")
@@ -641,6 +654,7 @@ class TestNames:
         checked(draw(importance_figure(pf), ident="b"))
         checked(draw(permutation_figure(pf), ident="l"))
 
+    @hostile(0)
     def test_of_marks(self, name):
         spec = FigureSpec(
             (
@@ -684,6 +698,7 @@ class TestNames:
         root = checked(draw(spec, ident="f"))
         assert "script" not in {e.tag for e in root.iter()}
 
+    @hostile(1)
     def test_pages_hold_no_element_of_a_name(self, name):
         X = frame(name)
         e = sd.explain(lambda d: d.iloc[:, 0].to_numpy() * 2.0, X, 0, method=sd.ALE(bins=3))
@@ -696,8 +711,13 @@ class TestNames:
 METHODS = [sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4), sd.PDP(grid=1)]
 
 
-@pytest.mark.parametrize("size", [1e-300, 5e-324, 1e-12, 1e12, 1e150])
-@pytest.mark.parametrize("method", METHODS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    ("size", "method"),
+    each_once(
+        [1e-300, 5e-324, 1e-12, 1e12, 1e150],
+        {f"{k} {type(m).__name__}": m for k, m in enumerate(METHODS)},
+    ),
+)
 def test_quantities_of_any_size(method, size):
     X = RNG.normal(size=(N, 2))
     e = sd.explain(lambda X: size * (X[:, 0] + np.sin(X[:, 1])), X, 0, method=method)
@@ -730,25 +750,29 @@ GIVEN = [
 ]
 
 
-@pytest.mark.parametrize("e", GIVEN, ids=lambda e: e.spec.method)
+CHANGES = [
+    {"value": lambda v: v * np.nan},
+    {"value": lambda v: v * 1e305},
+    {"value": some(np.nan)},
+    {"value": some(np.inf)},
+    {"value": some(-np.inf)},
+    {"value": lambda v: v * 0 + 3.0},
+    {"std_error": lambda v: v * np.nan},
+    {"std_error": some(np.inf)},
+    {"std_error": lambda v: v * 0},
+    {"heterogeneity": lambda v: v * np.nan},
+    {"heterogeneity": some(np.inf)},
+    {"heterogeneity": lambda v: v + 1e300},
+    {"df": lambda v: v * 0},
+]
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        {"value": lambda v: v * np.nan},
-        {"value": lambda v: v * 1e305},
-        {"value": some(np.nan)},
-        {"value": some(np.inf)},
-        {"value": some(-np.inf)},
-        {"value": lambda v: v * 0 + 3.0},
-        {"std_error": lambda v: v * np.nan},
-        {"std_error": some(np.inf)},
-        {"std_error": lambda v: v * 0},
-        {"heterogeneity": lambda v: v * np.nan},
-        {"heterogeneity": some(np.inf)},
-        {"heterogeneity": lambda v: v + 1e300},
-        {"df": lambda v: v * 0},
-    ],
-    ids=lambda c: next(iter(c)),
+    ("e", "change"),
+    each_once(
+        {f"{k} {e.spec.method}": e for k, e in enumerate(GIVEN)},
+        {f"{next(iter(change))}{k}": change for k, change in enumerate(CHANGES)},
+    ),
 )
 def test_numbers_that_are_none(e, change):
     changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
@@ -756,8 +780,10 @@ def test_numbers_that_are_none(e, change):
     checked(draw(overlay_figure([changed, e]), ident="c"))
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])
-@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize(
+    ("value", "name"),
+    each_once([np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324], list(MARKS)),
+)
 def test_marks_with_any_number(name, value):
     given = MARKS[name]
     for key, array in vars(given).items():

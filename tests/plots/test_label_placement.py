@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_no_room_no_name():
     assert wide == (None,)
 
 
+@pytest.mark.slow
 def test_lines_to_points_hardly_ever_run_through_other_names():
     """Clusters of points, where about a fifth of these lines did so when names ignored them."""
     none, share = np.zeros((0, 4)), np.linspace(0, 1, 200)[:, None]

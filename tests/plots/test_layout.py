@@ -272,7 +272,7 @@ LETTERINGS = (
 
 
 @law(
-    examples=30,
+    examples=12,
     thorough=100,
     spec=figures(),
     width=st.floats(120, 900),
@@ -286,7 +286,7 @@ def test_texts_touch_neither_each_other_nor_the_edges(spec, width, height, lette
     assert_laws(arrange(spec, width, height, lettering=lettering, legend=legend))
 
 
-@law(examples=10, thorough=30, spec=figures(), width=st.floats(150, 400))
+@law(examples=5, thorough=30, spec=figures(), width=st.floats(150, 400))
 def test_separate_drawings_follow_the_same_laws(spec, width):
     apart, legend = separated(spec, width, 1.5 * width)
     tops = {tuple(p.frame.top for p in layout.panels)[:1] for layout in apart}
@@ -295,7 +295,7 @@ def test_separate_drawings_follow_the_same_laws(spec, width):
         assert_laws(layout)
 
 
-@law(examples=12, thorough=30, spec=figures())
+@law(examples=5, thorough=30, spec=figures())
 def test_everything_is_shown_if_there_is_room(spec):
     layout = arrange(spec, 900.0)
     shown = [p for p in layout.panels if p.panel.kind != "counts"]
@@ -309,7 +309,7 @@ def test_everything_is_shown_if_there_is_room(spec):
 # --- ticks ---------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(numeric_axes(), st.floats(40, 900))
 def test_ticks_across_are_on_the_axis_and_apart(axis, length):
     letters = Lettering()
@@ -329,7 +329,7 @@ def test_ticks_across_are_on_the_axis_and_apart(axis, length):
         assert len(shown) >= 2
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(numeric_axes(), st.floats(20, 400), st.floats(30, 200))
 def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
     letters = Lettering()
@@ -344,7 +344,7 @@ def test_ticks_up_are_on_the_axis_and_apart(axis, length, room):
         assert len({t for _, t in shown}) == len(shown)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(level_axes(), st.floats(40, 900))
 def test_names_are_apart_however_many(axis, length):
     letters = Lettering()
@@ -365,7 +365,7 @@ def test_names_are_apart_however_many(axis, length):
     assert all(letters.width(t, "tick") <= 80.0 for t in up.texts)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(st.floats(-8, 8), st.floats(0.01, 16), st.integers(2, 9))
 def test_ticks_of_a_logarithmic_axis(power, decades, most):
     axis = Axis("a", None, 10.0**power, 10.0 ** (power + decades), 0.0, log=True)

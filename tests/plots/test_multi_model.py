@@ -24,6 +24,7 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from tests.helpers import bent, frame, linear, of_frame, refused, table
+from tests.long.figures import usually
 
 X = table(90, 3)
 MODELS = [linear, bent, lambda X: 2 * linear(X)]
@@ -126,7 +127,7 @@ def test_ordinal_levels_are_joined() -> None:
     assert len(list(marks_of(panel, Curves))) == 1
 
 
-@pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
+@pytest.mark.parametrize("method", usually(["ale", "rhale", "pdp", "mplot"], "rhale", "pdp"))
 def test_every_kind_of_feature(method: str) -> None:
     T = frame(120)
     es = sd.explain([of_frame, lambda T: 2 * of_frame(T)], T, method=method, cv=np.arange(120) % 2)

@@ -16,6 +16,7 @@ from skedasis.plots.figures.multiples import effects_figure
 from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.marks import FigureSpec, Line, Polygons, Segments, legend_of, marks_of
 from tests.helpers import frame, of_frame, refused
+from tests.long.figures import usually
 
 METHODS = [sd.ALE(bins=6), sd.PDP(), sd.MPlot(bins=5)]
 
@@ -119,7 +120,7 @@ def test_the_head_tells_importance_score_and_missing_values():
     assert not any("(n=" in label for label in legend(figure))
 
 
-@pytest.mark.parametrize("method", ["ale", "rhale", "pdp", "mplot"])
+@pytest.mark.parametrize("method", usually(["ale", "rhale", "pdp", "mplot"], "rhale", "pdp"))
 def test_kinds_of_features_together(method):
     found = sd.explain(of_frame, frame(150), method=method)
     figure = effects_figure(found)

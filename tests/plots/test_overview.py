@@ -25,6 +25,7 @@ from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Arrows, Line, Points, Rectangles, Segments, marks_of
 from skedasis.plots.theme import STYLES
 from tests.helpers import refused
+from tests.long.figures import LONG
 from tests.made_regions import BY_DAY, TEMP, bikes, made_regions, rentals, sides
 from tests.plots.specs import assert_readable, box_of, labels, mark, tips
 
@@ -158,7 +159,7 @@ class TestOverview:
             [place("x", math.nan, 1.0), place("y", 1.0, math.inf)],
             [place("x", 0.0, 5.0)],
             [place(n, k + 1.0, 1.0) for k, n in enumerate(NAMES)],
-            [place(f"f{k}", *RNG.gamma(0.3, size=2)) for k in range(200)],
+            [place(f"f{k}", *RNG.gamma(0.3, size=2)) for k in range(70)],
         ],
     )
     def test_extremes(self, given):
@@ -209,7 +210,7 @@ class TestOverview:
         assert "Arrows" not in none.alt
         assert not list(marks_of(none.main, Arrows))
 
-    @pytest.mark.parametrize("n", [1, 12, 61, 300])
+    @pytest.mark.parametrize("n", [1, 12, 61, pytest.param(300, marks=LONG)])
     def test_crowds_with_arrows_are_readable(self, n):
         given = [place(f"feature {k}", *RNG.gamma(0.4, size=2)) for k in range(n)]
         to = {p.feature: RegionsPoint(p.importance * 1.1, 0.3, 2) for p in given}
@@ -219,7 +220,8 @@ class TestOverview:
         assert styles == {"numeric-small" if n > MANY else "numeric"}
 
     def test_names_in_a_narrow_panel_are_fewer_and_nearer(self):
-        given = [place(f"feature {k}", *RNG.gamma(0.4, size=2)) for k in range(100)]
+        rng = np.random.default_rng(0)
+        given = [place(f"feature {k}", *rng.gamma(0.4, size=2)) for k in range(100)]
         spec = overview_figure(given)
         assert len(spec.main.names.names) == NAMED
         counts = []

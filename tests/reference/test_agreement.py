@@ -10,6 +10,7 @@ import pytest
 
 import skedasis as sd
 from tests.laws.strategies import near
+from tests.long.figures import LONG, each_once
 from tests.reference.exhaustive_partitions import Table
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is the reference")
@@ -76,8 +77,10 @@ def brute(model, X, feature, grid, weights=None, kind="average", **options):
 # ----------------------------------------------------------------------- scikit-learn: PDP and ICE
 
 
-@pytest.mark.parametrize("name", ["linear", "polynomial", "forest", "boosting", "neighbours"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    ("seed", "name"),
+    each_once(SEEDS, ["linear", "polynomial", "forest", "boosting", "neighbours"]),
+)
 def test_pdp_and_ice_of_regressors_are_scikit_learns(name, seed):
     X, y, weights = rows(seed)
     model = regressors()[name].fit(X, y)
@@ -140,8 +143,7 @@ def test_pdp_of_a_data_frame_is_scikit_learns():
 # ------------------------------------------------------------------------------------ PyALE: ALE
 
 
-@pytest.mark.parametrize("bins", [1, 5, 20, 100])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("seed", "bins"), each_once(SEEDS, [1, 5, 20, 100]))
 def test_ale_is_pyales(bins, seed):
     """As in PyALE: edges by the inverse empirical distribution, cells closed on the right, mid-values centred."""
     pandas = pytest.importorskip("pandas", reason="PyALE takes pandas data frames")
@@ -218,9 +220,13 @@ def test_dale_is_effectors_rhale_with_fixed_bins(bins, seed):
             near(e.bins.std**2, theirs.eval_heter(j, middle), 1e-12 * size**2, "variance")
 
 
-@pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize(
-    ("bins", "least", "alpha"), [(8, 10, 0.3), (20, 20, 0.2), (60, 5, 0.0), (40, 30, 0.7)]
+    ("seed", "bins", "least", "alpha"),
+    [
+        pytest.param(seed, *settings, marks=() if seed % 4 == k else LONG)
+        for seed in range(12)
+        for k, settings in enumerate([(8, 10, 0.3), (20, 20, 0.2), (60, 5, 0.0), (40, 30, 0.7)])
+    ],
 )
 def test_optimal_bins_are_effectors_or_better(seed, bins, least, alpha):
     """effector's definition is Eq. 13 with variances that divide by n."""

@@ -98,6 +98,7 @@ def boosted(X: np.ndarray, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("runs", [25, long_case(250)])
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", [least_squares, boosted], ids=lambda f: f.__name__)
 def test_p_values_are_uniform_and_have_power(fit: Any, runs: int, measured: Any) -> None:
     method, rows = sd.ALE(bins=4), 80

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.long.figures import LONG, usually
 from tests.reference.aleplot_reference import (
     ale_1d,
     ale_2d,
@@ -371,7 +372,7 @@ def test_units_of_a_number_do_not_matter():
     near(other.value, plain.value, 1e-9)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", usually(range(3), 0))
 def test_example_of_the_appendix(seed):
     # ale_vs_pdp 6.5.1, f = x1 x2 x3: ½ (x1 − (a + b)/2) (x2² − μ² − σ²) in the limit.
     rng, (a, b), mu, sigma, n = np.random.default_rng(seed), (0.0, 0.5), 5.0, 1.0, 8000
@@ -384,7 +385,7 @@ def test_example_of_the_appendix(seed):
     near(e.value, limit, 0.2)
 
 
-@pytest.mark.parametrize(("n", "k"), [(30, 10), (60, 30), (120, 10)])
+@pytest.mark.parametrize(("n", "k"), [(30, 10), (60, 30), pytest.param(120, 10, marks=LONG)])
 def test_example_of_the_appendix_without_chance(n, k):
     # The same derivation for X2 ~ U(4, 6): E[X2²] = 5² + 2²/12 replaces μ² + σ². The rows are at the centres of n × n
     # squares, with X3 = X2 ± X1: the remaining error is of the order of the squares' width, 1/n.

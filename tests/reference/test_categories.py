@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.strategies import law, near
+from tests.long.figures import each_once
 from tests.reference import aleplot_reference as reference
 from tests.reference.aleplot_cases import NAMES, NOMINAL, case
 
 pd = pytest.importorskip("pandas", reason="one-hot blocks and text are compared in data frames")
 
-CASES = {"examples": 60, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
+CASES = {"examples": 20, "thorough": 600, "seed": st.integers(0, 2**32 - 1)}
 KINDS = {NAMES.index(n): kind for n, kind in NOMINAL.items()}
 
 
@@ -47,7 +48,7 @@ def test_a_given_order(seed):
         near(turned.value[::-1], e.value, 1e-12 * (np.abs(e.value).max() + c.size), "backwards")
 
 
-@law(**CASES)
+@law(examples=12, thorough=600, seed=CASES["seed"])
 def test_the_order_of_similarity(seed):
     """Levels are ordered by one-dimensional classical scaling of their distances in the other features.
 
@@ -78,7 +79,7 @@ def test_the_order_of_similarity(seed):
         assert (along >= -1e-9 * np.abs(places).max()).all()
 
 
-@law(examples=10, thorough=200, seed=CASES["seed"])
+@law(examples=5, thorough=200, seed=CASES["seed"])
 def test_text_in_a_data_frame(seed):
     """The same levels as text, in a data frame whose other columns are numbers: given order, and PDP."""
     c = case(seed)
@@ -137,9 +138,9 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("method", "weighted", "seed"), each_once(METHODS, [False, True], range(3))
+)
 def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
     """Effects do not depend on how levels are encoded."""
     (of_text, plain), (of_block, wide) = coloured(seed)

@@ -35,6 +35,7 @@ from sklearn.svm import SVR
 
 from skedasis.derivatives import sklearn_models
 from tests.helpers import table
+from tests.long.figures import each_once
 from tests.reference.finite_difference_stencils import ROWS, Y, agree, bent, close, fit, numerical
 
 SMOOTH = {
@@ -107,8 +108,7 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize("name", SMOOTH)
-@pytest.mark.parametrize("end", ["linear", "bent"])
+@pytest.mark.parametrize(("name", "end"), each_once(list(SMOOTH), ["linear", "bent"]))
 def test_every_step(name, end):
     last = Ridge() if end == "linear" else bent()
     scaler = StandardScaler(with_mean="sparse" not in name)
@@ -195,7 +195,7 @@ ENDS = [
 ]
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(st.sampled_from(FACTORIES), min_size=1, max_size=3), st.sampled_from(ENDS))
 def test_random_pipelines(factories, end):
     rows, y = table(40), table(40, seed=2)[:, 0]

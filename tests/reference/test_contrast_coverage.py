@@ -209,6 +209,11 @@ RESAMPLED = ("ALE", "slopes", "parabolas", "few values", "nominal levels", "PDP"
 """The cases of the bootstrap, which is slower: one for each kind of statistic that is resampled."""
 
 
+def usual_of(names: Any, *usual: str) -> list[Any]:
+    """Return names as cases, of which all but some are slow."""
+    return [pytest.param(name, marks=() if name in usual else pytest.mark.slow) for name in names]
+
+
 def take(measured: Any, share: np.ndarray, n: int, runs: int, low: float = 0.93) -> None:
     about: dict[str, Any] = {"draws": runs, "rows": n, "seed": f"0 to {runs - 1}"}
     measured("mean", share.mean(), **about, low=low, high=0.97)
@@ -218,13 +223,13 @@ def take(measured: Any, share: np.ndarray, n: int, runs: int, low: float = 0.93)
 
 
 @pytest.mark.parametrize(("n", "runs"), [(500, 80), long_case(500, 1000), long_case(2000, 1000)])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", usual_of(CASES, "ALE", "PDP", "few values", "region"))
 def test_analytic_intervals_cover_the_change(name, n, runs, measured):
     take(measured, covered(CASES[name], n, runs), n, runs)
 
 
 @pytest.mark.parametrize(("n", "runs"), [(500, 40), long_case(500, 400), long_case(2000, 400)])
-@pytest.mark.parametrize("name", RESAMPLED)
+@pytest.mark.parametrize("name", usual_of(RESAMPLED, "PDP", "nominal levels"))
 def test_bootstrap_intervals_cover_the_change(name, n, runs, measured):
     share = covered(CASES[name], n, runs, method="bootstrap", replicates=300)
     # Of 500 rows 184 are in the region, 18 in its smallest bin: percentiles of so few skewed slopes are narrow.

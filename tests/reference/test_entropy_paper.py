@@ -132,7 +132,9 @@ def regression(noise: float, seed: int) -> Both:
 
 
 @seeds
-@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize(
+    "noise", [pytest.param(n, marks=() if n == 0.4 else pytest.mark.slow) for n in NOISE]
+)
 def test_what_is_shared_has_entropy_and_what_is_not_has_none(noise, seed):
     found = regression(noise, seed)
     lower, _ = found.entropy.interval(0.95)
@@ -145,7 +147,9 @@ def test_what_is_shared_has_entropy_and_what_is_not_has_none(noise, seed):
 
 
 @seeds
-@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize(
+    "noise", [pytest.param(n, marks=() if n == 0.4 else pytest.mark.slow) for n in NOISE]
+)
 def test_sharing_takes_likelihood(noise, seed):
     found, true = regression(noise, seed).likelihood, SharedInformation(noise).likelihood_pfi()
     # The true model uses x1 to x3 and x5 equally. In a fitted model x1 and x2 have about half the importance of
@@ -156,6 +160,7 @@ def test_sharing_takes_likelihood(noise, seed):
     assert order(found)[0] == "x4" or noise == 0.4
 
 
+@pytest.mark.slow
 @seeds
 def test_less_noise_makes_both_importances_larger(seed):
     low, middle, high = (regression(noise, seed) for noise in NOISE)

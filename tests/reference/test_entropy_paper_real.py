@@ -63,6 +63,7 @@ def test_with_a_length_scale_for_each_feature_age_stays_first_and_last(seed):
     assert found.entropy.mean[-1] < 0.7 * np.sort(found.entropy.mean)[1]
 
 
+@pytest.mark.slow
 @seeds
 def test_the_trees_of_a_forest_say_the_same(seed):
     # Another kind of model: a mixture of the trees' predictions, with noise estimated from out-of-bag residuals.
@@ -105,6 +106,7 @@ def test_the_entropy_changes_with_age_all_the_same(seed):
     assert np.quantile(each, 0.9) > 5 * np.quantile(each, 0.1)
 
 
+@pytest.mark.slow
 @seeds
 def test_age_is_read_off_the_target_and_not_off_the_others(seed):
     X, y, X_test, y_test = quarters("concrete", seed)

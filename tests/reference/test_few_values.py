@@ -408,7 +408,7 @@ def test_errors_are_those_of_rows_that_are_drawn_anew(center):
 
 
 @pytest.mark.parametrize(("draws", "slack"), [(60, 0.35), long_case(500, 0.12)])
-@pytest.mark.parametrize("center", ["mean", "start"])
+@pytest.mark.parametrize("center", ["mean", pytest.param("start", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("feature", "bins"), [(0, "auto"), (1, sd.Edges([1, 20, 45, 70]))], ids=["few", "whole"]
 )

@@ -36,7 +36,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
-from tests.long.figures import long_case
+from tests.long.figures import each_once, long_case
 
 SEEDS = range(5)
 N = 10_000
@@ -262,8 +262,7 @@ def _small(kind):
     return X, schema
 
 
-@pytest.mark.parametrize("kind", ["two values", "nominal"])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("kind", "weighted"), each_once(["two values", "nominal"], [True, False]))
 def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     X, schema = _small(kind)
     w = np.random.default_rng(4).uniform(0.9, 1.1, SMALL) if weighted else None
@@ -287,6 +286,7 @@ def test_labels_stay_with_their_rows():
     assert want > 0.1
 
 
+@pytest.mark.slow
 def test_groups_move_together():
     X = np.random.default_rng(6).normal(size=(SMALL, 4))
     level = np.arange(SMALL) % 3
@@ -446,7 +446,7 @@ def _scores(X, **options):
 @pytest.mark.parametrize(
     ("weighted", "rows"),
     [
-        (False, None),
+        pytest.param(False, None, marks=pytest.mark.slow),
         (True, 250),
         pytest.param(True, None, marks=pytest.mark.long),
         pytest.param(False, 250, marks=pytest.mark.long),
@@ -492,6 +492,7 @@ def _two(n, seed):
     return np.c_[rng.integers(0, 2, n), rng.normal(size=(n, 2))].astype(float)
 
 
+@pytest.mark.slow
 def test_frequency_weights_are_repetitions_of_rows():
     n = 30
     X, w = _two(n, 17), np.random.default_rng(18).integers(1, 5, n)

@@ -12,6 +12,7 @@ import pytest
 
 import skedasis as sd
 from skedasis.trees import partial_dependence
+from tests.long.figures import each_once
 from tests.reference.naive_h_statistic import Naive, naive
 from tests.reference.tree_cases import MODELS, QUIET, categories, grown, number, with_missing
 
@@ -111,8 +112,7 @@ def leaf_sums(case: str) -> dict[str, tuple[Any, Any]]:
 CASES = [case for case in MODELS if case != "leaf"]  # that has a test of its own
 
 
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("case", "weighted"), each_once(CASES, [False, True]))
 def test_trees_of_every_library(case: str, weighted: bool):
     """Trees are evaluated at all rows; the loops call the model. log(p / (1 - p)) of p near 1 loses digits."""
     found = leaf_sums(case)
@@ -148,15 +148,14 @@ def many_rows(missing: bool) -> tuple[Any, np.ndarray, list[tuple[np.ndarray | N
     X[:, 2] = np.round(X[:, 2])
     X = with_missing(X) if missing else X
     model = lightgbm.LGBMRegressor(**{**QUIET, "n_estimators": 20}).fit(X, number(X))
-    part = X[:300]
+    part = X[:140]
     weights = [None, rng.uniform(0.5, 2.0, len(part))]
     return model, part, [(w, naive(model.predict, part, w)) for w in weights]
 
 
-@pytest.mark.parametrize("cells", [2**22, 1])
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("cells", "missing"), each_once([2**22, 1], [False, True]))
 def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkeypatch: Any):
-    """At 300 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
+    """At 140 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
     monkeypatch.setattr(partial_dependence, "_TABLE", cells)
     monkeypatch.setattr(partial_dependence, "_BLOCK", 1)
     model, part, expected = many_rows(missing)
@@ -165,8 +164,13 @@ def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkey
         compare(it, want)
 
 
-@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
-@pytest.mark.parametrize("groups", [None, {"ck": ["c", "k"]}, {"ab": ["a", "b"]}])
+@pytest.mark.parametrize(
+    ("library", "groups"),
+    each_once(
+        ["histograms", "lightgbm"],
+        {"none": None, "ck": {"ck": ["c", "k"]}, "ab": {"ab": ["a", "b"]}},
+    ),
+)
 def test_categories_missing_values_and_groups_of_trees(library: str, groups: Any):
     frame, y = categories(180)
     if library == "lightgbm":

@@ -313,6 +313,7 @@ def test_permuted_regions_add_nothing(draws, force, measured):
         measured("added", np.mean(np.isfinite(largest)), **about, high=0.1)
 
 
+@pytest.mark.slow
 def test_a_pair_without_interaction_is_rarely_added():
     """The best of 15 pairs of an additive model with noise."""
     added = 0

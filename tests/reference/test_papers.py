@@ -37,7 +37,7 @@ ALL = [
 ]
 
 
-@pytest.mark.parametrize("seeds", [8, pytest.param(80, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seeds", [3, pytest.param(80, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("name", "feature"), ALL)
 def test_cost_bins_and_statistics_are_the_references(name, feature, seeds):
     max_bins, alpha, min_points, _ = SETTINGS[name]
@@ -93,7 +93,7 @@ def test_introduction_x2_is_one_bin_of_opposite_slopes():
 
 
 def test_introduction_x3_is_exactly_nothing():
-    for e in effects("rhale_introduction", 2):
+    for _, e in runs("rhale_introduction", 2, seeds=20):
         assert len(e.bins.count) == 1
         assert np.all(e.value == 0)
         assert np.all(e.heterogeneity == 0)
@@ -103,7 +103,7 @@ def test_introduction_x3_is_exactly_nothing():
 
 
 def test_introduction_x1_is_a_line():
-    for e in effects("rhale_introduction", 0):
+    for _, e in runs("rhale_introduction", 0, seeds=20):
         assert len(e.bins.count) == 1
         np.testing.assert_allclose(from_the_left(e), 0.2 * (e.x - e.x[0]), atol=1e-14)
         np.testing.assert_allclose(e.heterogeneity, 0, atol=1e-14)
@@ -125,6 +125,7 @@ def test_running_example_is_fine_in_the_sinusoid_and_coarse_beside_it():
     assert share((sinusoid >= 5) & (constant <= 2)) >= 0.85
 
 
+@pytest.mark.slow
 def test_running_example_with_the_authors_fifty_and_ten_rows():
     # The paper draws 60 rows at random; the published experiment has exactly 50 left of 0 and 10
     # right of it, including both ends and 0. Ten rows cannot form three bins of five.
@@ -174,9 +175,16 @@ def test_running_example_is_flat_beside_the_sinusoid_where_an_edge_divides_them(
 # ------------------------------------------------- section 4.1 of both papers, ground truths
 
 UALE_CASE = ("correlated_c", 0)
-"""The case of UALE in the usual run."""
+"""The case of UALE that is not long."""
+USUAL_CASES = (("correlated_b", 0), ("correlated_c", 1))
+"""The cases of RHALE that are not slow: with unequal features, and with noise."""
 CASES = [
-    pytest.param(name, j, id=f"{name}-x{j + 1}")
+    pytest.param(
+        name,
+        j,
+        id=f"{name}-x{j + 1}",
+        marks=() if (name, j) in USUAL_CASES else pytest.mark.slow,
+    )
     for name in ("correlated_a", "correlated_b", "correlated_c")
     for j in (0, 1)
 ]
@@ -187,7 +195,11 @@ WITH_METHODS = [
         j,
         method,
         id=f"{name}-x{j + 1}-{method.__name__}",
-        marks=[] if method is sd.RHALE or (name, j) == UALE_CASE else pytest.mark.long,
+        marks=()
+        if method is sd.RHALE and (name, j) in USUAL_CASES
+        else pytest.mark.slow
+        if method is sd.RHALE or (name, j) == UALE_CASE
+        else pytest.mark.long,
     )
     for name, j in (case.values for case in CASES)
     for method in (sd.RHALE, sd.UALE)
@@ -233,7 +245,9 @@ def test_an_edge_lies_within_a_cell_of_each_break(name, feature, method):
     ("name", "feature", "method"),
     [
         *WITH_METHODS,
-        pytest.param("correlated_c", 2, sd.RHALE, id="correlated_c-x3-RHALE"),
+        pytest.param(
+            "correlated_c", 2, sd.RHALE, id="correlated_c-x3-RHALE", marks=pytest.mark.slow
+        ),
         pytest.param("correlated_c", 2, sd.UALE, id="correlated_c-x3-UALE", marks=pytest.mark.long),
     ],
 )
@@ -253,13 +267,16 @@ def test_true_effects_are_found(name, feature, method):
 @pytest.mark.parametrize(
     ("name", "feature", "x", "true", "papers"),
     [
-        ("correlated_a", 0, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
-        ("correlated_a", 1, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
-        ("correlated_b", 0, 0.3, 0.8 - 2 * 0.3, 0.4 - 2 * 0.3),
-        ("correlated_b", 1, 0.3, 0.2 - 0.3 / 2, 0.4 - 2 * 0.3),
-        ("correlated_b", 1, 0.1, 0.1 / 2, 2 * 0.1),
-        ("correlated_c", 0, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
-        ("correlated_c", 1, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
+        pytest.param(name, j, *rest, marks=() if (name, j) in USUAL_CASES else pytest.mark.slow)
+        for name, j, *rest in (
+            ("correlated_a", 0, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
+            ("correlated_a", 1, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
+            ("correlated_b", 0, 0.3, 0.8 - 2 * 0.3, 0.4 - 2 * 0.3),
+            ("correlated_b", 1, 0.3, 0.2 - 0.3 / 2, 0.4 - 2 * 0.3),
+            ("correlated_b", 1, 0.1, 0.1 / 2, 2 * 0.1),
+            ("correlated_c", 0, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
+            ("correlated_c", 1, 0.375, 1 / 2 - 0.375, 1 / 4 - 0.375),
+        )
     ],
 )
 def test_where_the_papers_err(name, feature, x, true, papers):

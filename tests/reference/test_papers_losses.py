@@ -57,6 +57,7 @@ def test_piecewise_linear_effect_counts_the_interaction():
 FIXED = (2, 5, 10, 20, 30, 40, 50, 80)
 
 
+@pytest.mark.slow
 def test_piecewise_linear_loses_less_than_any_fixed_bins():
     rhale = mean_losses("piecewise_linear")
     for k in FIXED:
@@ -79,6 +80,7 @@ def test_non_linear_effect_counts_the_interaction():
     assert rise == pytest.approx(4.5 * 0.9, abs=0.05)
 
 
+@pytest.mark.slow
 def test_non_linear_is_almost_as_good_as_the_best_fixed_bins():
     rhale = mean_losses("non_linear")
     fixed = np.array([mean_losses("non_linear", k) for k in FIXED])

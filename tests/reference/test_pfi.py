@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 import skedasis as sd
 from skedasis.methods.permutation_plan import draw_donors
 from tests.helpers import refused
+from tests.long.figures import LONG, usually
 from tests.reference.pfi_reference import (
     all_pairs,
     as_model,
@@ -282,14 +283,24 @@ def dependent(n, seed):
     return np.stack([x, 0.6 * x + 0.8 * rng.normal(size=n)], axis=1)
 
 
-SMALL = [(3, "fractional"), (3, "whole"), (7, "fractional")]
-"""Small tables with weights in the long run only: thousands of repeats, each with a cycle of its own."""
+USUAL = {
+    (2, "none"),
+    (3, "none"),
+    (20, "fractional"),
+    (127, "whole"),
+    (128, "none"),
+    (129, "fractional"),
+    (300, "whole"),
+}
+"""In the usual run: each size but one, and each kind of weights. In small tables with weights, thousands of repeats
+have a cycle each.
+"""
 
 
 @pytest.mark.parametrize(
     ("n", "kind"),
     [
-        pytest.param(n, kind, marks=pytest.mark.long if (n, kind) in SMALL else [])
+        pytest.param(n, kind, marks=() if (n, kind) in USUAL else LONG)
         for n in SIZES
         for kind in ("none", "fractional", "whole")
     ],
@@ -431,9 +442,7 @@ def test_scikit_learn_agrees(case):
     assert theirs.importances_mean.max() > 15 * theirs.importances_std.max() / np.sqrt(repeats)
 
 
-@pytest.mark.parametrize(
-    "case", ["squared error", "r2", pytest.param("median", marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("case", usually(["squared error", "r2", "median"], "squared error"))
 def test_scikit_learn_agrees_on_weighted_means_of_permutations(case):
     """It permutes rows without their weights, which is the same where weights are independent of the rows."""
     data, quantity, settings, scoring = CASES[case]
@@ -549,15 +558,20 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("form", [*FORMS, "conditional"])
-@pytest.mark.parametrize("quantity", [*LABEL_FREE, "nll", "loss"])
+@pytest.mark.parametrize(
+    ("quantity", "form", "weighted"),
+    [
+        pytest.param(quantity, form, weighted, marks=() if (i + k) % 2 == weighted else LONG)
+        for i, quantity in enumerate([*LABEL_FREE, "nll", "loss"])
+        for k, form in enumerate([*FORMS, "conditional"])
+        for weighted in (False, True)
+        if (form != "conditional" or quantity in ("nll", "loss"))
+        # Other quantities cannot be compared with labels.
+        and (form != "metric" or quantity in ("prediction", "quantile"))
+    ],
+)
 def test_proposition_2_an_unused_feature_has_exactly_none(quantity, form, weighted):
     labelled = {"nll": sd.nll(gaussian), "loss": sd.loss(lambda X: X[:, 0] * X[:, 1])}
-    if form == "conditional" and quantity not in labelled:
-        return
-    if form == "metric" and quantity not in ("prediction", "quantile"):
-        return  # cannot be compared with labels
     q = {**LABEL_FREE, **labelled}[quantity]
     rng = np.random.default_rng(2)
     X = rng.normal(size=(120, 3))

@@ -147,11 +147,11 @@ def of_means(world, rows, sets, key=1):
     [
         ("logistic", 100, 10),
         pytest.param("logistic", 500, 5, marks=pytest.mark.long),
-        ("gaussian", 200, 30),
-        ("tree", 150, 5),
+        pytest.param("gaussian", 200, 30, marks=pytest.mark.slow),
+        pytest.param("tree", 150, 5, marks=pytest.mark.slow),
         ("product", 500, 10),
-        ("squared error", 500, 10),
-        ("dependent entropy", 500, 5),
+        pytest.param("squared error", 500, 10, marks=pytest.mark.slow),
+        pytest.param("dependent entropy", 500, 5, marks=pytest.mark.slow),
     ],
 )
 def test_intervals_hold_the_truth(world, rows, repeats):
@@ -160,13 +160,14 @@ def test_intervals_hold_the_truth(world, rows, repeats):
     assert 0.9 <= found.ratio <= 1.15
 
 
-@pytest.mark.parametrize("world", ["logistic", "product"])
+@pytest.mark.parametrize("world", [pytest.param("logistic", marks=pytest.mark.slow), "product"])
 def test_intervals_of_all_pairs_hold_the_truth(world):
     found = simulate(WORLDS[world], 150, 50, exact=True)
     assert 0.91 <= found.share <= 0.985
     assert 0.88 <= found.ratio <= 1.15
 
 
+@pytest.mark.slow
 def test_intervals_of_an_entropy_itself():
     """The quantity as users write it, one data set per call; the interval of an unused feature is [0, 0]."""
 
@@ -198,6 +199,7 @@ def test_what_is_additive_is_zero_with_an_interval_of_zero(settings):
     assert (high >= -1e-13 * size).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [pytest.param(40, marks=pytest.mark.long), 300])
 def test_intervals_over_repeats_hold_what_infinitely_many_would_give(rows):
     """The interval for given rows contains the mean over all pairs."""
@@ -251,6 +253,7 @@ def test_conditional_intervals_are_on_the_safe_side(repeats):
     assert found.ratio >= 0.93
 
 
+@pytest.mark.slow
 def test_conditional_intervals_of_many_repeats():
     found = conditional(400, 30, 300)
     assert found.share >= 0.92
@@ -281,6 +284,7 @@ def test_intervals_of_a_metric_of_normal_data(repeats):
     assert found.ratio >= 0.95
 
 
+@pytest.mark.slow
 def test_intervals_of_a_metric_of_data_with_long_tails():
     """A metric that is a mean. Averages of single rows would have the correct error: coverage 0.94."""
     found = of_metric(lambda rng, n: rng.exponential(size=n), 1000, 20, 300, 2.0)
@@ -291,6 +295,7 @@ def uniform(rng, rows):
     return rng.uniform(0.2, 3, rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [pytest.param(5, marks=pytest.mark.long), 30])
 def test_intervals_of_weighted_samples(repeats):
     """Weights that are independent of the rows, as "sampling" assumes."""
@@ -329,6 +334,7 @@ def test_intervals_of_counted_rows_from_all_pairs():
     assert found.ratio >= 0.9
 
 
+@pytest.mark.slow
 def test_intervals_of_counted_rows():
     """A weight of 20 is 20 rows: with frequencies coverage is the same as with all rows written out."""
     assert counted(2000, 30, 250).ratio >= 0.9

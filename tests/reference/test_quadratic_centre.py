@@ -50,6 +50,7 @@ def test_an_ale_that_bends_is_centred_over_its_cells():
     assert e(X[:, 0]).mean() == pytest.approx(0.0, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_errors_are_those_of_simulated_data():
     values, errors = [], []
     for seed in range(500):

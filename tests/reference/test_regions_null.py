@@ -47,9 +47,16 @@ def search(
     return RegionSearch([effects], columns, half, **options).run()
 
 
+USUAL = ("t2", "variance")
+"""Kinds whose quick cases are not slow."""
+
+
 def cases(kinds: tuple[str, ...]) -> list[Any]:
     """Return quick cases with 60 draws, and long ones with 400 (curves: 300)."""
-    quick = [(kind, 500, 60) for kind in kinds]
+    quick = [
+        pytest.param(kind, 500, 60, marks=() if kind in USUAL else pytest.mark.slow)
+        for kind in kinds
+    ]
     draws = 300 if kinds == ("curves",) else 400
     return quick + [long_case(kind, rows, draws) for kind in kinds for rows in (500, 2000)]
 
@@ -78,6 +85,7 @@ def test_random_walks_have_no_regions(kind, rows, draws, measured):
     measured("regions", found / draws, draws=draws, rows=rows, seed="[12, run]", high=28 / 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "rows", "draws"), cases(("normal", "variance")))
 def test_no_feature_of_several_has_regions(kind, rows, draws, measured):
     """The level is shared by the features."""

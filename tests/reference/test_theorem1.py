@@ -29,7 +29,13 @@ def draw(rng, case, n):
     return x, mu(x) + sigma(x) * rng.normal(size=n)
 
 
-@pytest.mark.parametrize("case", sorted(CASES))
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(c, marks=() if i % 3 == 2 else pytest.mark.slow)
+        for i, c in enumerate(sorted(CASES))
+    ],
+)
 def test_the_variance_of_a_bin_is_that_at_given_x_plus_the_mean_squared_residual(case):
     rng = np.random.default_rng(0)
     found = []
@@ -97,8 +103,16 @@ def uniform(measured, p, rows, seed, most=None):
     measured("rejected at 5 %", np.mean(np.array(p) <= 0.05), **about, **limits)
 
 
-@pytest.mark.parametrize("places", sorted(PLACES))
-@pytest.mark.parametrize("slopes", sorted(SLOPES))
+@pytest.mark.parametrize(
+    ("slopes", "places"),
+    [
+        pytest.param(
+            slopes, places, id=f"{slopes}-{places}", marks=() if i == k else pytest.mark.slow
+        )
+        for i, slopes in enumerate(sorted(SLOPES))
+        for k, places in enumerate(sorted(PLACES))
+    ],
+)
 @pytest.mark.parametrize(("n", "runs"), [(150, 50), *(long_case(n, 1000) for n in (30, 150, 500))])
 def test_p_values_of_slopes_that_do_not_depend_on_x_are_uniform(n, slopes, places, runs, measured):
     rng = np.random.default_rng([n, len(slopes), len(places)])
@@ -130,6 +144,7 @@ def test_a_spread_that_depends_on_x_makes_no_false_alarms(n, runs, measured):
     measured("rejected at 5 %", np.mean(found), draws=runs, rows=n, seed="4", high=0.07)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", [25, long_case(200)])
 def test_power_grows_with_the_residual(runs, measured):
     rng = np.random.default_rng(5)
@@ -163,7 +178,10 @@ def interaction(rng, n, size, shape=SHAPES["flat"]):
 
 
 @runs
-@pytest.mark.parametrize("shape", sorted(SHAPES))
+@pytest.mark.parametrize(
+    "shape",
+    [pytest.param(s, marks=() if s == "waves" else pytest.mark.slow) for s in sorted(SHAPES)],
+)
 def test_p_values_of_heterogeneity_are_uniform_at_the_threshold(shape, runs, measured):
     rng = np.random.default_rng(6)
     p = [
@@ -199,7 +217,15 @@ def test_power_against_no_heterogeneity_beside_a_steep_curve():
 
 
 @pytest.mark.parametrize("runs", [40, long_case(200)])
-@pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(bins=sd.Quantile(10)), sd.RHALE(), sd.PDP()])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(sd.ALE(), marks=pytest.mark.slow),
+        pytest.param(sd.DALE(bins=sd.Quantile(10)), marks=pytest.mark.slow),
+        sd.RHALE(),
+        sd.PDP(),
+    ],
+)
 def test_clean_data_raise_no_more_than_five_percent_false_alarms(method, runs, measured):
     alarms = 0
     for seed in range(runs):

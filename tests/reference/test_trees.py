@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from tests.long.figures import each_once, usually
 from tests.reference.tree_cases import (
     METHODS,
     MODELS,
@@ -26,22 +27,29 @@ from tests.reference.tree_cases import (
 EVERY_MODEL = pytest.mark.parametrize("case", MODELS)
 
 
-@EVERY_MODEL
-@pytest.mark.parametrize("method", SHORT)
+@pytest.mark.parametrize(("case", "method"), each_once(list(MODELS), SHORT))
 def test_every_model(case: str, method: str) -> None:
     _, X, _ = grown(case)
     found = alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
     assert case == "leaf" or max(largest(e) for e in singles(found)) > 0
 
 
-@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SHORT)))
-@pytest.mark.parametrize("case", ["boosting", "forest 3", "histograms 2", "lightgbm poisson"])
+@pytest.mark.parametrize(
+    ("case", "method"),
+    each_once(
+        ["boosting", "forest 3", "histograms 2", "lightgbm poisson"],
+        sorted(set(METHODS) - set(SHORT)),
+    ),
+)
 def test_every_method(case: str, method: str) -> None:
     _, X, _ = grown(case)
     alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "method",
+    usually(METHODS, "ale", "rhale", "uale", "pdp mean", "pdp alone", "ice start", "mplot"),
+)
 def test_weights_and_rows_of_weight_zero(method: str) -> None:
     _, X, _ = grown("histograms")
     for weights in (WEIGHTS, WEIGHTS + 0.5):
@@ -64,17 +72,18 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
 PAIRS = [(0, 1), (2, 3), (0, 4), (4, 0)]
 
 
-@pytest.mark.parametrize("case", ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"])
 @pytest.mark.parametrize(
-    "method",
-    [
-        sd.ALE(bins=4),
-        sd.ALE(bins=sd.Uniform(5), empty=None),
-        sd.PDP(grid=5),
-        sd.PDP(grid=5, center="mean"),
-        sd.PDP(grid=4, heterogeneity=False),
-    ],
-    ids=["ale", "ale uniform", "pdp", "pdp centred", "pdp alone"],
+    ("case", "method"),
+    each_once(
+        ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"],
+        {
+            "ale": sd.ALE(bins=4),
+            "ale uniform": sd.ALE(bins=sd.Uniform(5), empty=None),
+            "pdp": sd.PDP(grid=5),
+            "pdp centred": sd.PDP(grid=5, center="mean"),
+            "pdp alone": sd.PDP(grid=4, heterogeneity=False),
+        },
+    ),
 )
 def test_pairs(case: str, method: Any) -> None:
     _, X, _ = grown(case)

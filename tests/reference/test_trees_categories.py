@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
+from tests.long.figures import each_once
 from tests.reference.tree_cases import EXACT, QUIET, alike, categories, grown, number, rows
 
 FRAME, TARGET = categories()
@@ -82,8 +83,7 @@ def unseen() -> pd.DataFrame:
     return FRAME.assign(**columns, k=pd.Categorical(code, categories=[1, 7, 30]))
 
 
-@EVERY_LIBRARY
-@EVERY_WAY
+@pytest.mark.parametrize(("library", "method"), each_once(["histograms", "lightgbm"], list(LEVELS)))
 def test_categories_that_are_new_or_missing(library: str, method: str) -> None:
     explained(of_categories(library), unseen(), LEVELS[method])
 
@@ -142,9 +142,10 @@ def coded() -> tuple[np.ndarray, np.ndarray]:
 KINDS = {"a number": None, "nominal": {2: "nominal"}, "ordinal": {2: "ordinal"}}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone"])
-@EVERY_LIBRARY
+@pytest.mark.parametrize(
+    ("library", "method", "kind"),
+    each_once(["histograms", "lightgbm"], ["ale", "pdp", "pdp alone"], list(KINDS)),
+)
 def test_categories_that_are_numbers(library: str, method: str, kind: str) -> None:
     X, y = coded()
     make = (
@@ -173,9 +174,12 @@ def test_categories_as_whole_numbers_in_other_types() -> None:
 # ------------------------------------------------------------------------------------ containers
 
 
-@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
 @pytest.mark.parametrize(
-    "kind", ["float32", "int", "fortran", "view", "read-only", "pandas", "polars", "arrow"]
+    ("case", "kind"),
+    each_once(
+        ["boosting", "histograms", "lightgbm"],
+        ["float32", "int", "fortran", "view", "read-only", "pandas", "arrow", "polars"],
+    ),
 )
 def test_every_container(case: str, kind: str) -> None:
     X, y = rows(), number(rows())
@@ -224,8 +228,10 @@ def test_text_that_no_tree_tests() -> None:
 # --------------------------------------------------------------------------------- rows, values
 
 
-@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm", "forest 2", "leaf"])
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65])
+@pytest.mark.parametrize(
+    ("case", "n"),
+    each_once(["boosting", "leaf", "histograms", "lightgbm", "forest 2"], [1, 2, 63, 64, 65]),
+)
 def test_few_rows(case: str, n: int) -> None:
     model, X, _ = grown(case)
     for method in (sd.ALE(bins=3), sd.PDP(grid=4, ice="all"), sd.PDP(grid=4, heterogeneity=False)):

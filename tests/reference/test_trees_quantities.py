@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
+from tests.long.figures import each_once
 from tests.reference.tree_cases import (
     EXACT,
     METHODS,
@@ -59,8 +60,9 @@ QUANTITIES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", QUANTITIES)
-@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone", "pfi"])
+@pytest.mark.parametrize(
+    ("name", "method"), each_once(list(QUANTITIES), ["ale", "pdp", "pdp alone", "pfi"])
+)
 def test_every_quantity(name: str, method: str) -> None:
     case, make = QUANTITIES[name]
     model, X, y = grown(case)
@@ -91,8 +93,8 @@ def test_votes_that_are_tied_stay_tied() -> None:
     ("case", "metric"),
     [
         ("forest 2", "average_precision"),
-        ("boosting 2", "roc_auc"),
-        ("histograms 2", "average_precision"),
+        pytest.param("boosting 2", "roc_auc", marks=pytest.mark.slow),
+        pytest.param("histograms 2", "average_precision", marks=pytest.mark.slow),
         pytest.param("forest 2", "roc_auc", marks=pytest.mark.long),
         pytest.param("boosting 2", "average_precision", marks=pytest.mark.long),
         pytest.param("histograms 2", "roc_auc", marks=pytest.mark.long),
