@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -57,19 +58,54 @@ _without_its_system_library("lightgbm")
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests of the libraries in `OPTIONAL`, long ones as slow, and those without coverage; note what measures."""
     note(config, items)
+    _thin_out(items)
     if config.pluginmanager.has_plugin("pytest_cov"):
         _limit_coverage(items)
     for item in items:
-        if item.get_closest_marker("long"):
-            item.add_marker(pytest.mark.slow)
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)
+
+
+def _thin_out(items: list[pytest.Item]) -> None:
+    """Mark as long the cases of a test marked `thinned` that have nothing new; and long ones as slow."""
+    cases: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        if any(item.get_closest_marker(mark) for mark in ("slow", "long", "torch")):
+            continue
+        if isinstance(item, pytest.Function) and item.get_closest_marker("thinned"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for alike in cases.values():
+        marker = alike[0].get_closest_marker("thinned")
+        together = marker.args[0] if marker and marker.args else 1
+        # By identity, as not all values can be compared: `parametrize` gives all cases the same objects.
+        values = [
+            set(combinations([(k, id(v)) for k, v in item.callspec.params.items()], together))
+            for item in alike
+        ]
+        for k in set(range(len(alike))) - _covering(values):
+            alike[k].add_marker(pytest.mark.long)
+    for item in items:
+        if item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.slow)
+
+
+def _covering(sets: list[set[Any]]) -> set[int]:
+    """Return the places of few sets with the elements of all: each time the first set with most new ones."""
+    chosen: set[int] = set()
+    left = set().union(*sets)
+    while left:
+        best = max(range(len(sets)), key=lambda k: len(sets[k] & left))
+        chosen.add(best)
+        left -= sets[best]
+    return chosen
 
 
 def _limit_coverage(items: list[pytest.Item]) -> None:
     """Mark the tests that run without coverage."""
     cases: Counter[str] = Counter()
     for item in items:
+        if item.get_closest_marker("slow"):
+            continue
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
         compares = any(item.path.is_relative_to(TESTS / name) for name in UNMEASURED)

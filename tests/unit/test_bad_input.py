@@ -239,6 +239,7 @@ def test_what_is_no_table_is_refused(method, bad, words):
 # ----------------------------------------------------------------------------------- types
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("dtype", [np.int8, np.int64, np.uint8, np.float16, np.float32, object])
 def test_whole_numbers_of_every_type_give_the_numbers_of_floats(method, dtype):
@@ -338,6 +339,7 @@ def test_objects_with_text_among_them_are_levels():
 # ----------------------------------------------------------------------------------- scales
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("scale", [1e-12, 1e-9, 1e-3, 2e9, 1e12])
 def test_the_scale_of_a_feature_does_not_matter(method, scale):
@@ -398,6 +400,7 @@ def test_names_that_stand_twice_are_refused(method):
         sd.explain(lambda X: X.iloc[:, 0], X, 0, method=method)
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "columns",
@@ -433,6 +436,7 @@ def test_columns_with_several_levels_are_explained():
     same_effect(e, sd.explain(bent, X, 0, method="ale"))
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "index",
@@ -539,6 +543,7 @@ def test_another_number_of_columns_than_in_fit_is_refused(method, d):
 # ------------------------------------------------------------------------------- model outputs
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "shaped",

@@ -233,6 +233,7 @@ def test_a_level_that_only_absent_rows_have_is_none(method):
     assert np.isnan(e(["u"])).all()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weight", [2.0**-20, 2.0**40, 2.0**300])
 @pytest.mark.parametrize("wanted", ["c", ("a", "c"), ("c", "d"), "a"])
 def test_the_size_of_weights_does_not_change_values(wanted, weight):

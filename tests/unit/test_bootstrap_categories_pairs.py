@@ -292,7 +292,8 @@ def truth(center: str) -> np.ndarray:
     return value - SHARE @ value if center == "mean" else value
 
 
-@pytest.mark.parametrize("center", ["mean", "start"])
+@pytest.mark.no_cover
+@pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.slow), "start"])
 def test_intervals_cover_as_often_as_they_say(center):
     """About 270 of 300 intervals cover the true value: a binomial count with a standard deviation of 5."""
     want, hits, repetitions = truth(center), np.zeros(4), 300

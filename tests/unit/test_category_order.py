@@ -85,6 +85,7 @@ def small(seed, n=70, levels=5, width=4):
     ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("width", [4, 4000])
 @pytest.mark.parametrize("seed", range(4))
 def test_distances_are_those_counted_row_by_row(seed, width):
@@ -95,6 +96,7 @@ def test_distances_are_those_counted_row_by_row(seed, width):
     assert (np.diag(got) == 0).all()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n", [2, 5, 99, 100, 101, 199, 298])
 def test_quantiles_lie_exactly_where_rows_are(n, weighted):
@@ -118,6 +120,7 @@ def test_many_rows_agree_with_numpys_quantiles():
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("width", [4, 4000])
 @pytest.mark.parametrize("seed", range(4))
 def test_whole_weights_are_repetitions(seed, width):
@@ -136,6 +139,7 @@ def test_whole_weights_are_repetitions(seed, width):
     )
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("parts", ["eighths", "tenths"])
 @pytest.mark.parametrize("seed", range(4))
 def test_fractional_weights_have_quantiles_at_positions_of_cumulated_weight(seed, parts):

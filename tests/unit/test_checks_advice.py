@@ -84,6 +84,10 @@ FEATURES = {
 }
 
 
+USUAL = {*((name, 400) for name in ("many", "few", "two", "nominal", "time")), ("nominal", 60)}
+"""Features and numbers of rows of the usual run; the other features are read in the same ways."""
+
+
 def followed(call: str, X: Any, feature: Any, e: Any, beside: Any = None, f: Any = model) -> Any:
     """Return the result of a call that a message advises."""
     names = {"sd": sd, "e": e, "beside": beside, "s": e, "model": f, "X": X}
@@ -111,13 +115,11 @@ def badness(found: Any, code: str) -> float:
 @pytest.mark.parametrize(
     ("feature", "n"),
     [
-        *((feature, 400) for feature in FEATURES),
-        *(
-            pytest.param(
-                feature, 60, marks=[] if feature in ("few", "nominal") else pytest.mark.long
-            )
-            for feature in FEATURES
-        ),
+        pytest.param(
+            feature, n, marks=[] if (feature, n) in USUAL else pytest.mark.long, id=f"{feature}-{n}"
+        )
+        for n in (400, 60)
+        for feature in FEATURES
     ],
 )
 def test_what_is_advised_can_be_done_and_helps(feature, n):
@@ -317,6 +319,7 @@ def test_steps_between_integers_are_no_extrapolations_across_wide_bins():
 # -------------------------------------------------------------------------------- surfaces
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [sd.ALE(), sd.DALE(), sd.PDP()], ids=lambda m: m.name)
 @pytest.mark.parametrize(
     "pair",

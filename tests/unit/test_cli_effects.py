@@ -101,6 +101,7 @@ def test_text_is_explained_by_level(folder):
     assert len(content["bins"]["left"]) == 2
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("ending", ["png", "csv", "npz"])
 @pytest.mark.parametrize("method", ["ale", "pdp", "ice", "mplot"])
 def test_every_method_takes_text(folder, method, ending):

@@ -75,6 +75,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_arrays_of_every_layout_and_type_give_the_same_numbers(method, kind):
@@ -186,6 +187,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frames_of_every_library_and_type_give_the_numbers_of_an_array(method, kind):
@@ -197,6 +199,7 @@ def test_frames_of_every_library_and_type_give_the_numbers_of_an_array(method, k
     same_effect(e, sd.explain(model_of, X, 0, method=way))
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
 def test_all_features_of_a_frame_in_one_pass_with_weights_and_slopes(method, kind):
@@ -217,6 +220,7 @@ def to_numpy(X):
     return np.column_stack([np.asarray(X[name]) for name in NAMES])
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "kind",
@@ -273,6 +277,7 @@ def test_a_boolean_column_stays_boolean_where_it_is_swept_by_its_own_values():
         assert {np.asarray(s["a"]).dtype for s in model.seen} == {np.dtype(bool)}
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("library", ["pandas", "nullable", "object", "polars", "arrow"])
 def test_each_librarys_own_missing_values_are_missing(method, library):
@@ -383,6 +388,7 @@ def fitted_on(kind, name):
     return MODELS[name]().fit(FRAMES[kind](table()), fitted_target(table()))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -398,6 +404,7 @@ def test_estimators_fitted_on_a_frame_get_frames_without_a_warning(name, method,
             np.testing.assert_allclose(es[feature].value, plain[feature].value, atol=1e-12)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", [n for n in MODELS if n != "by name"])
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "pandas Float64"])
 def test_estimators_fitted_on_arrays_get_arrays_whatever_x_is(name, kind):
@@ -412,6 +419,7 @@ def test_estimators_fitted_on_arrays_get_arrays_whatever_x_is(name, kind):
         same_effect(es[feature], other)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
 def test_estimators_fitted_on_a_frame_take_an_array_without_a_warning(name, method):
@@ -466,6 +474,7 @@ def writes_frame(X):
     return X["a"] * 2.0
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("kind", ["array", "Fortran", "int", *FRAMES])
 def test_nothing_of_the_callers_is_changed(method, kind):
@@ -575,6 +584,7 @@ def test_an_ordinal_feature_has_its_own_values_for_a_grid():
     np.testing.assert_array_equal(e.x, np.unique(X[:, 0]))
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "labels", [np.arange(80), list(range(80)), pd.Series(range(80)), ["a"] * 80]

@@ -260,6 +260,7 @@ def test_a_users_file_from_end_to_end(save, frame, tmp_path):
         assert word in text
 
 
+@pytest.mark.slow
 def test_text_is_explained_as_it_stands_in_the_file(save, frame, tmp_path):
     frame.loc[::10, "town"] = None
     done, _ = run(save(frame), "price", tmp_path / "out")
@@ -272,6 +273,7 @@ def test_text_is_explained_as_it_stands_in_the_file(save, frame, tmp_path):
         assert apart == pytest.approx(50_000, rel=0.5)
 
 
+@pytest.mark.slow
 def test_a_file_without_numbers_is_learnt_too(save, frame, tmp_path):
     done, text = run(save(frame[["town", "garden", "price"]]), "price", tmp_path / "out")
     assert "2 features" in text
@@ -326,6 +328,7 @@ def test_bundled_data_take_the_place_of_rentals(no_rentals, monkeypatch, library
     assert "perimeter" not in problem.table.names
 
 
+@pytest.mark.slow
 def test_rentals_are_taken_where_they_are():
     try:
         problem = rentals()

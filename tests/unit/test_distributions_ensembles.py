@@ -106,6 +106,7 @@ def test_weights_are_repetitions():
             )
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
 @pytest.mark.parametrize("framed", [False, True])
 @pytest.mark.parametrize("wrap", ["bare", "pipeline", "search"])

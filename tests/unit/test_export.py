@@ -1,5 +1,6 @@
 """`to_dict` and `to_json` of results: strict JSON, exact numbers, and a schema that describes every key."""
 
+import functools
 import json
 import math
 from dataclasses import dataclass
@@ -41,13 +42,19 @@ SCHEMA_OF_ALL = strict(json_schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA_OF_ALL)
 
 
+@functools.cache
+def validator(kind):
+    """Return the validator of documents of one kind."""
+    only = {"$ref": f"#/$defs/{kind}", "$defs": SCHEMA_OF_ALL["$defs"]}
+    return jsonschema.Draft202012Validator(only)
+
+
 def checked(result, **options):
     """Return `to_dict` of a result after checks that hold for every result."""
     found = result.to_dict(**options)
-    only = {"$ref": f"#/$defs/{found['kind']}", "$defs": SCHEMA_OF_ALL["$defs"]}
     errors = [
         f"{list(error.absolute_path)}: {error.message[:300]}"
-        for error in jsonschema.Draft202012Validator(only).iter_errors(found)
+        for error in validator(found["kind"]).iter_errors(found)
     ]
     assert errors == []
     VALIDATOR.validate(found)

@@ -60,6 +60,7 @@ CASES = {
 EVERY_CASE = pytest.mark.parametrize(("method", "slopes"), CASES.values(), ids=CASES)
 
 
+@pytest.mark.thinned
 @EVERY_CASE
 @pytest.mark.parametrize("memory", ["1GB", "20KB"])
 @pytest.mark.parametrize("threads", [1, 2])
@@ -188,6 +189,7 @@ def test_calls_carry_about_a_hundred_thousand_rows(method, n):
     assert calls.mean() >= 50_000
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [sd.ALE(bins=20), sd.PDP(grid=50, ice=0), sd.RHALE()])
 @pytest.mark.parametrize("memory", ["50KB", "1MB"])
 def test_calls_stay_within_the_memory_budget(method, memory):

@@ -113,11 +113,11 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
 @pytest.mark.parametrize(
     ("how", "method"),
     [
-        ("replaced", None),
-        ("added", "ale"),
-        ("added", sd.DALE(bins=3)),
+        ("replaced", "ale"),
+        pytest.param("replaced", None, marks=pytest.mark.slow),
+        pytest.param("added", sd.DALE(bins=3), marks=pytest.mark.slow),
+        pytest.param("added", "ale", marks=pytest.mark.long),
         pytest.param("added", None, marks=pytest.mark.long),
-        pytest.param("replaced", "ale", marks=pytest.mark.long),
         pytest.param("replaced", sd.DALE(bins=3), marks=pytest.mark.long),
     ],
 )

@@ -240,6 +240,7 @@ _DECIMALS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("first", "second"),
     [

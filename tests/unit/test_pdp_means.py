@@ -26,6 +26,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("weights", [None, WEIGHTS, WEIGHTS + 0.5], ids=["none", "whole", "parts"])
 def test_the_same_mean_and_no_spread(name: str, weights: Any) -> None:

@@ -186,6 +186,7 @@ def test_other_steps_leave_differences(step):
     assert_differences(sd.prediction(model))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("activation", ["identity", "logistic", "tanh"])
 @pytest.mark.parametrize("layers", [(5,), (6, 4), (3, 3, 3)])
 def test_perceptrons_have_slopes_by_back_propagation(activation, layers):
@@ -218,6 +219,7 @@ def test_perceptrons_with_kinks_have_slopes_beside_the_kinks(layers):
     np.testing.assert_allclose(found[smooth], expected[smooth], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("what", [sd.probability, sd.logit])
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("activation", ["identity", "logistic", "tanh"])
@@ -230,6 +232,7 @@ def test_perceptrons_that_classify_have_slopes_of_every_class(what, y, activatio
         assert_closed(what(model, class_=label), rtol=1e-7)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("what", [sd.probability, sd.logit])
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two classes", "three classes"])
 @pytest.mark.parametrize("make", [LogisticRegression, lambda: LogisticRegressionCV(Cs=[1.0], cv=2)])
@@ -562,6 +565,7 @@ def first_slope(X):
     return np.c_[np.full(len(X), 2.0), np.zeros((len(X), X.shape[1] - 1))]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", QUANTITIES)
 @pytest.mark.parametrize("method", ["ale", "pdp", "rhale"])
 def test_quantities_and_results_pickle(name, method):

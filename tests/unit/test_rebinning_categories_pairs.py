@@ -57,6 +57,7 @@ def test_groups_of_levels_have_the_same_heterogeneity_score():
 # ----------------------------------------------------------------------------------- M-plots
 
 
+@pytest.mark.thinned
 @every_scheme
 @both_weights
 @pytest.mark.parametrize("center", [None, "mean"])
@@ -170,6 +171,7 @@ choosers = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.thinned
 @choosers
 @both_weights
 @pytest.mark.parametrize("kind", [sd.RHALE, sd.UALE])

@@ -172,6 +172,7 @@ def test_additive_functions_have_no_regions_under_correlation(shape):
 # --- every method and kind
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("by", sorted(SIDE))
 def test_every_method_finds_conditioning_features_of_every_kind(method, by):
@@ -335,6 +336,7 @@ def _same_curve(effect, alone):
         np.testing.assert_array_equal(effect.bins.count, alone.bins.count)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", ["few", "size", "colour"])
 @pytest.mark.parametrize("method", ["ale", "pdp"])
 def test_the_effect_of_a_region_is_that_of_its_rows_alone_for_values_and_levels(name, method):

@@ -135,6 +135,7 @@ def columns(seed: int, kind: str) -> Any:
     }[kind]()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", ["normal", "long tail", "whole", "far", "tiny", "zeros"])
 @pytest.mark.parametrize("k", [1, 2, 20, 513, 1000])

@@ -312,6 +312,7 @@ app()
 """
 
 
+@pytest.mark.slow
 def test_help_takes_little_longer_than_that_of_a_program_of_one_option(tmp_path):
     # On any machine, typer and rich take nearly all of the time. CPU time is measured, because other programs may slow
     # down the clock time. Byte code is cached between the runs, as it is for users.

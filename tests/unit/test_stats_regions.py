@@ -207,6 +207,7 @@ def test_gains_of_cuts_are_those_of_a_naive_loop(kind, weights, missing):
     assert seen == (17 if missing else 8)
 
 
+@pytest.mark.thinned(2)
 @every_kind
 @weighted
 @pytest.mark.parametrize("missing", [False, True], ids=["complete", "missing"])

@@ -68,7 +68,7 @@ def test_the_mean_is_that_of_all_pairs(tmp_path, weight, monkeypatch):
     ("donors", "kind"),
     [
         (60, "frequency"),
-        (10_000, "sampling"),
+        pytest.param(10_000, "sampling", marks=pytest.mark.long),
         pytest.param(60, "sampling", marks=pytest.mark.long),
         pytest.param(10_000, "frequency", marks=pytest.mark.long),
     ],

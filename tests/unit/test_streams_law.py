@@ -203,7 +203,7 @@ def _small():
         yield
 
 
-@pytest.mark.parametrize("examples", [25, pytest.param(600, marks=LONG)])
+@pytest.mark.parametrize("examples", [8, pytest.param(600, marks=LONG)])
 @pytest.mark.filterwarnings("ignore")
 def test_streamed_is_memory(tmp_path_factory, examples):
     @settings(

@@ -136,6 +136,7 @@ def _of_groups(X):
 GROUPS = {"pq": ["p", "q"], "rest": ["gap", "odd"]}
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize("method", ["ale", "pdp", "mplot"])
 def test_groups_that_are_no_one_hot_block(tmp_path, method, weight):
@@ -242,6 +243,7 @@ def test_the_model_is_evaluated_at_whole_numbers_only(tmp_path):
     sd.explain(model, data, "id", method=sd.RHALE(bins=sd.Quantile(50)), **QUIET)
 
 
+@pytest.mark.thinned
 @pytest.mark.usefixtures("few_distinct")
 @pytest.mark.parametrize("gap", [1, 1_000, 10**9])
 @pytest.mark.parametrize("steps", [False, True])
@@ -288,6 +290,7 @@ def _of_levels(X):
     return X["a"] * (X["k"] < "k0004") + (X["text"] == "u") * (X["k"] == "k0002")
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weight", [None, "weight"])
 @pytest.mark.parametrize(
     "method",

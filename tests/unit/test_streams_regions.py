@@ -68,6 +68,7 @@ def _both(frame, path, weighted):
     return source, {"sample_weight": frame["w"].to_numpy()} if weighted else {}
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("method", [None, sd.ALE(), sd.PDP(grid=9), sd.ICE(grid=5)], ids=repr)
 def test_regions_are_those_of_memory_where_all_rows_are_kept(frame, path, method, weighted):
@@ -151,6 +152,7 @@ def test_weights_of_regions_do_not_depend_on_the_files(frame, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("by", ["c", "b", "d", 3, ("b", [-1.0, 0.5]), "t"], ids=str)
 def test_given_regions_are_those_of_memory(frame, path, by, weighted):

@@ -101,6 +101,7 @@ def times(counts: np.ndarray, X: pd.DataFrame) -> pd.DataFrame:
 # ----------------------------------------------------------------------------- resampled rows
 
 
+@pytest.mark.thinned
 @each
 @pytest.mark.parametrize("weighted", [False, True])
 def test_resampled_rows_are_the_method_on_these_rows(kind, weighted):
@@ -262,6 +263,7 @@ def test_a_constant_feature_moves_nothing(pair):
         np.testing.assert_allclose(upper, 0, atol=1e-12)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("kind", ["numbers", "holes", "level, number", "number, level", "levels"])
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
 def test_nothing_is_claimed_of_an_additive_model(kind, scale):

@@ -239,6 +239,7 @@ def _meets(barrier):
     return True
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize(("threads", "meet"), [(1, True), (2, False)])
 def test_the_jobs_of_an_estimator_come_one_by_one(wrapped, threads, meet):

@@ -228,6 +228,7 @@ OBJECTS = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("missing", [pd.NaT, None])
 @pytest.mark.parametrize("name", OBJECTS)
 @pytest.mark.parametrize("frame", [True, False], ids=["frame", "array"])

@@ -330,12 +330,13 @@ def test_normalised_statistics_inflate_tiny_effects():
 # ------------------------------------------------------------------------- intervals
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("method", "center"),
     [
         ("ale", "start"),
         ("dale", "mean"),
-        ("rhale", "start"),
+        pytest.param("rhale", "start", marks=pytest.mark.slow),
         pytest.param("ale", "mean", marks=pytest.mark.long),
         pytest.param("dale", "start", marks=pytest.mark.long),
         pytest.param("rhale", "mean", marks=pytest.mark.long),

@@ -129,6 +129,7 @@ def check(both: Both, points: Floats, seed: int = 3) -> None:
 # ---------------------------------------------------------------------------- against altered rows
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("kinds", ["n", "c", "nn", "nnc", "ncu", "cnnn"])
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees(kinds: str, seed: int) -> None:

@@ -108,6 +108,7 @@ def test_another_wish_is_refused(wish: Any) -> None:
 # ------------------------------------------------------------------------------------- batches
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2)])
 @pytest.mark.parametrize("case", ["boosting", "histograms 2", "two outputs"])
 def test_small_batches_give_the_same(case: str, method: Any) -> None:
