@@ -109,5 +109,5 @@ def _limit_coverage(items: list[pytest.Item]) -> None:
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
         compares = any(item.path.is_relative_to(TESTS / name) for name in UNMEASURED)
-        if compares or cases[test] > MEASURED_CASES:
+        if compares or item.get_closest_marker("unmeasured") or cases[test] > MEASURED_CASES:
             item.add_marker(pytest.mark.no_cover)

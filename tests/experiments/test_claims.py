@@ -15,6 +15,8 @@ EXPERIMENTS = everything()
 
 FULL = {"california_housing.csv"}
 """The largest table, 20,640 rows, on which networks are fitted."""
+LONGEST = {("entropy", "redundancy"), ("rhale", "theorem"), ("uale", "piecewise_linear")}
+"""Simulations that resemble others: `propositions`, `tests/reference/test_theorem1.py`, and that of RHALE."""
 
 
 QUICK = {
@@ -35,7 +37,8 @@ QUICK = {
 def _case(experiment: Experiment) -> Any:
     quick = (experiment.paper, experiment.name) in QUICK and not experiment.slow
     marks = [] if quick else [pytest.mark.slow]
-    marks += [pytest.mark.long] if FULL & set(experiment.data) else []
+    longest = (experiment.paper, experiment.name) in LONGEST or FULL & set(experiment.data)
+    marks += [pytest.mark.long] if longest else []
     marks += [pytest.mark.torch] if {"torch", "gpytorch"} & set(experiment.needs) else []
     return pytest.param(experiment, id=f"{experiment.paper}-{experiment.name}", marks=marks)
 
@@ -57,5 +60,5 @@ def test_a_small_run_comes_to_the_same_verdicts(experiment):
 
 
 def test_every_paper_has_a_quick_experiment():
-    assert {(e.paper, e.name) for e in EXPERIMENTS} >= QUICK
+    assert {(e.paper, e.name) for e in EXPERIMENTS} >= QUICK | LONGEST
     assert {paper for paper, _ in QUICK} == {e.paper for e in EXPERIMENTS}

@@ -363,6 +363,7 @@ def test_an_offset_as_large_as_a_unix_time_does_not_matter(method):
     np.testing.assert_allclose(e.value, plain.value, atol=1e-4)
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("factor", [1e12, 1e-12])
 def test_the_scale_of_the_output_does_not_matter(method, factor):
@@ -563,6 +564,7 @@ def test_outputs_of_one_number_a_row_are_taken(method, shaped):
     same_effect(e, sd.explain(bent, table(), 0, method=method))
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     ("shaped", "words"),
@@ -707,6 +709,7 @@ def test_methods_that_need_no_slopes_do_not_ask_for_them(method):
 # ------------------------------------------------------------------------------- more bins than rows
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", ACCUMULATED)
 @pytest.mark.parametrize(
     "bins", [sd.Uniform(500), sd.Quantile(500), sd.Optimal(500), sd.Greedy(500), sd.AutoUniform(40)]

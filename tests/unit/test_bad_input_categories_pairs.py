@@ -31,6 +31,7 @@ def encoded(X):
     return make_pipeline(columns, LinearRegression()).fit(X, model(X))
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("first", [False, True])
 def test_a_level_that_the_model_does_not_know_is_named(method, first):
@@ -81,6 +82,7 @@ def test_a_level_of_one_row_is_a_level_like_others(method):
         assert np.isnan(e.heterogeneity[place])
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("n", [1, 2])
 @every_method
 def test_a_row_or_two_are_explained(method, n):
@@ -300,6 +302,7 @@ def test_a_pair_of_which_no_row_has_both_values_is_refused():
 # --------------------------------------------------------------------------- labels, grids and anchors
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("wanted", ["a", "c"])
 @pytest.mark.parametrize("of", ["label", "residual"])
 def test_m_plots_of_labels_need_numbers(wanted, of):

@@ -74,6 +74,7 @@ def test_rows_that_count_otherwise_are_rows_of_other_weights(case):
     np.testing.assert_allclose(source.value(counts), want.value, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.thinned
 @every_case
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
 def test_bootstrap_and_formula_agree(case, weights):
@@ -236,6 +237,7 @@ def by_hand(X: np.ndarray, weight: np.ndarray, center: str) -> np.ndarray:
     return value - np.average(value[level], weights=weight) if center == "mean" else value
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_errors_are_sums_of_squared_influences(center, weighted):
@@ -292,7 +294,7 @@ def truth(center: str) -> np.ndarray:
     return value - SHARE @ value if center == "mean" else value
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.slow), "start"])
 def test_intervals_cover_as_often_as_they_say(center):
     """About 270 of 300 intervals cover the true value: a binomial count with a standard deviation of 5."""

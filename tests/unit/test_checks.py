@@ -378,6 +378,7 @@ def test_flags_print_as_sentences():
     assert flags.warnings == (flags[1],)
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize(
     "x",

@@ -110,6 +110,7 @@ def test_memory_mapped_arrays_are_enough(method, tmp_path):
         same_effect(e[name], plain[name])
 
 
+@pytest.mark.thinned
 @every_method
 @pytest.mark.parametrize("dtype", [bool, np.int32, np.float32, np.float64, object])
 def test_a_model_gets_arrays_of_the_type_of_x(method, dtype):

@@ -77,7 +77,7 @@ ALIKE = ("levels from the last", "centred pdp", "uale", "few values")
 # ------------------------------------------------------------------- the error, by independent ways
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "case",
     [

@@ -89,6 +89,7 @@ def test_the_count_of_the_main_pass_is_what_it_spends_and_calls_no_model(case):
         assert later == 0  # so the count is exact
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("case", CASES)
 def test_the_count_of_another_method_is_what_it_spends(case, name):

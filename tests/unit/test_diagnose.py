@@ -167,6 +167,7 @@ def test_forests_ask_the_model_nothing():
 # ------------------------------------------------------------------------------------- models
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_several_classes_with_names():
     X, y = load_iris(return_X_y=True, as_frame=True)
     y = y.map({0: "setosa", 1: "versicolor", 2: "virginica"})
@@ -195,6 +196,7 @@ def test_frames_of_any_kind_agree():
         assert isinstance(got.to_frame(), type(given))
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_the_papers_regression_is_read_as_the_paper_reads_it():
     """Section 3.6: x0 and x1 share information, x2 and x3 share it nonlinearly, x4 is independent, x5 is not used."""
     X, y, X_test, y_test = SharedInformation(noise=0.2).split(0)
@@ -232,6 +234,7 @@ def test_a_model_of_one_uncertainty_is_told_apart():
     assert "entropy is constant" in str(d)
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_a_forest_says_what_the_entropy_cannot():
     X, y = designed(n=300)
     d = sd.diagnose(
@@ -380,6 +383,7 @@ def test_it_draws_itself(found):
     assert found.plot().axes
 
 
+@pytest.mark.usefixtures("few_trees")
 def test_nothing_of_the_callers_is_changed():
     X, y = designed(n=60)
     before, labels = X.copy(), y.copy()

@@ -95,6 +95,7 @@ def test_bins_have_students_interval(e):
     assert np.abs((above - below) / (high - low) - 1).max() < 0.12
 
 
+@pytest.mark.thinned
 @every_effect
 @pytest.mark.parametrize("of", ["value", "bins"])
 def test_a_band_lies_between_the_interval_and_bonferroni(e, of):

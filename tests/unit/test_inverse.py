@@ -48,6 +48,7 @@ def own_exp(v):
 
 
 # ------------------------------------------------------------------------- the same as a callable
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("inverse", "function"),
@@ -211,6 +212,7 @@ def Exp(torch):
 
 
 # -------------------------------------------------------------------------------------- trees
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [sd.ALE(), sd.PDP(), sd.RHALE(), sd.PFI()])
 @pytest.mark.parametrize("inverse", ["exp", own_exp])
 def test_trees_are_evaluated_before_the_inverse(method, inverse):

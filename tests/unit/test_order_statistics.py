@@ -82,6 +82,7 @@ def _sorted_ranks(x, k=40):
     return present[ranks]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("budget", [10**9, 40_000, 100])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_ranks_are_those_of_sorting(shape, budget):
@@ -126,6 +127,7 @@ def test_candidates_stay_within_the_budget(spread, monkeypatch):
     assert np.array_equal(search.answer(), _sorted_ranks(x))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("pivot", [0.0, -1e300, 1e300, 1.7e9, 1e-300, np.pi])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_pivot_changes_nothing(shape, pivot):
@@ -136,6 +138,7 @@ def test_the_pivot_changes_nothing(shape, pivot):
     assert np.array_equal(found, _sorted_ranks(x))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("budget", [10**9, 500])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_integer_weights_are_repetitions(shape, budget):

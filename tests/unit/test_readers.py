@@ -157,6 +157,7 @@ def test_every_form_of_a_table(tmp_path, monkeypatch, installed, name):
     assert readers.header(tmp_path / name) == ["a", "b", "c"]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", ["t.feather", "t.arrow", "t.pq", "t.csv.gz", "stream.ipc"])
 @pytest.mark.parametrize("part", [0.02, 0.4, 0.95])
 @pytest.mark.parametrize("installed", ["pandas", "polars"])

@@ -268,6 +268,7 @@ PAIRS: dict[str, Any] = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("bins", PAIRS.values(), ids=PAIRS)
 @both_weights
 @pytest.mark.parametrize("empty", ["nearest", None])

@@ -498,6 +498,7 @@ def test_features_that_cannot_be_split_on_are_said():
     assert [s.feature for s in r.splits] == ["b"]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("n", [2, 3, 10, 39])
 @every_method
 def test_few_rows_have_one_region(n, method):

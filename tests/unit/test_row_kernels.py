@@ -160,6 +160,7 @@ def test_cells_and_order_statistics(form: str, kind: str, k: int) -> None:
     np.testing.assert_array_equal(found, np.sort(present)[ranks])
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "method", [sd.ALE(bins=7), sd.RHALE(), sd.MPlot(), sd.ALE(bins=sd.Uniform(30))]

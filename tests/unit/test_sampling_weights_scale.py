@@ -24,6 +24,7 @@ def explained(X, method, unit):
     )
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize(
     "method",

@@ -74,12 +74,17 @@ def document(line):
     return json.loads(done.stdout, parse_constant=pytest.fail)
 
 
-def slowly(command, line):
-    marks = [pytest.mark.slow] if command == "demo" else []
-    return pytest.param(command, line, marks=marks, id=line)
+WHOLE = ("--rows 3,17", "--sample 100", "houses.parquet", "houses.csv --target price --json")
+"""Parts of lines that write pages of several features with all their figures."""
 
 
-@pytest.mark.parametrize(("command", "line"), [slowly(*pair) for pair in LINES])
+def slowly(command, line, *values):
+    whole = command == "report" and any(part in line for part in WHOLE)
+    marks = [pytest.mark.slow] if command == "demo" or whole else []
+    return pytest.param(*values, marks=marks, id=line)
+
+
+@pytest.mark.parametrize(("command", "line"), [slowly(*pair, *pair) for pair in LINES])
 def test_examples_of_help_run_as_written(folder, command, line):
     assert line.split()[1] == command
     assert len(line) <= 78, "it would be broken in a terminal of 80 columns"
@@ -123,7 +128,10 @@ def test_help_shows_options_whole_and_no_type_of_flags(command):
         assert "--heterogeneity-rows" in shown
 
 
-@pytest.mark.parametrize("line", TOLD)
+OTHERS = [line for line in TOLD if line not in {example for _, example in LINES}]
+
+
+@pytest.mark.parametrize("line", [slowly(line.split()[1], line, line) for line in OTHERS])
 def test_the_docs_are_true(folder, line):
     done = run(line)
     wanted = re.search(r"# exit code (\d)", line)

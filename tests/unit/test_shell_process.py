@@ -70,10 +70,9 @@ def slowly(*case):
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        (["effect", "kiln:chatty", "data.csv", "a"], 0, ""),
+        (["effect", "kiln:chatty", "data.csv", "a"], 0, "note: the kiln is hot"),
         (["effect", "kiln:broken", "data.csv", "a"], 1, "the oven is cold"),
         (["effect", "kiln:chatty", "data.csv", "aa"], 2, "Did you mean"),
-        (["effect", "--no-such-option"], 2, "no-such-option"),
     ],
 )
 def test_exit_codes(folder, args, code, said):
@@ -84,6 +83,8 @@ def test_exit_codes(folder, args, code, said):
     assert said in errors
     if code:
         assert done.stdout == b""
+    else:  # warnings are a line each, and name no code
+        assert errors.strip().splitlines() == [said]
 
 
 @pytest.fixture
@@ -100,6 +101,7 @@ def entered(folder, monkeypatch):
         (["effect", "kiln:chatty", "gone.csv", "a"], 2, "no file"),
         (["effect", "kiln:chatty", "data.csv"], 2, "FEATURE"),
         (["effect"], 2, "MODEL"),
+        (["effect", "--no-such-option"], 2, "no-such-option"),
         (["no-such-command"], 2, "no-such-command"),
         (["report", "kiln:chatty", "data.csv", "-o", "page.pdf"], 2, "ends in .html"),
         (["importance", "kiln:chatty", "data.csv", "--target", "zz"], 2, "--target"),
@@ -153,7 +155,7 @@ def test_ctrl_c_ends_at_once(folder):
     [
         "effect kiln:chatty data.csv a",
         "report --help",
-        "datasets --json",
+        "info --json",
         *(pytest.param(line, marks=pytest.mark.long) for line in ("--help", "datasets")),
     ],
 )
@@ -184,19 +186,22 @@ def test_json_is_all_there_is_on_stdout(folder):
     assert "the kiln is hot" in said["notes"]
     assert b"I am printing" in done.stderr
     assert b"note: the kiln is hot" in done.stderr
-    quiet = shell(folder, "effect", "kiln:chatty", "data.csv", "a", "--json", "--quiet")
+
+
+@pytest.mark.filterwarnings("default")
+def test_notes_are_in_the_document_of_a_quiet_command(entered):
+    line = ["effect", "kiln:chatty", "data.csv", "a", "--json", "--quiet"]
+    quiet = CliRunner().invoke(app, line)
     assert json.loads(quiet.stdout)["notes"] == ["the kiln is hot"]
-    assert b"note:" not in quiet.stderr
+    assert "I am printing" in quiet.stderr
+    assert "note:" not in quiet.stderr
 
 
-def test_warnings_are_a_line_each_and_name_no_code(folder):
-    errors = shell(folder, "effect", "kiln:chatty", "data.csv", "a").stderr.decode()
-    assert errors.strip().splitlines() == ["note: the kiln is hot"]
+ENCODINGS = ("ascii", "latin-1", "cp437", "utf-16")
 
 
 @pytest.mark.parametrize(
-    "encoding",
-    ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ("latin-1", "cp437", "utf-16"))],
+    "encoding", ["ascii", *(pytest.param(e, marks=pytest.mark.slow) for e in ENCODINGS[1:])]
 )
 def test_any_alphabet_will_do(folder, encoding):
     text = (folder / "data.csv").read_text()
@@ -223,6 +228,11 @@ def test_any_alphabet_will_do(folder, encoding):
     )
     assert missing.returncode == 2
     assert b"Traceback" not in missing.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_help_is_shown_in_any_alphabet(folder, encoding):
     for args in (["effect", "--help"], ["info"]):
         done = shell(folder, *args, env={"PYTHONIOENCODING": encoding})
         assert done.returncode == 0, done.stderr

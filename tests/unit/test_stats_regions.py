@@ -558,6 +558,7 @@ def null_draw(kind, n, seed):
     return X, noise * (np.where(X[:, 1] > 0.5, 3, 0.5) if kind == "variance" else 1.0)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["normal", "t2", "variance", "correlated"])
 def test_there_are_no_false_regions(kind):
     draws = 100
@@ -565,6 +566,7 @@ def test_there_are_no_false_regions(kind):
     assert false <= stats.binom.ppf(0.999, draws, 0.05)
 
 
+@pytest.mark.unmeasured
 @pytest.mark.parametrize("kind", ["normal", "t2", "variance"])
 def test_the_gain_on_other_rows_is_unbiased(kind):
     """Of the best cut of one half: the other half's estimate of its gain has mean 0 where there is nothing to find."""

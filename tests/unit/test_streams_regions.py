@@ -93,6 +93,7 @@ def test_a_nominal_feature_and_one_tree_for_all(frame, path):
         assert all(_described(found[k]) == _described(memory[k]) for k in memory)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("keep", ["200KB", "600KB"])
 def test_rows_are_counted_where_some_are_kept(frame, path, keep, weighted):

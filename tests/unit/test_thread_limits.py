@@ -291,6 +291,7 @@ def test_the_bound_of_lightgbm_is_set_and_put_back():
     assert bound() == before
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [sd.PDP(), sd.ALE(), sd.PFI(n_repeats=2)], ids=lambda m: m.name)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_number_of_threads_changes_no_bit(method, weighted):

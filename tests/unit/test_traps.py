@@ -330,7 +330,7 @@ def test_normalised_statistics_inflate_tiny_effects():
 # ------------------------------------------------------------------------- intervals
 
 
-@pytest.mark.no_cover
+@pytest.mark.unmeasured
 @pytest.mark.parametrize(
     ("method", "center"),
     [

@@ -119,6 +119,7 @@ def test_from_one_value_to_another(way: str) -> None:
     assert found.tolist() == (with_column(0, high) - with_column(0, low)).tolist()
 
 
+@pytest.mark.thinned
 @WAYS
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 200])
 @pytest.mark.usefixtures("form")

@@ -399,6 +399,7 @@ def test_a_constant_category_of_lightgbm_keeps_its_place() -> None:
 NUMBERS = [-1, -0.5, 0.5, 1.7, 4.999, 99, 1e10, -1e10, np.nan, np.inf, -np.inf, 2.0**31, 4, 6]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("missing", [True, False])
 @pytest.mark.parametrize("onehot", [1, 100])
 def test_numbered_categories_of_lightgbm(missing: bool, onehot: int) -> None:

@@ -36,6 +36,7 @@ class Counted:
 # -------------------------------------------------------------------------------- call accounting
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("method", [*METHODS, sd.PFI(n_repeats=2), sd.MPlot(bins=5)])
 @pytest.mark.parametrize("memory", ["1GB", "20KB"])
 def test_the_model_sees_no_more_than_two_checks(

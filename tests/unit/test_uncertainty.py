@@ -500,6 +500,7 @@ def by_hand(q, X, column, grid, y=None):
     return np.array(curve)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("rows", [7, 100_000])
 @pytest.mark.parametrize("make", ALL)
 def test_partial_dependence_is_that_of_a_loop_for_every_size_of_a_batch(make, rows, monkeypatch):
@@ -524,6 +525,7 @@ def test_trees_are_explained_by_steps():
     assert sd.entropy(sd.ensemble([tree, logistic()])).derivative_info(None).kind == "differences"
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
 @pytest.mark.parametrize(
     "model",
