@@ -199,3 +199,51 @@ def check_name(what: str, value: object, names: Sequence[str], fix: str) -> str:
     if not isinstance(value, str) or value not in names:
         raise DataError(what, shown(value), f"one of {list(names)}", fix)
     return value
+
+
+def as_bytes(size: object, what: str) -> int:
+    """Return the bytes of a size such as "256MB".
+
+    Raises
+    ------
+    DataError
+        For anything but a non-negative number with an optional unit.
+
+    Examples
+    --------
+    >>> as_bytes("1.5GB", "memory")
+    1500000000
+    """
+    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
+    text = str(size).strip().upper()
+    number, factor = text, 1
+    for unit, worth in units.items():
+        if text.endswith(unit):
+            number, factor = text[: -len(unit)], worth
+            break
+    try:
+        value = float(number) * factor
+    except ValueError:
+        value = -1.0
+    fix = "Use bytes, KB, MB, GB or TB"
+    if factor == 1 and 0 < value % 1 < 1:  # a fraction of a byte is none: gigabytes are meant
+        value, fix = -1.0, f'Write the unit: "{number}GB"'
+    if not 0 <= value < float("inf") or isinstance(size, bool):
+        raise DataError(what, repr(size), 'a size such as "256MB"', fix)
+    return int(value)
+
+
+def counted_bytes(size: int) -> str:
+    """Return a number of bytes as a text that `as_bytes` reads, with two digits.
+
+    Examples
+    --------
+    >>> counted_bytes(2_147_483_648), counted_bytes(12)
+    ('2.1GB', '12B')
+    """
+    for unit, worth in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if size >= worth:
+            return (
+                f"{size / worth:.2g}{unit}" if size < 100 * worth else f"{size / worth:.0f}{unit}"
+            )
+    return f"{size}B"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import errno
+import functools
 import io
 import json
 import math
 import pickle
+import tracemalloc
+import warnings
 import zipfile
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
 from typing import Any
@@ -19,8 +23,9 @@ import pytest
 from hypothesis import given, settings
 
 import skedasis as sd
-from skedasis.results.io import FORMAT, Packer, save, unpack
+from skedasis.results.io import _KINDS, _READ_ERRORS, FORMAT, Packer, _is_result, save, unpack
 from tests.helpers import bent, bent_slope, refused, table
+from tests.made_results import every_column, every_result, of_every_column
 
 N = 60
 RNG = np.random.default_rng(5)
@@ -381,8 +386,341 @@ def test_arrays_that_claim_to_be_huge(tmp_path):
         for name in good.namelist():
             content = good.read(name)
             bad.writestr(name, claim.getvalue() if name == "result.value.npy" else content)
-    with refused(sd.DataError, "load", "do not fit into memory"):
+    with refused(sd.DataError, "load", "no saved result", "another size than it declares"):
         sd.load(huge)
+
+
+class Members:
+    """The members of a saved effect's file, to be changed and written again."""
+
+    def __init__(self, path: Any, result: Any = None) -> None:
+        save(every_result()["Effect"] if result is None else result, path)
+        self.path = path
+        with zipfile.ZipFile(path) as file:
+            self.content = {info.filename: file.read(info) for info in file.infolist()}
+
+    def write(self, *more: tuple[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> None:
+        with zipfile.ZipFile(self.path, "w", compression) as file:
+            for name, content in [*self.content.items(), *more]:
+                file.writestr(name, content)
+
+
+def npy(array: Any, **header: Any) -> bytes:
+    """Return the content of a .npy file, whose header may declare something else."""
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.asarray(array), allow_pickle=False)
+    if header:
+        declared = np.lib.format.header_data_from_array_1_0(np.asarray(array)) | header
+        out = io.BytesIO()
+        np.lib.format.write_array_header_1_0(out, declared)
+        out.write(np.asarray(array).tobytes())
+    return out.getvalue()
+
+
+VALUE = "result.value.npy"
+ARCHIVES: dict[str, tuple[Any, str]] = {
+    "a member twice": (lambda m: m.write((VALUE, m.content[VALUE])), "a member twice"),
+    "a member more": (lambda m: m.write(("more.npy", npy([1.0]))), "'more' belongs to no field"),
+    "a member that is no array": (lambda m: m.write(("a.txt", b"?")), "'a.txt' is no array"),
+    "an archive inside": (lambda m: m.write(("a.zip", m.path.read_bytes())), "is no array"),
+    "an archive named as an array": (
+        lambda m: m.write(("a.npy", m.path.read_bytes())),
+        "no saved result",
+    ),
+    "a member less": (lambda m: (m.content.pop(VALUE), m.write()), "no saved result"),
+    "larger than it declares": (
+        lambda m: (m.content.update({VALUE: m.content[VALUE] + b"12345678"}), m.write()),
+        "another size",
+    ),
+    "smaller than it declares": (
+        lambda m: (m.content.update({VALUE: npy([1.0], shape=(4 * 10**9,))}), m.write()),
+        "another size",
+    ),
+    "objects": (
+        lambda m: (m.content.update({VALUE: npy([1.0], descr="|O")}), m.write()),
+        "is of object",
+    ),
+    "texts without letters": (
+        lambda m: (
+            m.content.update({VALUE: npy(np.zeros(0), descr="<U0", shape=(10**9,))}),
+            m.write(),
+        ),
+        "is of <U0",
+    ),
+    "less than no values": (
+        lambda m: (m.content.update({VALUE: npy([1.0], shape=(-1, -1))}), m.write()),
+        "is of float64",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_archives_that_save_does_not_write(name, tmp_path):
+    change, said = ARCHIVES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # zipfile's own of a name that is there twice
+        change(Members(tmp_path / "r.npz"))
+    with refused(sd.DataError, "load", "no saved result", said):
+        sd.load(tmp_path / "r.npz")
+
+
+def test_encrypted_and_overlapping_members(tmp_path):
+    path = tmp_path / "r.npz"
+    members = Members(path)
+    content = bytearray(path.read_bytes())
+    for at in range(len(content) - 4):  # the flags in the directory of the archive
+        if content[at : at + 4] == b"PK\x01\x02":
+            content[at + 8] |= 1
+    path.write_bytes(content)
+    with refused(sd.DataError, "load", "encrypted"):
+        sd.load(path)
+    members.write(compression=zipfile.ZIP_STORED)
+    content = bytearray(path.read_bytes())
+    starts = [at for at in range(len(content) - 4) if content[at : at + 4] == b"PK\x01\x02"]
+    first = content[starts[0] + 42 : starts[0] + 46]
+    for at in starts:  # all members begin where the first does
+        content[at + 42 : at + 46] = first
+    path.write_bytes(content)
+    with refused(sd.DataError, "load", "no saved result"):
+        sd.load(path)
+
+
+def test_an_array_that_expands_to_much_memory_is_refused_before_it_is_read(tmp_path):
+    """4 MB of zeros, which take 4 kB of the file: the limit decides by the memory, not by the ratio."""
+    members = Members(tmp_path / "r.npz")
+    members.content["result.rows.x.npy"] = npy(np.zeros(2**19))
+    members.write()
+    assert (tmp_path / "r.npz").stat().st_size < 50_000
+    tracemalloc.start()
+    with refused(sd.DataError, "load", "take 4.", "at most 1MB", "memory='1MB'", "trust the file"):
+        sd.load(tmp_path / "r.npz", memory="1MB")
+    assert tracemalloc.get_traced_memory()[1] < 1e6
+    tracemalloc.stop()
+    for memory in (
+        "10MB",
+        None,
+        10**7,
+    ):  # its size is accepted, not that it contradicts other fields
+        with refused(sd.DataError, "load", "Rows.effect has the shape"):
+            sd.load(tmp_path / "r.npz", memory=memory)
+    with refused(sd.DataError, "load(memory)", "a size such as"):
+        sd.load(tmp_path / "r.npz", memory="much")
+
+
+def test_many_arrays_count_together_and_a_large_header_counts(tmp_path):
+    members = Members(tmp_path / "r.npz")
+    whole = sum(map(len, members.content.values()))
+    with refused(sd.DataError, "load", "at most"):
+        sd.load(tmp_path / "r.npz", memory=whole // 2)
+    header = json.loads(str(np.load(tmp_path / "r.npz")["header"]))
+    header["result"]["of"]["provenance"]["long"] = "x" * 300_000
+    members.content["header.npy"] = npy(json.dumps(header))
+    members.write()
+    with refused(sd.DataError, "load", "take 12MB", "at most 10MB"):
+        sd.load(tmp_path / "r.npz", memory="10MB")
+    assert len(sd.load(tmp_path / "r.npz").provenance["long"]) == 300_000
+
+
+# ------------------------------------------------------------- fields that no result has
+
+
+def places(node: Any) -> Iterator[tuple[str, str, Any]]:
+    """Yield class, field and JSON object of all fields of all objects in a header."""
+    if isinstance(node, list):
+        for part in node:
+            yield from places(part)
+    elif isinstance(node, dict):
+        of = node.get("of")
+        if node.get("$") in _KINDS:
+            for field in of:
+                yield node["$"], field, of
+        for part in node.values():
+            yield from places(part)
+
+
+@functools.cache
+def packed() -> list[tuple[Any, dict[str, np.ndarray]]]:
+    """Return header and arrays of one result of every kind."""
+    found = []
+    for result in [*every_result().values(), *more_results()]:
+        if _is_result(result):
+            packer = Packer(_KINDS)
+            found.append((packer.packed(result, "result"), packer.arrays))
+    return found
+
+
+def more_results() -> list[Any]:
+    """Return effects and surfaces of further kinds."""
+    columns = ["a", "text", "grade"]
+    return [
+        everything(sd.ALE(bins=3), features=columns, sample_weight=WEIGHTS),
+        everything(sd.ICE(grid=3), features=columns, sample_weight=WEIGHTS),
+        everything(sd.MPlot(bins=3), features=columns),
+        everything(sd.PDP(grid=3), features=("a", "flag")),
+        everything(sd.ALE(bins=3), features=("text", "a")),
+        sd.explain(of_every_column, every_column(), "when", method=sd.RHALE()),
+    ]
+
+
+def first_places() -> Iterator[tuple[str, str, Any, Any, dict[str, np.ndarray]]]:
+    """Yield each class and field where it first occurs with a value, with its object, its header and arrays."""
+    seen = set()
+    for header, arrays in packed():
+        for kind, field, of in places(header):
+            if (kind, field) not in seen and of[field] is not None:
+                seen.add((kind, field))
+                yield kind, field, of, header, arrays
+
+
+def loads(header: Any, arrays: dict[str, np.ndarray]) -> bool:
+    try:
+        unpack(header, arrays.__getitem__, _KINDS)
+    except _READ_ERRORS:
+        return False
+    return True
+
+
+ARRAYS: dict[str, Any] = {
+    "longer": lambda a: np.concatenate(
+        [a, a[-1:] if len(a) else np.zeros((1, *a.shape[1:]), a.dtype)]
+    ),
+    "shorter": lambda a: a[:-1] if len(a) else None,
+    "with an axis more": lambda a: a[..., None] if a.ndim < 2 else a[None],
+    "without an axis": lambda a: np.float64(1.0) + np.zeros(()),
+    "text": lambda a: None if a.dtype.kind in "UO" else a.astype(str),
+    "half precision": lambda a: a.astype(np.float16) if a.dtype.kind == "f" else None,
+    "the other byte order": lambda a: (
+        None if a.dtype.itemsize < 2 else a.astype(a.dtype.newbyteorder(">"))
+    ),
+    "complex": lambda a: None if a.dtype.kind in "UO" else a.astype(complex),
+}
+FREE = {
+    # Levels may be text, and a second axis holds two steps or several sides.
+    ("BinStats", "low", "text"),
+    ("BinStats", "high", "text"),
+    ("Rows", "effect", "with an axis more"),
+    ("Rows", "bin_slope", "with an axis more"),
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_that_no_result_has_are_refused(name):
+    accepted, tried = [], 0
+    for kind, field, of, header, arrays in first_places():
+        node = of[field]
+        if not (isinstance(node, dict) and node.get("$") == "array"):
+            continue
+        other = ARRAYS[name](arrays[node["of"]])
+        if other is None:
+            continue
+        tried += 1
+        of[field] = {"$": "array", "of": "other"}
+        if loads(header, {**arrays, "other": other}):
+            accepted.append((kind, field, name))
+        of[field] = node
+    assert tried > 30
+    assert set(accepted) - FREE == set()
+
+
+WRONG = {
+    "a mapping": {"a": 1},
+    "a list": [[1]],
+    "a truth value": True,
+    "text": "2",
+    "a number": 0.5,
+}
+LEVELS = {("Feature", "key"), ("Contrast", "a"), ("Contrast", "b")}
+MAPPINGS = {"labels", "left_out", "parameters", "provenance"}
+
+
+def kind_of(node: Any) -> str:
+    number = isinstance(node, (int, float)) or (isinstance(node, dict) and node.get("$") == "float")
+    if isinstance(node, bool):
+        return "a truth value"
+    return "text" if isinstance(node, str) else "a number" if number else "another"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_values_of_another_type_are_refused(name):
+    """A value of another type than the field has is not accepted, in any field of any class."""
+    tried = 0
+    for kind, field, of, header, arrays in first_places():
+        node = of[field]
+        same_kind = name == kind_of(node) or (name == "a mapping" and field in MAPPINGS)
+        if same_kind or (kind, field) in LEVELS:
+            continue
+        tried += 1
+        of[field] = WRONG[name]
+        assert not loads(header, arrays), (kind, field)
+        of[field] = node
+    assert tried > 200
+
+
+NUMBERS: dict[str, tuple[str, str, Any]] = {
+    "a negative weight": ("BinStats", "weight", lambda a: a * -1),
+    "a negative weight of a level": ("LevelStats", "weight", lambda a: a * -1),
+    "an unknown count": ("Moments", "count", lambda a: a * np.nan),
+    "a negative variance": ("Moments", "m2", lambda a: a - 1e9),
+    "a negative standard error": ("AccumulatedEffect", "std_error", lambda a: a - 1e9),
+    "edges that decrease": ("Cells", "edges", lambda a: a[::-1]),
+    "edges that are unknown": ("Cells", "edges", lambda a: a * np.nan),
+    "an edge twice": ("Cells", "edges", lambda a: np.r_[a[0], a[:-1]]),
+    "an infinite edge": ("Cells", "edges", lambda a: np.r_[-np.inf, a[1:]]),
+    "bins that are not adjacent": ("BinStats", "low", lambda a: a - 0.01),
+    "points that decrease": ("NumericAxis", "points", lambda a: a[::-1]),
+    "a row before the first": ("Curves", "row", lambda a: a - 9),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_that_no_result_has_are_refused(name):
+    kind, field, change = NUMBERS[name]
+    tried = 0
+    for header, arrays in packed():
+        for found, own, of in places(header):
+            if found == "BinStats" and header.get("$") != "AccumulatedEffect":
+                continue  # other ones are checked where they stand, as steps between levels
+            if (found, own) == (kind, field) and arrays[of[own]["of"]].size > 3:
+                node = of[own]
+                of[own] = {"$": "array", "of": "other"}
+                tried += 1
+                assert not loads(header, {**arrays, "other": change(arrays[node["of"]])})
+                of[own] = node
+                break
+    assert tried > 0
+
+
+def test_trees_and_levels_that_contradict_themselves_are_refused():
+    header, arrays = next(p for p in packed() if p[0].get("$") == "Regions")
+    nodes = header["of"]["nodes"]["of"]
+    assert len(nodes) > 1
+    for field, value in {"parent": 99, "region": 99}.items():
+        old, nodes[-1]["of"][field] = nodes[-1]["of"][field], value
+        assert not loads(header, arrays)
+        nodes[-1]["of"][field] = old
+    old, nodes[0]["of"]["children"] = nodes[0]["of"]["children"], {"$": "tuple", "of": [1, 0]}
+    assert not loads(header, arrays)
+    nodes[0]["of"]["children"] = old
+    assert loads(header, arrays)
+    for header, arrays in packed():
+        for kind, field, of in places(header):
+            if (kind, field) == ("LevelStats", "values") and len(of[field]["of"]) > 1:
+                levels = of[field]["of"]
+                old, levels[0] = levels[0], levels[1]
+                assert not loads(header, arrays)
+                levels[0] = old
+            if (kind, field) == ("LevelStepsEffect", "rows"):
+                rows = of[field]["of"]
+                old, rows["x"] = rows["x"], {"$": "array", "of": "other"}
+                for codes in (arrays[old["of"]] + 99, arrays[old["of"]] - 0.5):
+                    assert not loads(header, {**arrays, "other": codes})
+                rows["x"] = old
+
+
+def test_what_is_accepted_is_complete():
+    """Without a change everything loads."""
+    assert all(loads(header, arrays) for header, arrays in packed())
+    assert len(list(first_places())) > 150
 
 
 def test_a_damaged_file_is_refused_or_read_whole(tmp_path):

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from skedasis._arguments import as_bytes
 from skedasis._types import Values
 from skedasis.cli.completion import QUANTITIES
 from skedasis.cli.options import DataOptions, Rows, TrustOptions
@@ -30,7 +31,6 @@ from skedasis.data.dataset import as_dataset
 from skedasis.data.factorize import missing_mask
 from skedasis.data.features import Declared, Feature, SchemaEntry
 from skedasis.data.readers import FileTable, read_table
-from skedasis.engine.options import as_bytes
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models import files
 from skedasis.models.introspection import is_classifier

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeAlias, TypedDict, TypeVar, Unpack, cast, get_args
 
 from skedasis._arguments import (
+    as_bytes,
     check_flag,
     check_int_or_none,
     check_number,
@@ -29,7 +30,6 @@ from skedasis._calls import meant_keyword, misfit, written
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
-from skedasis.errors import DataError
 from skedasis.stats.moments import WeightKind
 from skedasis.stats.random import RandomState, as_seed
 
@@ -336,38 +336,6 @@ H_ROWS = 500
 
 MAX_DEPTH, ALPHA, WORTH = 2, 0.05, 0.01
 """Defaults of the search of `regions`."""
-
-
-def as_bytes(size: object, what: str) -> int:
-    """Return the bytes of a size such as "256MB".
-
-    Raises
-    ------
-    DataError
-        For anything but a non-negative number with an optional unit.
-
-    Examples
-    --------
-    >>> as_bytes("1.5GB", "memory")
-    1500000000
-    """
-    units = {"KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "B": 1}
-    text = str(size).strip().upper()
-    number, factor = text, 1
-    for unit, worth in units.items():
-        if text.endswith(unit):
-            number, factor = text[: -len(unit)], worth
-            break
-    try:
-        value = float(number) * factor
-    except ValueError:
-        value = -1.0
-    fix = "Use bytes, KB, MB, GB or TB"
-    if factor == 1 and 0 < value % 1 < 1:  # a fraction of a byte is none: gigabytes are meant
-        value, fix = -1.0, f'Write the unit: "{number}GB"'
-    if not 0 <= value < float("inf") or isinstance(size, bool):
-        raise DataError(what, repr(size), 'a size such as "256MB"', fix)
-    return int(value)
 
 
 def _check_size(what: str, size: object) -> object:

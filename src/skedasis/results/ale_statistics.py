@@ -34,6 +34,7 @@ from skedasis.results.ale_statistics_bootstrap import (
 from skedasis.results.display import SavedResult, count
 from skedasis.results.effect import AccumulatedEffect, Effect, LevelStepsEffect
 from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.stats.random import RandomState, as_seed
 from skedasis.stats.resampling import bootstrap
 
@@ -193,7 +194,7 @@ class Statistics(SavedResult):
 
 
 @dataclass(frozen=True, eq=False)
-class NullDistribution(Exportable):
+class NullDistribution(Immutable, Exportable):
     """Null distribution of ALE statistics: those of random features, which the learner was given in addition to X.
 
     Parameters

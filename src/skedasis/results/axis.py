@@ -42,19 +42,14 @@ from skedasis._types import Bools, Floats, Ints, Level, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError
+from skedasis.results.immutable import Immutable, make_read_only
 from skedasis.stats.grid import Cells
 
 # --- levels of a categorical feature --------------------------------------------------------------
 
 
-def make_read_only(*arrays: np.ndarray) -> None:
-    """Make arrays read-only, so that results are immutable."""
-    for array in arrays:
-        array.flags.writeable = False
-
-
 @dataclass(frozen=True, eq=False)
-class LevelStats:
+class LevelStats(Immutable):
     """The levels of a categorical feature, in the order of accumulation.
 
     Parameters
@@ -76,9 +71,6 @@ class LevelStats:
     count: Ints
     weight: Floats
     order_description: str = ""
-
-    def __post_init__(self) -> None:
-        make_read_only(self.count, self.weight)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -164,7 +156,7 @@ def numbers_of(values: object, what: str, points: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class Axis(Immutable):
     """The points of one feature at which an effect has values: `NumericAxis`, `TimedAxis` or `LevelAxis`."""
 
     noun: ClassVar[str] = "point"
@@ -214,9 +206,6 @@ class NumericAxis(Axis):
     """
 
     points: Floats
-
-    def __post_init__(self) -> None:
-        make_read_only(self.points)
 
     @classmethod
     def of(cls, feature: Feature, points: Floats) -> NumericAxis:
@@ -331,7 +320,7 @@ Position = tuple[Ints, Floats, Bools]
 
 
 @dataclass(frozen=True, eq=False)
-class PairAxis:
+class PairAxis(Immutable):
     """One of the two features of a surface: `BinPairAxis`, `GridPairAxis` or `LevelPairAxis`.
 
     Its *nodes* are the points at which the surface has values. Its *homes* are the groups of rows: each row has one

@@ -34,6 +34,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.export import Content, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.moments import Moments, WeightKind
@@ -143,7 +144,7 @@ class Outside:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangeRows:
+class ChangeRows(Immutable):
     """The kept rows of a change.
 
     Parameters
@@ -860,9 +861,6 @@ class Changes(ResultMapping[str, Change]):
 
     changes: Mapping[str, Change]
     provenance: Provenance = field(default_factory=no_provenance)
-
-    def __post_init__(self) -> None:
-        self.complete_provenance()
 
     @property
     def members(self) -> Mapping[str, Change]:

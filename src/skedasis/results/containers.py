@@ -49,7 +49,7 @@ class HasProvenance(Protocol):
 class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
     """A mapping of results that is itself a result.
 
-    A subclass is a frozen dataclass with the field `provenance`, and calls `complete_provenance` in `__post_init__`.
+    A subclass is a frozen dataclass with the field `provenance`.
     """
 
     __slots__ = ()
@@ -76,12 +76,13 @@ class ResultMapping(SavedResult, Mapping[KeyT, MemberT_co]):
         """Return the member of a key that is in the mapping, and `default` for any other key."""
         return self[key] if self.__contains__(key) else default
 
-    def complete_provenance(self) -> None:
+    def __post_init__(self) -> None:
         """Add to the provenance the entries that all members share; entries that differ are left to the members."""
         if isinstance(self, HasProvenance):
             shared = shared_entries(list(self.members.values()))
             complete = as_provenance({**shared, **self.provenance})
             object.__setattr__(self, "provenance", complete)  # subclasses are frozen
+        super().__post_init__()
 
     def _ipython_key_completions_(self) -> list[KeyT]:
         """Return the keys that IPython offers after ``result[``."""

@@ -16,7 +16,6 @@ from skedasis._arguments import check_name
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Json
 from skedasis.results import operations
-from skedasis.results.axis import make_read_only
 from skedasis.results.display import SavedResult, align_columns, save_if
 from skedasis.results.export import Content, ExportOptions
 from skedasis.results.importance import Importance, ImportanceRank
@@ -137,9 +136,6 @@ class Diagnosis(SavedResult):
     confidence_level: float = 0.95
     notes: tuple[str, ...] = ()
     provenance: Json = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        make_read_only(self.r2_others, self.r2_with_target)
 
     @property
     def features(self) -> tuple[str, ...]:

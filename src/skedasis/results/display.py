@@ -18,6 +18,7 @@ from skedasis._renamed import RenamedAttributes
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.immutable import Immutable
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -268,7 +269,7 @@ class DisplayMixin(RenamedAttributes):
         return {kind: render() for kind, render in known.items() if kind in wanted}
 
 
-class SavedResult(Exportable, DisplayMixin):
+class SavedResult(Immutable, Exportable, DisplayMixin):
     """A result that can be saved, and written as plain data."""
 
     __slots__ = ()

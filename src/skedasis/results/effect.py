@@ -41,7 +41,6 @@ from skedasis.results.axis import (
     LevelStats,
     NumericAxis,
     TimedAxis,
-    make_read_only,
 )
 from skedasis.results.containers import Columns
 from skedasis.results.display import (
@@ -53,6 +52,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.export import Content, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.ale_math import Accumulate
@@ -175,7 +175,7 @@ TRUSTED_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BinStats(DisplayMixin):
+class BinStats(Immutable, DisplayMixin):
     """The bins of an accumulated effect or an M-plot, from left to right; they print as a table.
 
     Parameters
@@ -235,7 +235,7 @@ class BinStats(DisplayMixin):
         # By default slopes are constant within bins.
         if len(self.slope_change) != len(self.low):
             object.__setattr__(self, "slope_change", np.zeros(len(self.low)))
-        make_read_only(*(getattr(self, f.name) for f in fields(self) if f.name != "time"))
+        super().__post_init__()
 
     def __len__(self) -> int:
         return len(self.low)
@@ -350,7 +350,7 @@ class BinStats(DisplayMixin):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(Immutable):
     """The rows that a result keeps, with their local effects.
 
     Parameters
@@ -387,7 +387,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Curves:
+class Curves(Immutable):
     """ICE curves, centred in the same way as the effect.
 
     Parameters
@@ -526,9 +526,6 @@ class Effect(SavedResult):
     cells: Cells | None = field(default=None, init=False)
     curves: Curves | None = field(default=None, init=False)
     values: Floats | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        make_read_only(self.value, self.heterogeneity, self.std_error, self.df)
 
     @property
     def x(self) -> NDArray[Any]:

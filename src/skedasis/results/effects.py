@@ -94,9 +94,6 @@ class Effects(ResultMapping[str, Effect]):
     effects: dict[str, Effect]
     provenance: Provenance = field(default_factory=no_provenance)
 
-    def __post_init__(self) -> None:
-        self.complete_provenance()
-
     @property
     def members(self) -> Mapping[str, Effect]:
         """Return the effects by feature."""

@@ -14,7 +14,6 @@ from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
 from skedasis.results import operations
-from skedasis.results.axis import make_read_only
 from skedasis.results.display import (
     Ranking,
     SavedResult,
@@ -24,6 +23,7 @@ from skedasis.results.display import (
     save_if,
 )
 from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.resampling import t_interval
@@ -60,7 +60,7 @@ class ImportanceRank:
 
 
 @dataclass(frozen=True, eq=False)
-class LocalImportance(Exportable):
+class LocalImportance(Immutable, Exportable):
     """The effect of permutation on single rows (entropy_importance, appendix A).
 
     Iteration yields the feature names; ``local["age"]`` is the mean increase of each row for one feature.
@@ -92,11 +92,6 @@ class LocalImportance(Exportable):
     after: Floats
     weight: Floats | None = None
     exact: bool = True
-
-    def __post_init__(self) -> None:
-        make_read_only(
-            self.row, self.before, self.after, *(() if self.weight is None else (self.weight,))
-        )
 
     def __len__(self) -> int:
         return len(self.row)
@@ -212,9 +207,6 @@ class Importance(SavedResult):
     local: LocalImportance | None = None
     provenance: Provenance = field(default_factory=no_provenance)
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-
-    def __post_init__(self) -> None:
-        make_read_only(self.values, self.std_error, self.df)
 
     @property
     def mean(self) -> Floats:

@@ -37,7 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from skedasis._arguments import shown
+from skedasis._arguments import as_bytes, counted_bytes, shown
 from skedasis._calls import checked_call
 from skedasis._files import binary_file, check_writable
 from skedasis._types import JsonValue, Values
@@ -93,6 +93,7 @@ from skedasis.results.regions import (
     RegionScores,
     Split,
 )
+from skedasis.results.saved_fields import FieldError, check_fields
 from skedasis.results.surface import (
     AccumulatedSurface,
     CellStats,
@@ -261,7 +262,11 @@ _LEAVES: dict[str, Callable[[Any], Any]] = {
 def _made(kind: str, parts: Any, kinds: Kinds) -> Any:
     if kind == "tuple":
         return tuple(parts)
-    return dict(parts) if kind == "mapping" else kinds[kind](**parts)
+    if kind == "mapping":
+        return dict(parts)
+    made = kinds[kind]
+    check_fields(made, parts, kinds)
+    return made(**parts)
 
 
 def _objects(values: Sequence[object], shape: Sequence[int]) -> Values:
@@ -409,12 +414,15 @@ def _check_suffix(path: str | Path) -> None:
 
 
 @checked_call
-def load(path: str | Path) -> Any:
+def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
     """Load a result from a file that `save` wrote.
 
     Parameters
     ----------
     path : str or Path
+    memory : int, str or None
+        Most memory that the arrays may take, in bytes or as a text such as "4GB"; None for any size. A small file can
+        contain arrays of many gigabytes, because equal numbers are compressed to nearly nothing.
 
     Returns
     -------
@@ -424,7 +432,15 @@ def load(path: str | Path) -> Any:
     Raises
     ------
     DataError
-        If the file contains no result, or has a format that this version does not read.
+        If the file contains no result, has a format that this version does not read, contains fields that no result
+        has, such as arrays whose shapes contradict each other, or needs more memory than `memory`.
+    FileNotFoundError, IsADirectoryError, PermissionError
+        If there is no such file.
+
+    Notes
+    -----
+    Nothing in the file is run, and nothing is allocated before the sizes of all arrays are known. A file from somebody
+    else can still contain a result that was never computed: its numbers are checked for consistency, not for truth.
 
     Examples
     --------
@@ -438,20 +454,34 @@ def load(path: str | Path) -> Any:
     >>> bool((sd.load(path).value == e.value).all())
     True
     """
+    most = None if memory is None else as_bytes(memory, "load(memory)")
     try:
-        # Opened here, because NumPy does not close files that are no archives.
-        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            header = json.loads(str(file[_HEADER]))
-            version = int(header["skedasis"])
+        with Path(path).open("rb") as stream, zipfile.ZipFile(stream) as file:
+            archive = Archive(file, os.fstat(stream.fileno()).st_size, most)
+            header = json.loads(str(archive.read(_HEADER)))
+            version = header["skedasis"]
+            if type(version) is not int:
+                raise FieldError(f"its format is {shown(version)}")
             result = None
             if version == FORMAT:
-                result = unpack(header["result"], _arrays(file), _KINDS)
+                archive.check()
+                result = unpack(header["result"], archive.read, _KINDS)
+                archive.check_all_were_read()
     except (FileNotFoundError, PermissionError):
         raise
     except IsADirectoryError as error:
         raise _folder_error(Path(path)) from error
+    except _TooLargeError as error:
+        raise DataError(
+            "load",
+            f"{path}, whose arrays take {counted_bytes(error.size)}",
+            f"at most {counted_bytes(most or 0)}, the limit memory={memory!r}",
+            "Pass a larger memory= or None, if you trust the file",
+        ) from error
     except MemoryError as error:
         raise _load_error(path, "whose arrays do not fit into memory") from error
+    except FieldError as error:
+        raise _load_error(path, f"which is no saved result: {error}") from error
     except _READ_ERRORS as error:
         raise _load_error(path) from error
     if version != FORMAT:
@@ -478,16 +508,112 @@ def _load_error(path: object, why: str = "which is no saved result") -> DataErro
     return DataError("load", f"{path}, {why}", "a file that save wrote", fix)
 
 
-def _arrays(file: Mapping[str, Values]) -> Callable[[str], Values]:
-    """Return a function that reads arrays by name, each once, so that shared arrays are shared again."""
-    arrays: Arrays = {}
+class _TooLargeError(Exception):
+    """The arrays of a file take more memory than allowed."""
 
-    def array(name: str) -> Values:
-        if name not in arrays:
-            arrays[name] = file[name]
-        return arrays[name]
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.size = size
 
-    return array
+
+_ENDING = ".npy"
+
+
+_HIGHEST_RATIO = 1040
+"""Bytes that one byte of a deflated stream can become: 1032, and some room for short streams."""
+
+
+_COST_OF_TEXT = 10
+"""Bytes of memory for each byte of the header: the array holds four bytes a letter, and its lists are built twice."""
+
+
+class Archive:
+    """The arrays of a file, each of which is read once, so that shared arrays are shared again.
+
+    Parameters
+    ----------
+    file : ZipFile
+    size : int
+        Bytes of the file.
+    most : int or None
+        Most bytes that the arrays may take together; None for any number.
+
+    Raises
+    ------
+    FieldError
+        If the directory of the archive is not one that `save` writes.
+    """
+
+    def __init__(self, file: zipfile.ZipFile, size: int, most: int | None) -> None:
+        self._file = file
+        self._members = {info.filename.removesuffix(_ENDING): info for info in file.infolist()}
+        self._most = most
+        self._arrays: Arrays = {}
+        infos = file.infolist()
+        if len(self._members) < len(infos):
+            raise FieldError("it has a member twice")
+        if sum(info.compress_size for info in infos) > size:
+            raise FieldError("its members overlap")
+        for info in infos:
+            if not info.filename.endswith(_ENDING):
+                raise FieldError(f"its member {shown(info.filename)} is no array")
+            if info.flag_bits & 1:
+                raise FieldError("its members are encrypted")
+
+    def check(self) -> None:
+        """Compare the sizes that all arrays declare with the file and with the limit, before one is read.
+
+        Raises
+        ------
+        FieldError, _TooLargeError
+        """
+        total = sum(self._declared(name) for name in self._members)
+        if self._most is not None and total > self._most:
+            raise _TooLargeError(total)
+
+    def read(self, name: str) -> Values:
+        """Return an array.
+
+        Raises
+        ------
+        KeyError
+            If there is none of this name.
+        FieldError, _TooLargeError
+        """
+        if name not in self._arrays:
+            size = self._declared(name)
+            if self._most is not None and size > self._most:
+                raise _TooLargeError(size)
+            with self._file.open(self._members[name]) as stream:
+                self._arrays[name] = np.lib.format.read_array(stream, allow_pickle=False)
+        return self._arrays[name]
+
+    def check_all_were_read(self) -> None:
+        """Raise if there are arrays that no field of the result is."""
+        others = self._members.keys() - self._arrays.keys()
+        if others:
+            raise FieldError(f"its member {shown(min(others))} belongs to no field")
+
+    def _declared(self, name: str) -> int:
+        """Return the memory for an array whose header declares as many bytes as the archive has of it."""
+        info = self._members[name]
+        with self._file.open(info) as stream:
+            version = np.lib.format.read_magic(stream)
+            read = (
+                np.lib.format.read_array_header_1_0
+                if version == (1, 0)
+                else np.lib.format.read_array_header_2_0
+            )
+            shape, _, dtype = read(stream)
+            start = stream.tell()
+        if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
+            raise FieldError(f"its array {shown(name)} is of {dtype}")
+        size = dtype.itemsize * math.prod(shape)
+        cost = size * (_COST_OF_TEXT if name == _HEADER else 1)
+        stored = _HIGHEST_RATIO * (info.compress_size + 1)
+        if start + size != info.file_size or info.file_size > stored:
+            raise FieldError(f"its array {shown(name)} has another size than it declares")
+        return cost
 
 
 def _is_result(value: object) -> bool:

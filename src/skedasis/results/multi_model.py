@@ -28,7 +28,6 @@ from skedasis.results.axis import (
     LevelStats,
     NumericAxis,
     TimedAxis,
-    make_read_only,
 )
 from skedasis.results.containers import ResultMapping, explained_name, frame_library
 from skedasis.results.display import Ranking, SavedResult, save_if
@@ -91,9 +90,6 @@ class MultiModelResult(SavedResult, Generic[ResultT]):
     overlap: float | None
     provenance: Json
     models: tuple[ResultT, ...]
-
-    def __post_init__(self) -> None:
-        make_read_only(self.values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -379,10 +375,6 @@ class MultiModelEffect(MultiModelResult[Effect]):
 
     axis: Axis
     within: Floats
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        make_read_only(self.within)
 
     @classmethod
     def of(
@@ -700,9 +692,6 @@ class MultiModelEffects(ResultMapping[str, MultiModelEffect]):
 
     effects: dict[str, MultiModelEffect]
     provenance: Json = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.complete_provenance()
 
     @property
     def members(self) -> Mapping[str, MultiModelEffect]:

@@ -155,9 +155,6 @@ class MultiOutput(ResultMapping[OutputLabel, ResultT_co], Generic[ResultT_co]):
     outputs: Mapping[OutputLabel, ResultT_co]
     provenance: Provenance = field(default_factory=no_provenance)
 
-    def __post_init__(self) -> None:
-        self.complete_provenance()
-
     @property
     def members(self) -> Mapping[OutputLabel, ResultT_co]:
         """Return the results by output."""

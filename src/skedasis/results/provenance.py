@@ -40,8 +40,8 @@ class Provenance(TypedDict, total=False):
         The method that was asked for, where another one was used, and why.
     quantity, unit : str
         The quantity and its unit.
-    features : list of str
-        The explained features.
+    features : list of str or of list of str
+        The explained features, or pairs of features.
     versions : dict of str to str
         Versions of this package, of Python and of the libraries used.
     random_state : int
@@ -119,8 +119,8 @@ class Provenance(TypedDict, total=False):
         For the effect of a region: its rule, such as "workingday = 0".
     by : str
         For given regions: how they were given.
-    split_on : list of str
-        For regions: the features that could be conditions.
+    split_on : list of str or None
+        For regions: the features that could be conditions; None for all others.
     max_depth : int
     alpha, worth : float
         For regions: the settings of the search (`skedasis.regions`).
@@ -143,7 +143,7 @@ class Provenance(TypedDict, total=False):
     instead_of: str
     quantity: Required[str]
     unit: Required[str | None]
-    features: Required[list[str]]
+    features: Required[list[str] | list[list[str]]]
     versions: Required[dict[str, str]]
     random_state: Required[int]
     n_jobs: Required[int]
@@ -190,7 +190,7 @@ class Provenance(TypedDict, total=False):
     approximated: str
     rule: str
     by: str
-    split_on: list[str]
+    split_on: list[str] | None
     max_depth: int
     alpha: float
     worth: float

@@ -33,7 +33,6 @@ from skedasis.data.features import Feature
 from skedasis.data.times import TimePoints
 from skedasis.errors import DataError, UnsupportedError, format_error
 from skedasis.results import operations
-from skedasis.results.axis import make_read_only
 from skedasis.results.containers import (
     Columns as AnyColumns,
 )
@@ -56,6 +55,7 @@ from skedasis.results.display import (
 from skedasis.results.effect import About, Effect
 from skedasis.results.effects import Effects
 from skedasis.results.export import Content, ExportOptions, iso_times
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.random import RandomState
@@ -574,7 +574,7 @@ class RegionTree(DisplayMixin, tuple[RegionNode, ...]):
 
 
 @dataclass(frozen=True, eq=False)
-class RegionScores:
+class RegionScores(Immutable):
     """Heterogeneity scores of the whole and within the regions; NaN with ``heterogeneity_rows=0``.
 
     Parameters
@@ -600,9 +600,6 @@ class RegionScores:
     explained: float
     explained_error: float
     pairs: int
-
-    def __post_init__(self) -> None:
-        make_read_only(self.regions, self.regions_error)
 
     @classmethod
     def unknown(cls, regions: int) -> RegionScores:
@@ -1314,9 +1311,6 @@ class RegionsByFeature(ResultMapping[str, Regions]):
     joint: bool = False
     provenance: Provenance = field(default_factory=no_provenance)
 
-    def __post_init__(self) -> None:
-        self.complete_provenance()
-
     @property
     def members(self) -> Mapping[str, Regions]:
         """Return the regions by feature."""
@@ -1743,9 +1737,6 @@ class MultiModelRegionsByFeature(ResultMapping[str, MultiModelRegions]):
 
     regions: dict[str, MultiModelRegions]
     provenance: Provenance = field(default_factory=no_provenance)
-
-    def __post_init__(self) -> None:
-        self.complete_provenance()
 
     @property
     def members(self) -> Mapping[str, MultiModelRegions]:

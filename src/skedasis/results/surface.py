@@ -11,7 +11,7 @@ evaluate surfaces between nodes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
@@ -31,12 +31,12 @@ from skedasis.results.axis import (
     PairAxis,
     Position,
     between,
-    make_read_only,
 )
 from skedasis.results.containers import Columns
 from skedasis.results.display import SavedResult, save_if
 from skedasis.results.effect import TRUSTED_ROWS, About, Effect, Spec
 from skedasis.results.export import Content, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.results.provenance import Provenance, no_provenance
 from skedasis.results.signatures import shows_keywords
 from skedasis.stats.moments import Moments
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class CellStats:
+class CellStats(Immutable):
     """The cells of an accumulated surface, shape (K0, K1): products of bins, or of steps between levels.
 
     Parameters
@@ -92,11 +92,11 @@ class CellStats:
     def __post_init__(self) -> None:
         if self.std_error is None:
             object.__setattr__(self, "std_error", np.full(self.std.shape, np.nan))
-        make_read_only(*(getattr(self, f.name) for f in fields(self)))
+        super().__post_init__()
 
 
 @dataclass(frozen=True, eq=False)
-class PairRows:
+class PairRows(Immutable):
     """The rows that a surface keeps, with their local effects.
 
     Parameters
@@ -276,9 +276,6 @@ class Surface(SavedResult):
     # None here; an accumulated surface declares them as parameters.
     cells: CellStats | None = field(default=None, init=False)
     main: tuple[Floats, Floats] | None = field(default=None, init=False)
-
-    def __post_init__(self) -> None:
-        make_read_only(*self.points, self.value, self.heterogeneity)
 
     @property
     def times(self) -> tuple[TimeAxis | None, TimeAxis | None]:

@@ -88,9 +88,6 @@ class Surfaces(ResultMapping[tuple[str, str], SurfaceT_co], Generic[SurfaceT_co]
     surfaces: Mapping[tuple[str, str], SurfaceT_co]
     provenance: Provenance = field(default_factory=no_provenance)
 
-    def __post_init__(self) -> None:
-        self.complete_provenance()
-
     @property
     def members(self) -> Mapping[tuple[str, str], SurfaceT_co]:
         """Return the surfaces by pair."""

@@ -15,11 +15,12 @@ import numpy as np
 from skedasis._types import Floats, Ints, Side, Values
 from skedasis.data.times import TimePoints
 from skedasis.errors import UnsupportedError
-from skedasis.results.axis import Axis, LevelAxis, TimedAxis, make_read_only
+from skedasis.results.axis import Axis, LevelAxis, TimedAxis
 from skedasis.results.build.linear_form import AXIS, LOCAL, RISE
 from skedasis.results.display import DisplayMixin
 from skedasis.results.effect import BinnedEffect, BinStats, Effect
 from skedasis.results.export import Content, Exportable, ExportOptions
+from skedasis.results.immutable import Immutable
 from skedasis.stats.grid import Cells
 from skedasis.stats.moments import Moments, WeightKind
 from skedasis.stats.random import RandomState, as_seed
@@ -289,7 +290,7 @@ _PARTS, _PART_ROWS = 12, 30
 
 
 @dataclass(frozen=True, eq=False)
-class VarianceDecomposition(Exportable, DisplayMixin):
+class VarianceDecomposition(Immutable, Exportable, DisplayMixin):
     """The variance of local effects in each bin and its two parts, one entry per bin.
 
     Parameters
@@ -324,10 +325,6 @@ class VarianceDecomposition(Exportable, DisplayMixin):
     p_value: Floats
     feature: str = ""
     axis: Axis | None = None
-
-    def __post_init__(self) -> None:
-        make_read_only(self.left, self.right, self.count)
-        make_read_only(self.total, self.within, self.residual, self.p_value)
 
     def __len__(self) -> int:
         return len(self.left)

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 from skedasis._arguments import check_option
 from skedasis._types import Bools, Floats, Ints
 from skedasis.errors import UnsupportedError
-from skedasis.results.axis import PairAxis, make_read_only
+from skedasis.results.axis import PairAxis
 from skedasis.results.build.pairs import (
     CELL,
     HOME,
@@ -37,6 +37,7 @@ from skedasis.results.build.pairs import (
     second_order,
 )
 from skedasis.results.build.pdp import SHOWN
+from skedasis.results.immutable import Immutable
 from skedasis.results.intervals.bootstrap import check_interval
 from skedasis.results.intervals.moments import sums_by_cell
 from skedasis.results.surface import AccumulatedSurface, PairRows, Surface
@@ -265,7 +266,7 @@ def _products(joint: Moments | None, q: int, homes: int) -> tuple[Floats, Floats
 
 
 @dataclass(frozen=True, eq=False)
-class SurfaceError:
+class SurfaceError(Immutable):
     """Standard errors of a surface.
 
     Parameters
@@ -278,9 +279,6 @@ class SurfaceError:
     std_error: Floats
     df: Floats
     rounding: Floats
-
-    def __post_init__(self) -> None:
-        make_read_only(self.std_error, self.df, self.rounding)
 
 
 def surface_error(shown: Surface) -> SurfaceError:
