@@ -456,17 +456,7 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
     """
     most = None if memory is None else as_bytes(memory, "load(memory)")
     try:
-        with Path(path).open("rb") as stream, zipfile.ZipFile(stream) as file:
-            archive = Archive(file, os.fstat(stream.fileno()).st_size, most)
-            header = json.loads(str(archive.read(_HEADER)))
-            version = header["skedasis"]
-            if type(version) is not int:
-                raise FieldError(f"its format is {shown(version)}")
-            result = None
-            if version == FORMAT:
-                archive.check()
-                result = unpack(header["result"], archive.read, _KINDS)
-                archive.check_all_were_read()
+        version, result = _read(path, most)
     except (FileNotFoundError, PermissionError):
         raise
     except IsADirectoryError as error:
@@ -490,6 +480,22 @@ def load(path: str | Path, *, memory: int | str | None = "1GB") -> Any:
     if not _is_result(result):
         raise _load_error(path)
     return result
+
+
+def _read(path: str | Path, most: int | None) -> tuple[int, object]:
+    """Return the format of a file, and its result; None for the result of another format than this version's."""
+    with Path(path).open("rb") as stream, zipfile.ZipFile(stream) as file:
+        archive = Archive(file, os.fstat(stream.fileno()).st_size, most)
+        header = json.loads(str(archive.read(_HEADER)))
+        version = header["skedasis"]
+        if type(version) is not int:
+            raise FieldError(f"its format is {shown(version)}")
+        if version != FORMAT:
+            return version, None
+        archive.check()
+        result = unpack(header["result"], archive.read, _KINDS)
+        archive.check_all_were_read()
+        return version, result
 
 
 def _folder_error(folder: Path) -> FileError:
