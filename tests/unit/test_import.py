@@ -94,4 +94,5 @@ def test_explaining_one_feature_of_a_function_touches_few_files():
         explained()
     finally:
         sys.setprofile(None)
-    assert len(files) < 40, sorted(files)  # two of them are about compiled kernels
+    # Two of them are about compiled kernels, one makes arrays read-only.
+    assert len(files) <= 40, sorted(files)
