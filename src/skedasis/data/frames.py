@@ -26,7 +26,13 @@ from skedasis.data.containers import (
     object_kind,
     to_float,
 )
-from skedasis.data.factorize import Factorized, coded_array, coded_objects, dense_codes
+from skedasis.data.factorize import (
+    Factorized,
+    coded_array,
+    coded_objects,
+    dense_codes,
+    is_absent,
+)
 from skedasis.data.features import Feature, Kind
 from skedasis.data.time_columns import (
     NOT_A_TIME,
@@ -61,6 +67,9 @@ _NUMPY: dict[str, np.dtype[np.generic]] = {
 }
 """The NumPy equivalents of column types. A replaced column keeps its type if the new values fit."""
 
+_WIDE = (nw.Int128, nw.UInt128)
+"""Types of integers without a NumPy equivalent."""
+
 _CONVERTED_ROWS = 100_000
 """Most rows of a frame whose columns are kept as float64 beside it."""
 
@@ -82,9 +91,36 @@ class FrameTable:
             raise DataError("X", "a lazy frame", "an eager data frame", "Call X.collect() first")
         self.frame: Frame = frame
         self.columns = list(frame.columns)
+        nameless = [j for j, label in enumerate(self.columns) if is_absent(label)]
+        if nameless:
+            raise DataError(
+                "X",
+                f"the column name {self.columns[nameless[0]]!r} (column {nameless[0]})",
+                "column names that are not missing",
+                "Rename the columns, for example X.columns = [...]",
+            )
         self.dtypes: list[DType] = list(frame.schema.values())
         self._times: dict[int, TimeColumn | None] = {}
         self._converted: dict[int, Floats] = {}
+        self._check_rows_can_be_selected()
+
+    def _check_rows_can_be_selected(self) -> None:
+        """Raise for columns of Arrow types, such as views of text, from which the library cannot select rows."""
+        known = (nw.Unknown, nw.String, nw.Binary)
+        some = [j for j, dtype in enumerate(self.dtypes) if dtype in known]
+        if not (some and self.frame.implementation.is_pyarrow()):
+            return
+        for j in some:
+            series = self.series(j)
+            try:
+                series.head(1)[np.zeros(min(len(series), 1), dtype=np.int64)]
+            except NotImplementedError as error:
+                raise DataError(
+                    f"column {self.columns[j]!r}",
+                    f"the type {native_of(series).type}, of which pyarrow cannot select rows",
+                    "a type with a kernel for take",
+                    "Cast it to its plain type, for example column.cast(pa.string())",
+                ) from error
 
     @property
     def library(self) -> str:
@@ -171,6 +207,8 @@ class FrameTable:
         if series.dtype == nw.Object:
             return to_float(series.to_list())
         try:
+            if series.dtype in _WIDE:  # NumPy has no such integers
+                return to_float(series.to_list())
             if series.dtype.is_integer():  # Arrow refuses to cast integers that float64 rounds
                 return to_float(series.to_numpy())
             return to_float(series.cast(nw.Float64).to_numpy())
@@ -198,6 +236,8 @@ class FrameTable:
         if dtype.is_float():
             values = series.to_numpy()
             return coded_array(to_float(values) if values.dtype.kind == "O" else values)
+        if dtype in _WIDE:
+            return coded_objects(series.to_list(), what)
         if dtype.is_integer() or dtype == nw.Boolean:
             null = series.is_null().to_numpy()
             filled = series.fill_null(0 if dtype.is_integer() else False) if null.any() else series
@@ -308,7 +348,10 @@ def _physical_codes(series: Series) -> Ints | None:
     if library.is_pandas_like():
         if native.dtype == object:  # pandas treats 1 and True as equal
             return None
-        categories = series.dtype in (nw.Categorical, nw.Enum)
+        if series.dtype.is_nested():  # Arrow lists and structures, which have no codes
+            return None
+        # An Arrow dictionary is a categorical of narwhals, but not of pandas.
+        categories = str(native.dtype) == "category"
         return np.asarray(native.cat.codes if categories else native.factorize()[0], dtype=np.int64)
     text = series.dtype == nw.String
     if library.is_polars() and (text or series.dtype in (nw.Categorical, nw.Enum)):

@@ -50,7 +50,7 @@ def as_array(raw: object, what: str) -> Values:
     if isinstance(raw, np.ma.MaskedArray):
         return np.ma.filled(raw.astype(float), np.nan)
     try:
-        return np.asarray(raw)
+        array = np.asarray(raw)
     except ValueError as error:
         raise ModelOutputError(
             what,
@@ -58,6 +58,14 @@ def as_array(raw: object, what: str) -> Values:
             "one number for each row",
             "Return an array of shape (n,)",
         ) from error
+    if array.ndim == 0 and array.dtype.kind == "O":  # NumPy does not look into it
+        fix = "Return an array of shape (n,)"
+        if hasattr(raw, "toarray"):
+            fix = "Return an array: output.toarray().ravel()"
+        elif isinstance(raw, Iterator):
+            fix = "Return a list of its numbers: list(output)"
+        raise ModelOutputError(what, f"a {type(raw).__name__}", "one number for each row", fix)
+    return array
 
 
 def as_numbers(raw: object, what: str) -> Floats:
@@ -71,14 +79,15 @@ def as_numbers(raw: object, what: str) -> Floats:
         if objects:
             return to_float(objects).reshape(response.shape)
         return response.astype(float, copy=False)
+    except OverflowError as error:
+        got, expected = "integers of more than 308 digits", f"numbers up to {LARGEST:g} in size"
+        fix = "Rescale the quantity, for example explain its logarithm"
+        raise ModelOutputError(what, got, expected, fix) from error
     except (TypeError, ValueError) as error:
-        raise ModelOutputError(
-            what,
-            f"output of type {response.dtype}",
-            "numbers",
-            "Wrap the model in a function that returns numbers, or, for a classifier, use "
-            "sd.probability(model, class_=...)",
-        ) from error
+        got = f"output of type {response.dtype}"
+        fix = "Wrap the model in a function that returns numbers, or, for a classifier, use "
+        fix += "sd.probability(model, class_=...)"
+        raise ModelOutputError(what, got, "numbers", fix) from error
 
 
 def check_response(raw: object, n: int, what: str, where: str) -> Floats:

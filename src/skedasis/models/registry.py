@@ -14,7 +14,9 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from skedasis.errors import UnsupportedError
 from skedasis.models.files import XGBooster, is_booster
+from skedasis.models.introspection import with_article
 from skedasis.models.jax import JaxModel, is_jitted
 from skedasis.models.keras import as_keras, is_keras
 from skedasis.models.onnx import as_onnx, is_onnx
@@ -39,12 +41,24 @@ _LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost
 """Libraries with models that need an adapter."""
 
 
+_NO_ATTRIBUTE = "skedasis_no_model_has_this_attribute"
+"""What only objects have that answer every name, such as mocks."""
+
+
 def adapt_model(model: object) -> Any:
     """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
         from skedasis.models.files import load_model
 
         model = load_model(model)
+    if hasattr(model, _NO_ATTRIBUTE):
+        kind = type(model).__name__
+        raise UnsupportedError(
+            "model",
+            f"{with_article(kind)}, which has any attribute that it is asked for",
+            "a model of which the methods can be seen",
+            "Pass a function of its rows: lambda X: model.predict(X)",
+        )
     libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
     if libraries.isdisjoint(_LIBRARIES):
         return model

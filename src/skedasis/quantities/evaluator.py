@@ -557,6 +557,14 @@ class BatchEvaluator:
         started = time.perf_counter()
         try:
             return function(rows)
+        except StopIteration as error:
+            # It would end the loop over batches without a word.
+            raise ModelOutputError(
+                self.quantity.describe(),
+                f"StopIteration, which the model raised ({where})",
+                "one number for each row",
+                "Check the calls of next() in the model: next(iterator, default) does not raise",
+            ) from error
         except Exception as error:
             kind = f"{'an' if isinstance(rows, np.ndarray) else 'a'} {type(rows).__name__}"
             error.add_note(
@@ -775,6 +783,8 @@ def _equal(x: object, y: object) -> bool:
     # pandas' NA is neither equal nor unequal to anything, including itself.
     if is_missing(x) or is_missing(y):
         return is_missing(x) and is_missing(y)
+    if isinstance(x, np.ndarray) or isinstance(y, np.ndarray):  # columns of arrays
+        return np.array_equal(np.asarray(x), np.asarray(y))
     return bool(x == y) or (x != x and y != y)  # noqa: PLR0124 - NaN equals NaN here
 
 
