@@ -60,7 +60,7 @@ def as_array(raw: object, what: str) -> Values:
         ) from error
     if array.ndim == 0 and array.dtype.kind == "O":  # NumPy does not look into it
         fix = "Return an array of shape (n,)"
-        if hasattr(raw, "toarray"):
+        if type(raw).__module__.startswith("scipy.sparse"):
             fix = "Return an array: output.toarray().ravel()"
         elif isinstance(raw, Iterator):
             fix = "Return a list of its numbers: list(output)"

@@ -56,6 +56,11 @@ def with_article(noun: str) -> str:
     return f"{'an' if spelt or vowel or noun.startswith('nd') else 'a'} {noun}"
 
 
+def answers_every_name(model: object) -> bool:
+    """Return whether an object has any attribute that it is asked for, as mocks do: its methods say nothing."""
+    return hasattr(model, "skedasis_no_model_has_this_attribute")
+
+
 def is_classifier(model: object) -> bool:
     """Return whether a model predicts classes."""
     classes = getattr(model, "classes_", None)

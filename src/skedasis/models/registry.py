@@ -16,7 +16,7 @@ from typing import Any
 
 from skedasis.errors import UnsupportedError
 from skedasis.models.files import XGBooster, is_booster
-from skedasis.models.introspection import with_article
+from skedasis.models.introspection import answers_every_name, with_article
 from skedasis.models.jax import JaxModel, is_jitted
 from skedasis.models.keras import as_keras, is_keras
 from skedasis.models.onnx import as_onnx, is_onnx
@@ -41,17 +41,13 @@ _LIBRARIES = {"jax", "jaxlib", "keras", "onnx", "onnxruntime", "torch", "xgboost
 """Libraries with models that need an adapter."""
 
 
-_NO_ATTRIBUTE = "skedasis_no_model_has_this_attribute"
-"""What only objects have that answer every name, such as mocks."""
-
-
 def adapt_model(model: object) -> Any:
     """Return the adapter of a model of another library, or of the model in a file; return other models unchanged."""
     if isinstance(model, str | os.PathLike):
         from skedasis.models.files import load_model
 
         model = load_model(model)
-    if hasattr(model, _NO_ATTRIBUTE):
+    if answers_every_name(model):
         kind = type(model).__name__
         raise UnsupportedError(
             "model",
