@@ -172,3 +172,87 @@ def test_global_state_that_a_model_changes_does_not_change_results(tmp_path, mon
             np.testing.assert_array_equal(got, sd.explain(product, X, 0, method=method).value)
         for name in ("regions", "interactions", "pfi"):
             CALLS[name](meddles)
+
+
+class Keeps:
+    """Keeps the rows of every call, and what they were."""
+
+    def __init__(self, function: Callable = product) -> None:
+        self.function, self.kept = function, []
+
+    def __call__(self, X):
+        self.kept += [(X, np.array(X)), (X[:3], np.array(X[:3]))]
+        return self.function(X)
+
+    @property
+    def unchanged(self) -> bool:
+        return all(np.array_equal(np.array(rows), was) for rows, was in self.kept)
+
+
+def both(X):
+    p = 1 / (1 + np.exp(-product(X)))
+    return np.stack([1 - p, p], axis=1)
+
+
+COPYING = {
+    "prediction": (product, sd.prediction),
+    "outputs": (both, lambda f, **k: sd.prediction(f, output="all", **k)),
+    "inverse": (product, lambda f, **k: sd.prediction(f, inverse="tanh", **k)),
+    "probability": (both, lambda f, **k: sd.probability(f, class_=1, **k)),
+    "logit": (both, lambda f, **k: sd.logit(f, class_=1, **k)),
+    "entropy": (both, sd.entropy),
+    "nll": (both, sd.nll),
+    "variance": (both, sd.predictive_variance),
+    "quantile": (
+        lambda X: (product(X), np.ones(len(X))),
+        lambda f, **k: sd.predictive_quantile(f, 0.9, **k),
+    ),
+    "loss": (product, sd.loss),
+    "log loss": (both, lambda f, **k: sd.loss(f, "log_loss", **k)),
+}
+
+
+@pytest.mark.parametrize("name", COPYING)
+def test_with_copies_rows_that_a_model_keeps_never_change(name):
+    function, make = COPYING[name]
+    y = (X[:, 0] > 0) * 1
+    reused, copied = Keeps(function), Keeps(function)
+    results = [
+        sd.explain(make(f, **keywords), X, method="ale", y=y, memory="20KB")
+        for f, keywords in ((reused, {}), (copied, {"copy": True}))
+    ]
+    assert copied.unchanged
+    assert not reused.unchanged  # what the documentation warns of
+    want, got = (r.to_frame().to_numpy() for r in results)
+    assert [row.tolist() for row in want] == [row.tolist() for row in got]
+
+
+def test_with_copies_slopes_and_frames_are_copied_too():
+    pandas = pytest.importorskip("pandas")
+    slope = Keeps(lambda X: np.stack([2.0 + X[:, 1], X[:, 0]], axis=1))
+    sd.explain(sd.prediction(product, slope=slope, copy=True), X, 0, method="dale", memory="20KB")
+    assert slope.unchanged
+    frames = Keeps(lambda X: product(X.to_numpy()))
+    sd.regions(sd.prediction(frames, copy=True), pandas.DataFrame(X, columns=["a", "b"]), "a")
+    assert frames.unchanged
+
+
+@pytest.mark.parametrize("method", [*METHODS, "pfi"])
+def test_with_copies_a_model_may_write_to_its_rows(method):
+    def writes(X):
+        X[:, 0] *= 2.0 + X[:, 1]
+        return X[:, 0]
+
+    before = X.copy()
+    with refused(sd.ModelOutputError, "written to", "copy=True"):
+        sd.explain(writes, X, method=method)
+    got = sd.explain(sd.prediction(writes, copy=True), X, method=method, memory="20KB")
+    want = sd.explain(lambda X: X[:, 0] * (2.0 + X[:, 1]), X, method=method, memory="20KB")
+    np.testing.assert_array_equal(X, before)
+    assert str(got.to_frame()) == str(want.to_frame())
+
+
+def test_copy_is_a_truth_value():
+    for make in (sd.prediction, sd.loss):
+        with refused(sd.DataError, "copy", "'yes'", "True or False"):
+            make(product, copy="yes")

@@ -478,6 +478,10 @@ def explain(
 
     Notes
     -----
+    The rows that the model gets are in a buffer that is written again before the next call. A model that keeps them, or
+    changes them, needs rows of its own for each call: ``sd.prediction(model, copy=True)``, and likewise for the other
+    quantities. A call of the model is not interrupted, except by Ctrl-C; no other call follows one that raises.
+
     Each method states its cost in model rows. The heterogeneity scores cost at most `heterogeneity_rows` model rows for
     each feature, and as many once for all features; provenances count them as ``score_rows``.
 

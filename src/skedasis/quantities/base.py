@@ -80,6 +80,9 @@ class Quantity(ABC):
     labelled: bool = False
     """Whether the quantity needs the rows' labels: likelihoods and losses do, predictions and entropies do not."""
 
+    copy: bool = False
+    """Whether each call of the model gets rows of its own, which are never used again."""
+
     @property
     def batch_rows(self) -> int | None:
         """Return how many rows a batch should have at most because of the model; None for any number."""

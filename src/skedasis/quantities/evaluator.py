@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from skedasis.models.calling import (
 )
 from skedasis.stats.moments import dot
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame
+
 # --- what is evaluated ----------------------------------------------------------------------------
 
 SweepValues: TypeAlias = Floats | tuple[Floats, ...] | LevelReplacement | DonorRows
@@ -64,6 +67,7 @@ class Evaluated(Protocol):
 
     labelled: bool
     model: object
+    copy: bool
 
     @property
     def has_mixed(self) -> bool: ...  # noqa: D102
@@ -461,6 +465,7 @@ class BatchEvaluator:
         """Call the derivative for rows in X's container and validate its response, (n, d)."""
         d = len(self.batch.dataset.features)
         y = self._targets(n // max(len(self), 1))
+        rows = self._for_model(rows)
         raw = self._timed(lambda rows: self.quantity.slopes(rows, y), rows, f"slopes of {n} rows")
         self.stats.slope_rows += n
         self.stats.slope_calls += 1
@@ -535,7 +540,7 @@ class BatchEvaluator:
         n = len(self)
         raw = self._timed(
             lambda rows: self.quantity.mixed(rows, *positions),
-            self._buffer.own(),
+            self._for_model(self._buffer.own()),
             f"mixed derivatives of {n} rows",
         )
         self.stats.slope_rows += n
@@ -544,6 +549,17 @@ class BatchEvaluator:
         # Copy: the response may be a view of the input buffer, which is overwritten later.
         mixed = check_response(as_numbers(raw, what), n, what, "mixed derivatives").copy()
         return mixed, first, second
+
+    def _for_model(self, rows: ModelRows) -> ModelRows:
+        """Return rows of the buffer as the model gets them: copied if the quantity asks for it."""
+        if not self.quantity.copy:
+            return rows
+        if isinstance(rows, np.ndarray):
+            return rows.copy()
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(cast("IntoDataFrame", rows), eager_only=True)
+        return frame.clone().to_native()
 
     def _column_names(self, changes: Mapping[int, object]) -> str:
         features = self.batch.dataset.features
@@ -609,6 +625,7 @@ class BatchEvaluator:
     def _ask(self, changes: SetChanges, sets: int, where: str) -> RawResponse:
         """Call the model, and name the failing levels if it raises."""
         rows = self._buffer.swept(changes, sets) if changes else self._buffer.own()
+        rows = self._for_model(rows)
         try:
             n = sets * len(self)
             raw, calls = self._timed(
@@ -715,7 +732,8 @@ def probe_model(
                 quantities[0].describe(),
                 "rows that the model has written to",
                 "a model that does not change its input",
-                "Copy the input inside the model first: X = X.copy()",
+                "Copy the input inside the model first: X = X.copy(); or let each call have rows of its "
+                "own: sd.prediction(model, copy=True)",
             )
     for quantity, first, second in zip(quantities, *rounds, strict=True):
         _check_deterministic(quantity, first, second, eps)

@@ -13,7 +13,7 @@ from typing import Any, Literal, Self, TypeAlias, TypeGuard, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from skedasis._arguments import check_option, check_probability, is_int, shown
+from skedasis._arguments import check_flag, check_option, check_probability, is_int, shown
 from skedasis._calls import checked_call
 from skedasis._types import DType, Floats, ModelRows, RawResponse, Values
 from skedasis.data.dataset import Dataset
@@ -78,6 +78,7 @@ class Loss(Quantity):
     of: Prediction | Probability
     name: str = "loss"
     unit: str | None = None
+    copy: bool = field(default=False, kw_only=True)
 
     labelled = True
 
@@ -347,6 +348,7 @@ def loss(
     output: int | None = None,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Quantity:
     """Explain the loss of each row's label under the model's prediction. Needs y.
 
@@ -377,6 +379,8 @@ def loss(
         Unit of the labels, for the axes of plots; the squared error is shown in the square of this unit. By default the
         quantity's unit. For losses that are not in the labels' unit ("zero_one", "log_loss", a function), the unit of
         the loss itself.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -420,18 +424,18 @@ def loss(
     """
     _check_settings(kind, alpha, response)
     if kind == "log_loss":
-        return _log_loss(model, output, name, unit)
+        return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)
     label = name or _loss_name(kind, alpha, of.name)
     unit = of.unit if unit is None and _is_numeric(kind) else unit
     # The prediction takes the loss's name, so that its errors show which quantity failed.
-    of = replace(of, name=label)
+    of, copy = replace(of, name=label), check_flag("copy", copy) or of.copy
     if not isinstance(kind, str):
-        return OwnLoss(of, label, unit, function=kind)
+        return OwnLoss(of, label, unit, function=kind, copy=copy)
     if not _is_numeric(kind):
-        return ZeroOne(of, label, unit, _classes(of))
+        return ZeroOne(of, label, unit, _classes(of), copy=copy)
     unit = _squared(unit) if unit and kind == "squared_error" else unit
-    return ErrorLoss(of, label, unit, kind, float(alpha))
+    return ErrorLoss(of, label, unit, kind, float(alpha), copy=copy)
 
 
 def _is_numeric(kind: object) -> TypeGuard[NumericLoss]:
@@ -480,7 +484,9 @@ def loss_called(name: str) -> str | None:
     return _ALIASES.get(plain) or next(iter(near), None)
 
 
-def _log_loss(model: ModelLike, output: int | None, name: str | None, unit: str | None) -> Quantity:
+def _log_loss(
+    model: ModelLike, output: int | None, name: str | None, unit: str | None, *, copy: bool
+) -> Quantity:
     """Return the negative log-likelihood, named "log loss"."""
     from skedasis.quantities.uncertainty import likelihood_of
 
@@ -491,7 +497,7 @@ def _log_loss(model: ModelLike, output: int | None, name: str | None, unit: str 
     if output is not None:
         fix = "Leave output out, or pass a function that returns the probabilities of one output"
         raise DataError(what, f"output={output!r}", "a model with one output", fix)
-    return likelihood_of(model, "e", name or _NAMES["log_loss"], unit)
+    return likelihood_of(model, "e", name or _NAMES["log_loss"], unit, copy=copy)
 
 
 def _predicted(

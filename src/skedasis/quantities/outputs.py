@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeAlias, overl
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from skedasis._arguments import is_int, is_number, shown
+from skedasis._arguments import check_flag, is_int, is_number, shown
 from skedasis._calls import checked_call
 from skedasis._types import (
     DType,
@@ -110,12 +110,14 @@ class FromModel(Quantity):
     model: object = field()
     name: str = "prediction"
     unit: str | None = None
+    copy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("unit", self.unit)):
             if text is not None and not isinstance(text, str):
                 fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
                 raise DataError(what, shown(text), "text", fix)
+        check_flag("copy", self.copy)
 
     def with_model(self, model: object) -> Self | None:
         """Return the same quantity of another model."""
@@ -497,6 +499,7 @@ def prediction(
     inverse: InverseLike | None = None,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Prediction: ...
 
 
@@ -510,6 +513,7 @@ def prediction(
     inverse: InverseLike | None = None,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> MultiOutputQuantity: ...
 
 
@@ -523,6 +527,7 @@ def prediction(
     inverse: InverseLike | None = None,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Prediction | MultiOutputQuantity:
     """Explain what a model predicts.
 
@@ -549,6 +554,9 @@ def prediction(
         Notes.
     name, unit : str, optional
         Label and unit for the axes of plots. By default "prediction", or "exp(prediction)" with an inverse "exp".
+    copy : bool
+        Whether each call of the model gets rows of its own, which models need that keep or change their input. By
+        default rows are written to one buffer again and again.
 
     Returns
     -------
@@ -622,7 +630,7 @@ def prediction(
     """
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
-    plain = Prediction(model, name or "prediction", unit, slope, mixed)
+    plain = Prediction(model, name or "prediction", unit, slope, mixed, copy=copy)
     if inverse is None:
         return predictions(plain, output)
     from skedasis.quantities.inverse import as_inverse  # imported late: few quantities have one
@@ -638,7 +646,7 @@ def prediction(
             "Pass slope=, too",
         )
     name = name or f"{function.name}(prediction)"
-    one = TransformedPrediction(model, name, unit, slope, mixed, inverse=function)
+    one = TransformedPrediction(model, name, unit, slope, mixed, inverse=function, copy=copy)
     return predictions(one, output)
 
 
@@ -649,6 +657,7 @@ def probability(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> MultiOutputQuantity: ...
 
 
@@ -659,6 +668,7 @@ def probability(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Probability: ...
 
 
@@ -669,6 +679,7 @@ def probability(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Probability | MultiOutputQuantity:
     """Explain the probability of one class, or of all.
 
@@ -683,6 +694,8 @@ def probability(
         model rows.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Raises
     ------
@@ -710,9 +723,9 @@ def probability(
     """
     model = adapt_model(model)
     if is_all_classes(model, class_):
-        return all_classes(model, unit, Probability, "P(y = {})", name or "probability")
+        return all_classes(model, unit, Probability, "P(y = {})", name or "probability", copy=copy)
     column, label = class_column(model, class_, "probability")
-    return Probability(model, name or f"P(y = {label})", unit, column)
+    return Probability(model, name or f"P(y = {label})", unit, column, copy=copy)
 
 
 @overload
@@ -722,6 +735,7 @@ def logit(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> MultiOutputQuantity: ...
 
 
@@ -732,6 +746,7 @@ def logit(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Logit: ...
 
 
@@ -742,6 +757,7 @@ def logit(
     *,
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Logit | MultiOutputQuantity:
     """Explain the log odds of one class, ``log p - log(1 - p)``.
 
@@ -753,6 +769,8 @@ def logit(
         The class. By default the second of two; "all" explains every class. As in `probability`.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Raises
     ------
@@ -774,9 +792,9 @@ def logit(
     """
     model = adapt_model(model)
     if is_all_classes(model, class_):
-        return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit")
+        return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit", copy=copy)
     column, label = class_column(model, class_, "logit")
-    return Logit(model, name or f"logit P(y = {label})", unit, column)
+    return Logit(model, name or f"logit P(y = {label})", unit, column, copy=copy)
 
 
 # --- several outputs ------------------------------------------------------------------------------
@@ -874,7 +892,13 @@ def is_all_classes(model: object, class_: Hashable) -> bool:
 
 
 def all_classes(
-    model: object, unit: str | None, kind: type[Probability], template: str, name: str
+    model: object,
+    unit: str | None,
+    kind: type[Probability],
+    template: str,
+    name: str,
+    *,
+    copy: bool = False,
 ) -> MultiOutputQuantity:
     """Return the quantities of all classes of a classifier, with names from `template`.
 
@@ -893,7 +917,8 @@ def all_classes(
         )
     labels = np.asarray(classes).tolist()
     parts: dict[OutputLabel, Probability] = {
-        label: kind(model, template.format(label), unit, k) for k, label in enumerate(labels)
+        label: kind(model, template.format(label), unit, k, copy=copy)
+        for k, label in enumerate(labels)
     }
     return MultiOutputQuantity(next(iter(parts.values())), parts, name, unit)
 

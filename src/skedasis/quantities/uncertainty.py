@@ -237,6 +237,7 @@ def entropy(
     base: Base = "e",
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> Entropy:
     """Explain the predictive uncertainty of a model: the entropy of its predictive distribution.
 
@@ -262,6 +263,8 @@ def entropy(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -308,12 +311,17 @@ def entropy(
     predictor = _predictor(model, part, "entropy")
     default = "entropy" if part == "total" else f"{part} entropy"
     unit = unit or _unit(base, "entropy")
-    return Entropy(model, name or default, unit, part, base, predictor=predictor)
+    return Entropy(model, name or default, unit, part, base, predictor=predictor, copy=copy)
 
 
 @checked_call
 def nll(
-    model: DistributionLike, *, base: Base = "e", name: str | None = None, unit: str | None = None
+    model: DistributionLike,
+    *,
+    base: Base = "e",
+    name: str | None = None,
+    unit: str | None = None,
+    copy: bool = False,
 ) -> NegativeLogLikelihood:
     """Explain the negative log-likelihood of the labels, -log p(y | x).
 
@@ -325,6 +333,8 @@ def nll(
         Base of the logarithm: nats or bits.
     name, unit : str, optional
         Label and unit for the axes of plots; the unit is "nats" or "bits" by default.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -358,13 +368,16 @@ def nll(
     >>> q.at(X, y=[0.0, 3.0]).tolist()
     [0.9189385332046727, 2.9189385332046727]
     """
-    return likelihood_of(model, base, name or "negative log-likelihood", unit)
+    return likelihood_of(model, base, name or "negative log-likelihood", unit, copy=copy)
 
 
-def likelihood_of(model: object, base: Base, name: str, unit: str | None) -> NegativeLogLikelihood:
+def likelihood_of(
+    model: object, base: Base, name: str, unit: str | None, *, copy: bool = False
+) -> NegativeLogLikelihood:
     """Return the negative log-likelihood of any model; raise if it has no predictive distribution."""
     predictor = _predictor(model, "total", "nll")
-    return NegativeLogLikelihood(model, name, unit or _unit(base, "nll"), base, predictor=predictor)
+    unit = unit or _unit(base, "nll")
+    return NegativeLogLikelihood(model, name, unit, base, predictor=predictor, copy=copy)
 
 
 @checked_call
@@ -374,6 +387,7 @@ def predictive_variance(
     part: Part = "total",
     name: str | None = None,
     unit: str | None = None,
+    copy: bool = False,
 ) -> PredictiveVariance:
     """Explain the variance of a model's predictive distribution.
 
@@ -386,6 +400,8 @@ def predictive_variance(
         of their means. The first is the sum of the other two (law of total variance).
     name, unit : str, optional
         Label and unit for the axes of plots.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -421,12 +437,17 @@ def predictive_variance(
             "Use sd.entropy(model)",
         )
     default = f"{'predictive' if part == 'total' else part} variance"
-    return PredictiveVariance(model, name or default, unit, part, predictor=predictor)
+    return PredictiveVariance(model, name or default, unit, part, predictor=predictor, copy=copy)
 
 
 @checked_call
 def predictive_quantile(
-    model: DistributionLike, p: float, *, name: str | None = None, unit: str | None = None
+    model: DistributionLike,
+    p: float,
+    *,
+    name: str | None = None,
+    unit: str | None = None,
+    copy: bool = False,
 ) -> PredictiveQuantile:
     """Explain a quantile of a model's predictive distribution.
 
@@ -438,6 +459,8 @@ def predictive_quantile(
         Probability of the quantile, between 0 and 1.
     name, unit : str, optional
         Label and unit for the axes of plots.
+    copy : bool
+        Whether each call of the model gets rows of its own, as in `prediction`.
 
     Returns
     -------
@@ -472,7 +495,7 @@ def predictive_quantile(
             "Use sd.probability(model, class_=...)",
         )
     name = name or f"{level:g}-quantile"
-    return PredictiveQuantile(model, name, unit, level, predictor=predictor)
+    return PredictiveQuantile(model, name, unit, level, predictor=predictor, copy=copy)
 
 
 def _predictor(model: object, part: Part, function: str) -> Predictor:

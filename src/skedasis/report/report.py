@@ -176,7 +176,8 @@ def report(
         needed, in this order: the predictive uncertainty; surfaces of pairs; PDP and ICE of the least important
         features; rows of the heterogeneity scores (2,000, then 500 of them remain); at last rows of everything, down to
         a random sample of 200. The page says what was left out, and the provenance records it. What fits depends on the
-        measured speed of the models: with `max_seconds`, the same call need not give the same page.
+        measured speed of the models: with `max_seconds`, the same call need not give the same page. Work is planned
+        before it begins: a call of the model that does not return is not interrupted, except by Ctrl-C.
     ignore : str, collection of str or mapping, optional
         Codes of checks whose findings the page leaves out, such as ``("few_rows",)``, or ``{"age": "few_rows"}`` for
         one feature.
