@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import importlib
 import sys
 import threading
@@ -150,6 +152,7 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
 def _compiled(kernel: Callable[..., object]) -> Callable[..., Any]:
     import numba
 
+    function: Any
     with _LOCK:
         single_instructions()
         module = sys.modules[kernel.__module__]
@@ -159,15 +162,75 @@ def _compiled(kernel: Callable[..., object]) -> Callable[..., Any]:
         except RuntimeError:  # numba found no writable cache folder
             _warn_uncached()
             function = numba.njit(nogil=True)(kernel)
-    _announce_compilation(function)
+    # numba has no public name for the cache, nor for its index; a function without a cache has no index.
+    with contextlib.suppress(AttributeError):
+        function._cache = _LenientCache(function._cache)  # noqa: SLF001
+        _announce_compilation(function._cache.index)  # noqa: SLF001
     return function
+
+
+class _IndexedCache(Protocol):
+    """What is used of numba's cache of one function: an index of its signatures, and a file for each."""
+
+    _cache_file: _CacheFile
+
+    def load_overload(self, sig: object, target_context: object, /) -> object: ...
+
+    def save_overload(self, sig: object, data: object, /) -> None: ...
+
+
+class _CacheFile(Protocol):
+    _index_path: str
+
+
+class _LenientCache:
+    """numba's cache of a kernel, whose faults cost time, not the call: a full disk, damaged files.
+
+    numba writes the index before the file that it names. If the second fails, the index goes, too: it could name the
+    file of another version of the kernel.
+    """
+
+    def __init__(self, cache: _IndexedCache) -> None:
+        self._cache = cache
+        self.index = Path(cache._cache_file._index_path)  # noqa: SLF001 - numba has no public name
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Return the compiled kernel; None if there is none that can be read."""
+        try:
+            return self._cache.load_overload(sig, target_context)
+        except Exception:  # noqa: BLE001 - a damaged pickle may raise anything
+            self._forget()
+            return None
+
+    def save_overload(self, sig: object, data: object) -> None:
+        """Keep a compiled kernel; warn once if its file cannot be written."""
+        try:
+            self._cache.save_overload(sig, data)
+        except OSError:
+            self._forget()
+            _warn_uncached()
+        except BaseException:  # interrupted
+            self._forget()
+            raise
+
+    def _forget(self) -> None:
+        """Remove the index, and the temporary files that numba leaves when it is interrupted."""
+        base = glob.escape(self.index.stem)
+        with contextlib.suppress(OSError):
+            for path in (self.index, *self.index.parent.glob(f"{base}.*.tmp.*")):
+                path.unlink(missing_ok=True)
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the files."""
+        return str(self.index.parent)
 
 
 @cache
 def _warn_uncached() -> None:
     warn_caller(
-        "No folder for compiled kernels is writable, so that they are compiled in each process, which takes "
-        "some seconds. Set NUMBA_CACHE_DIR to a writable folder.",
+        "No folder for compiled kernels is writable, or its disk is full, so that they are compiled in each process, "
+        "which takes some seconds. Set NUMBA_CACHE_DIR to a writable folder.",
         TreeWarning,
     )
 
@@ -175,12 +238,9 @@ def _warn_uncached() -> None:
 _ANNOUNCED: list[bool] = []
 
 
-def _announce_compilation(function: Any) -> None:
+def _announce_compilation(index: Path) -> None:
     """Write to stderr once per process that kernels are being compiled, if the cache has none."""
-    try:
-        index = function._cache._cache_file._index_path  # noqa: SLF001 - numba has no public name
-    except AttributeError:
-        return
-    if not (_ANNOUNCED or Path(index).exists()):
+    if not (_ANNOUNCED or index.exists()):
         _ANNOUNCED.append(True)
-        sys.stderr.write("skedasis: compiling kernels; this happens once.\n")
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # no stderr, or a closed one
+            sys.stderr.write("skedasis: compiling kernels; this happens once.\n")
