@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from skedasis._interrupts import process_state, raise_interruption
 from skedasis._renamed import KEYWORDS
 from skedasis.errors import UnsupportedError
 
@@ -294,11 +295,14 @@ def checked_call(function: F) -> F:
 
     @wraps(called)
     def checked(*args: Any, **kwargs: Any) -> Any:
+        before = process_state()
         try:
             return called(*args, **kwargs)
-        except TypeError as error:
+        except BaseException as error:
+            raise_interruption(error, before)
             # Python raises the error of a call that does not fit before it enters the function.
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            fits = error.__traceback__ is None or error.__traceback__.tb_next is not None
+            if fits or not isinstance(error, TypeError):
                 raise
             signature = inspect.signature(called)
             if bound:

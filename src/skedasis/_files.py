@@ -10,11 +10,13 @@ import errno
 import io
 import os
 import stat
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
+from skedasis._interrupts import after_interruption
 from skedasis.errors import DataError, FileError, format_error
 
 _ENCODING = "utf-8"
@@ -200,6 +202,7 @@ def _replacement(target: Path, old: os.stat_result | None) -> Generator[BinaryIO
     # The name is chosen before the file exists, so that an interruption at any moment removes it. It is short, because
     # the target's own name may be as long as the file system allows.
     temporary = target.with_name(f".skedasis-{os.urandom(8).hex()}")
+    _UNFINISHED[temporary] = threading.get_ident()
     try:
         beside = True
         try:
@@ -220,9 +223,9 @@ def _replacement(target: Path, old: os.stat_result | None) -> Generator[BinaryIO
                 _take_permissions(temporary, old)
             _rename(temporary, target, old)
     except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
+        _remove(temporary)
         raise
+    del _UNFINISHED[temporary]
 
 
 @contextmanager
@@ -297,16 +300,40 @@ def temporary_folder(where: str | Path | None = None) -> Generator[Path]:
     False
     """
     # Imported here: most calls write no temporary file.
-    import shutil
     import tempfile
 
     # `tempfile.mkdtemp` returns a name when the folder exists: an interruption in between would leave it.
     folder = Path(where or tempfile.gettempdir()) / f"skedasis-{os.urandom(8).hex()}"
+    _UNFINISHED[folder] = threading.get_ident()
     try:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        _remove(folder)
+
+
+_UNFINISHED: dict[Path, int] = {}
+"""Temporary files and folders, with the thread that made each."""
+
+
+def _remove(path: Path) -> None:
+    """Remove a temporary file or folder."""
+    import shutil
+
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
+    _UNFINISHED.pop(path, None)
+
+
+def _remove_unfinished() -> None:
+    """Remove the temporary files of this thread."""
+    for path in [p for p, thread in _UNFINISHED.items() if thread == threading.get_ident()]:
+        _remove(path)
+
+
+after_interruption(_remove_unfinished)
 
 
 # --- messages -------------------------------------------------------------------------------------

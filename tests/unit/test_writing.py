@@ -180,7 +180,8 @@ _EXPECTED_ELSEWHERE = {
     "data/spool.py:_write ParquetWriter",
     "data/spool.py:_write write_table",  # a method of the writer
     "data/spool.py:_write_partition write_table",
-    "results/io.py:save savez_compressed",  # into a `binary_file`
+    "results/io.py:_write_archive open",
+    "results/io.py:_write_archive ZipFile",  # into a `binary_file`
     "models/torch_export.py:_checked_archive ZipFile",
     "cli/output.py:write write_csv",
     "cli/change.py:_write_rows write_csv",

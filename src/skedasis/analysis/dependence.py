@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -405,10 +406,11 @@ def out_of_bag(
 
     seeds = check_random_state(int(seed) % 2**32).randint(np.iinfo(np.int32).max, size=TREES)
     total, count, importances = np.zeros(y.shape), np.zeros(n), np.zeros(X.shape[1])
-    for of_tree, out, predicted in run.map_in_order(fit_tree, seeds.tolist(), n_jobs):
-        total[out] += predicted
-        count[out] += 1
-        importances += of_tree
+    with closing(run.map_in_order(fit_tree, seeds.tolist(), n_jobs)) as trees:
+        for of_tree, out, predicted in trees:
+            total[out] += predicted
+            count[out] += 1
+            importances += of_tree
     never_out = np.where(count == 0, np.nan, 1.0)
     mean = total / np.maximum(count, 1)[:, None] * never_out[:, None]
     return mean, importances / max(importances.sum(), 1e-300)

@@ -9,8 +9,10 @@ when they are needed.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from skedasis.cli.app import app
@@ -18,17 +20,33 @@ if TYPE_CHECKING:
 __all__ = ["app", "main"]
 
 
+_INTERRUPTED = 130
+
+
+def _end(*_: object) -> NoReturn:
+    """End the program at once: there is nothing to clean up before it has begun, and after its end."""
+    with contextlib.suppress(OSError):
+        os.write(2, b"Interrupted.\n")
+    os._exit(_INTERRUPTED)
+
+
 def main() -> None:
-    """Run the command line. During the imports, Ctrl-C ends the program silently, without a traceback."""
+    """Run the command line. During the imports, and when all is done, Ctrl-C ends the program without a traceback."""
     waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waits:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, _end)
     from skedasis.cli import app as cli_app
     from skedasis.cli import runtime
 
-    if waits:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    runtime.run(cli_app.app)
+    try:
+        if waits:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        runtime.run(cli_app.app)
+    except KeyboardInterrupt:  # before `run` could prepare for it, or while it ended
+        _end()
+    finally:
+        if waits:
+            signal.signal(signal.SIGINT, _end)
 
 
 def __getattr__(name: str) -> Any:

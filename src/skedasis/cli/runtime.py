@@ -223,8 +223,10 @@ def _report_error(output: ErrorOutput, error: BaseException) -> typer.Exit:
     """Print an error, and return the exception that ends the program."""
     if output.debug:
         sys.stderr.write(visible("".join(traceback.format_exception(error))))
-    if isinstance(error, KeyboardInterrupt):
-        return _exit(output, error, "Interrupted.", INTERRUPTED)
+    if isinstance(error, KeyboardInterrupt):  # `run` says so, wherever it happened
+        if output.json:
+            _document(error, "Interrupted.", INTERRUPTED)
+        return typer.Exit(INTERRUPTED)
     if isinstance(error, DataError | ModelOutputError | UnsupportedError):
         return _exit(output, error, _in_a_shell(_text(error)), REFUSED)
     if isinstance(error, OSError) and not _notes(error):
@@ -368,6 +370,8 @@ def run(app: typer.Typer, args: Sequence[str] | None = None) -> None:
         except OSError as error:  # for example a full disk
             print_error(_of_a_file(error))
             code = FAILED
+        if code == INTERRUPTED:
+            print_error("Interrupted.")
         try:
             sys.stdout.flush()
         except OSError as error:

@@ -7,7 +7,7 @@ columns once, and evaluates the quantity at the swapped rows: one model row for 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -415,12 +415,14 @@ def _evaluate(
         def work(batch: Batch) -> tuple[Ints, SwapResponses, CallStats]:
             return (positions[batch.places], *_batch(job, batch, swaps, bar, known))
 
-        for rows, (at, moved), cost in map_in_order(work, batches, n_jobs, begin, caller.stop):
-            stats.add(cost)
-            for label, values in at.items():
-                own[label][rows] = values
-            for key, values in moved.items():
-                change[key][rows] = values
+        done = map_in_order(work, batches, n_jobs, begin, caller.stop)
+        with closing(done):
+            for rows, (at, moved), cost in done:
+                stats.add(cost)
+                for label, values in at.items():
+                    own[label][rows] = values
+                for key, values in moved.items():
+                    change[key][rows] = values
     return own, change, stats
 
 

@@ -27,6 +27,7 @@ from skedasis._arguments import (
     is_number,
 )
 from skedasis._calls import meant_keyword, misfit, written
+from skedasis._interrupts import process_state, raise_interruption
 from skedasis._types import Container, TreeMode
 from skedasis.data.dataset import Dataset, RowSample, as_dataset
 from skedasis.data.spool import DASK, spool_kind, spooled
@@ -176,9 +177,14 @@ def takes_options(keywords: type, refused: Sequence[str] = ()) -> Callable[[Func
                 if problem is None:
                     raise
                 raise problem from None
-            if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
-                return _with_spooled(function, signature, args, given)
-            return function(*args, **given)
+            before = process_state()
+            try:
+                if "X" in valid and any(spool_kind(value) for value in (*args, given.get("X"))):
+                    return _with_spooled(function, signature, args, given)
+                return function(*args, **given)
+            except BaseException as error:
+                raise_interruption(error, before)
+                raise
 
         checked.__dict__["__signature__"] = signature  # what `inspect.signature` and `help` show
         return cast(Function, checked)

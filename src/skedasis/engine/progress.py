@@ -6,11 +6,13 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+from skedasis._interrupts import after_interruption
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -128,6 +130,8 @@ class Progress:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._lock = threading.Lock()
+        # Threads advance it, and show it; who began closes it.
+        self.thread = threading.get_ident()
 
     def advance(self, steps: int = 1) -> None:
         """Count finished steps. Safe to call from any thread."""
@@ -156,6 +160,7 @@ class Progress:
         left = () if self.further is None else (TextColumn("{task.fields[left]}"),)
         columns = (*Bar.get_default_columns(), *left)
         self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
+        _OPEN.append(self)
         # The description holds names of models and classes, which may contain control sequences of terminals.
         what = "".join(c if c.isprintable() else "?" for c in self.what)
         self._task = self._bar.add_task(escape(what), total=self.total, left="")
@@ -165,8 +170,28 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the bar. None is shown afterwards."""
+        self.wanted = False
         if self._bar is not None:
             self._bar.stop()
+        if self in _OPEN:
+            _OPEN.remove(self)
+
+
+_OPEN: list[Progress] = []
+"""Bars that are shown."""
+
+
+def _close_bars() -> None:
+    """Remove the bars of this thread: rich replaces the standard streams, and hides the cursor."""
+    for bar in [b for b in _OPEN if b.thread == threading.get_ident()]:
+        bar.close()
+
+
+after_interruption(_close_bars)
 
 
 def map_in_order(
@@ -175,7 +200,7 @@ def map_in_order(
     n_jobs: int = 1,
     begin: Callable[[], object] | None = None,
     stop: Callable[[], object] | None = None,
-) -> Iterator[_Result]:
+) -> Generator[_Result]:
     """Yield ``work(task)`` for each task, in the order of the tasks.
 
     Parameters
@@ -192,6 +217,9 @@ def map_in_order(
     Notes
     -----
     Results are merged in the order of the tasks, so they are identical for any number of threads.
+
+    The threads end when the generator is closed: a loop over it stands in ``with closing(…)``. Otherwise the traceback
+    of an interruption, which interactive Python keeps, would hold the generator, and its threads.
     """
     if n_jobs == 1 or (isinstance(tasks, Sized) and len(tasks) < 2):
         yield from map(work, tasks)
@@ -211,7 +239,5 @@ def map_in_order(
         except BaseException:
             if stop is not None:
                 stop()
+            pool.shutdown(wait=False, cancel_futures=True)
             raise
-        finally:
-            for future in waiting:
-                future.cancel()

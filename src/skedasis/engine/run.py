@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, cast
 
@@ -188,12 +188,13 @@ def run(job: Job) -> Gathered:
             return gathered, stats_of(evaluators)
 
         done = map_in_order(work, batches, job.options.n_jobs, begin, caller.stop)
-        for leaf, (gathered, stats) in enumerate(done):
-            if leaf == 0:
-                warn_if_costly(job, stats, len(batches[0]))
-            job.stats.add(stats)
-            rows.take(gathered)
-            tree.put(leaf, gathered)
+        with closing(done):
+            for leaf, (gathered, stats) in enumerate(done):
+                if leaf == 0:
+                    warn_if_costly(job, stats, len(batches[0]))
+                job.stats.add(stats)
+                rows.take(gathered)
+                tree.put(leaf, gathered)
     merged = tree.result()
     rows.give(merged)
     return merged
@@ -388,8 +389,10 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
 
         if job.options.client is None:
             chunks = source.chunks(size)
-            for done in map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop):
-                take(done, size)
+            computed = map_in_order(compute, chunks, job.options.n_jobs, begin, caller.stop)
+            with closing(computed):
+                for done in computed:
+                    take(done, size)
         else:
             # Imported here: most calls have no cluster.
             from skedasis.engine.cluster import map_ranges, ranges_of

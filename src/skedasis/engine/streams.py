@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -122,8 +123,9 @@ def run_pass(
             work.add(own(), first, rows)
         return rows.num_rows
 
-    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar:
-        for n in map_in_order(add, source.chunks(CHUNK_ROWS), options.n_jobs):
+    done = map_in_order(add, source.chunks(CHUNK_ROWS), options.n_jobs)
+    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar, closing(done):
+        for n in done:
             bar.advance(n)
     whole, *others = states.values()
     for state in others:

@@ -401,7 +401,11 @@ def _leave() -> None:
     with _lock:
         _users -= 1
         if _users == 0:
-            _settings.close()
+            try:
+                _settings.close()
+            except KeyboardInterrupt:
+                _settings.close()  # what is left of them
+                raise
 
 
 def _begin() -> Callable[[], None]:

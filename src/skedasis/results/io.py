@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -380,9 +380,24 @@ def save(result: object, path: str | Path) -> None:
         _HEADER: np.array(json.dumps(header, allow_nan=False)),
         **packer.arrays,
     }
-    # NumPy appends ".npz" to names, but not to open files.
     with binary_file(path, "save(path)") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        _write_archive(file, arrays)
+
+
+def _write_archive(file: BinaryIO, arrays: Arrays) -> None:
+    """Write an npz file, as `numpy.savez_compressed` does.
+
+    NumPy would complete the archive after an interruption, and end with the error of that.
+    """
+    archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED)
+    try:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+        archive.close()
+    except BaseException:
+        archive.fp = None  # nothing is left to complete, now or when it is deleted
+        raise
 
 
 _TABLES = {

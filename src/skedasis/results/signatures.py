@@ -10,7 +10,9 @@ import inspect
 import typing
 from collections.abc import Callable
 from importlib import import_module
-from typing import TypeVar
+from typing import TypeVar, cast
+
+from skedasis._interrupts import restoring
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -53,5 +55,6 @@ def shows_keywords(function: Function) -> Function:
         for name, kind in kinds.items()
         if name not in mine
     ]
-    function.__dict__["__signature__"] = signature.replace(parameters=[*own, *listed])
-    return function
+    shown = restoring(function)
+    shown.__dict__["__signature__"] = signature.replace(parameters=[*own, *listed])
+    return cast(Function, shown)

@@ -478,7 +478,11 @@ def _map_blocks(
     if n_jobs == 1 or len(firsts) < 2:
         return [work(first) for first in firsts]
     with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(work, firsts))
+        try:
+            return list(pool.map(work, firsts))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 # --------------------------------------------------- standard errors of permutation importances
