@@ -11,6 +11,8 @@ import sys
 import warnings
 from typing import overload
 
+from skedasis._untrusted import visible
+
 
 class _DescribedError(Exception):
     """Base of the errors. Arguments: a finished message, or the four parts of one (see `format_error`)."""
@@ -23,7 +25,8 @@ class _DescribedError(Exception):
 
     def __init__(self, what: str, *rest: str) -> None:
         # The message is the only argument that is kept, so that errors can be pickled.
-        super().__init__(format_error(what, *rest) if rest else what)
+        # Names in data and messages of models can hold control sequences of terminals.
+        super().__init__(format_error(what, *rest) if rest else visible(what))
 
 
 class DataError(_DescribedError, ValueError):
@@ -101,7 +104,7 @@ def format_error(what: str, got: str, expected: str, fix: str) -> str:
     'sample_weight: got length 3, expected length 5 (one per row). Pass one weight for each row of X.'
     """
     end = "" if fix.endswith(("?", "!")) else "."
-    return f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}"
+    return visible(f"{what}: got {got}, expected {expected}. {fix.rstrip('.')}{end}")
 
 
 def warn_caller(message: str, category: type[Warning]) -> None:
@@ -122,4 +125,4 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     frame = sys._getframe()  # noqa: SLF001 - the documented way to the calling frames
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(package):
         frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level)
+    warnings.warn(visible(message), category, stacklevel=level)

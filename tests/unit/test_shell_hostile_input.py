@@ -15,9 +15,9 @@ from rich.cells import cell_len
 from rich.text import Text
 
 import skedasis as sd
+from skedasis._untrusted import visible
 from skedasis.cli.app import app
 from skedasis.cli.inputs import load_model
-from skedasis.cli.output import visible
 from skedasis.engine.progress import Progress
 from tests.shell import CliRunner
 from tests.unit import shell_files

@@ -11,7 +11,6 @@ import contextlib
 import csv
 import math
 import os
-import re
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +30,7 @@ from rich.text import Text
 import skedasis as sd
 from skedasis._files import text_file
 from skedasis._types import JsonValue
+from skedasis._untrusted import cell_text, visible
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
 
@@ -45,29 +45,7 @@ if TYPE_CHECKING:
     from skedasis.results.surface import Surface
 
 # -------------------------------------------------------------------------------- untrusted text
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters except tab and line feed, marks that change the text direction, and surrogates."""
-
-
 _WIDEST = 10_000
-
-
-def visible(text: str) -> str:
-    r"""Return a text with control characters escaped as in Python source.
-
-    Unescaped, they could clear the screen, change the window title, hide the address of a link, or reverse a line.
-
-    Examples
-    --------
-    >>> print(visible("a\x1b[2Jb\u202ec"))
-    a\x1b[2Jb\u202ec
-    """
-    return _CONTROL.sub(_written, text)
-
-
-def _written(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
 class Screen(Console):
@@ -334,7 +312,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="Output file: a figure (.png, .svg, .pdf), an interactive page (.html) or numbers (.csv, .json, .npz).",
+        help="Output file: a figure (.png, .svg, .pdf), an interactive page (.html) or numbers (.csv, .json, .npz). "
+        "In .csv, text that begins like a formula (= + - @) gets an apostrophe.",
         metavar="FILE",
     ),
 ]
@@ -502,11 +481,11 @@ def write(result: Result, out: Path) -> None:
 def write_csv(
     out: Path, names: Iterable[object], rows: Iterable[Iterable[object]], option: str = "--out"
 ) -> None:
-    """Write a table as CSV."""
+    """Write a table as CSV; text that spreadsheets would run as a formula gets an apostrophe (`cell_text`)."""
     with text_file(out, option) as file:
         writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows(rows)
+        writer.writerow(map(cell_text, names))
+        writer.writerows(map(cell_text, row) for row in rows)
 
 
 def tables_of(result: Result) -> dict[str, dict[str, list[JsonValue]]]:

@@ -28,7 +28,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from skedasis._renamed import OPTIONS
-from skedasis.cli.output import say, visible
+from skedasis._untrusted import visible
+from skedasis.cli.output import say
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 DEBUG, JSON = "--debug", "--json"

@@ -15,6 +15,7 @@ import numpy as np
 
 from skedasis._calls import checked_call
 from skedasis._renamed import RenamedAttributes
+from skedasis._untrusted import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.export import Content, Exportable, ExportOptions
@@ -248,7 +249,7 @@ def no_interval_error(importance: Importance, repeats: int) -> DataError:
 Line = TypeVar("Line", bound="DataclassInstance")
 
 
-class DisplayMixin(RenamedAttributes):
+class DisplayMixin(Printed, RenamedAttributes):
     """A result with a representation in notebooks."""
 
     __slots__ = ()

@@ -33,6 +33,7 @@ from skedasis._arguments import check_flag, check_int_or_none, check_probability
 from skedasis._calls import checked_call
 from skedasis._files import check_writable, write_text
 from skedasis._types import Floats, JsonValue, Values
+from skedasis._untrusted import Printed
 from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
@@ -190,7 +191,7 @@ class ExportOptions:
     confidence_level: float = 0.95
 
 
-class Exportable:
+class Exportable(Printed):
     """A result that can be written as plain data and as JSON, and converted to a data frame.
 
     A class with a method `_document`, or a dataclass all of whose fields say something, gets `to_dict` and `to_json`;

@@ -1,0 +1,79 @@
+"""Text that comes from data or models, before a terminal or a spreadsheet gets it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+SelfT = TypeVar("SelfT")
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters except tab and line feed, marks that change the text direction, and surrogates."""
+
+
+def visible(text: str) -> str:
+    r"""Return a text with control characters escaped as in Python source.
+
+    Unescaped, they could clear the screen, change the window title, hide the address of a link, or reverse a line.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[2Jb\u202ec"))
+    a\x1b[2Jb\u202ec
+    """
+    return _CONTROL.sub(_written, text)
+
+
+def _written(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+class Printed:
+    """Base of classes that print names and levels: control characters in their texts are escaped.
+
+    Texts are those of the methods `__str__` and `__repr__` that a class defines. What `dataclass` generates shows text
+    by its `repr`, which does the same.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: object) -> None:
+        """Escape the texts of a new class."""
+        super().__init_subclass__(**options)
+        for name in ("__str__", "__repr__"):
+            if name in cls.__dict__:
+                setattr(cls, name, _printable(cls.__dict__[name]))
+
+
+def _printable(method: Callable[[SelfT], str]) -> Callable[[SelfT], str]:
+    @functools.wraps(method)
+    def printed(self: SelfT) -> str:
+        return visible(method(self))
+
+    return printed
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def cell_text(value: object) -> object:
+    """Return a value for a cell of a CSV file; text that spreadsheets would run as a formula gets an apostrophe.
+
+    Numbers stay as they are, also those that are text.
+
+    Examples
+    --------
+    >>> [cell_text(v) for v in ("=cmd|' /C calc'!A0", "-1.5", -1.5, "a=b")]
+    ["'=cmd|' /C calc'!A0", '-1.5', -1.5, 'a=b']
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
