@@ -75,7 +75,9 @@ def test_it_is_quiet_accessible_and_no_wider_than_its_window(report, visit, how)
     assert seen.noise == []
 
 
-@pytest.mark.parametrize("width", [330, 500, 820, 1500])
+@pytest.mark.parametrize(
+    "width", [330, *(pytest.param(width, marks=pytest.mark.slow) for width in (500, 820, 1500))]
+)
 def test_nothing_overflows(report, visit, width):
     seen = visit(report.path, size=(width, 800))
     beyond = seen.page.evaluate(
@@ -172,6 +174,7 @@ def headings_shown(page):
     return page.locator(".feature h4:visible").all_inner_texts()
 
 
+@pytest.mark.slow
 def test_models_share_axes_until_one_is_chosen(models_and_outputs, visit):
     seen = visit(models_and_outputs.path, size=(1300, 900))
     page = seen.page
@@ -192,6 +195,7 @@ def test_models_share_axes_until_one_is_chosen(models_and_outputs, visit):
     assert seen.noise == []
 
 
+@pytest.mark.slow
 def test_switches_are_operated_by_keys(models_and_outputs, visit):
     page = visit(models_and_outputs.path).page
     page.get_by_label("all models").focus()
@@ -202,6 +206,7 @@ def test_switches_are_operated_by_keys(models_and_outputs, visit):
     assert headings_shown(page) == ["a: mid"] * 3
 
 
+@pytest.mark.slow
 def test_without_scripts_all_models_are_there(models_and_outputs, visit):
     page = visit(models_and_outputs.path, scripts=False).page
     assert page.locator(".feature").first.locator("h4:visible").count() == 6
@@ -251,6 +256,7 @@ def test_features_are_found_by_a_part_of_their_name(page):
     assert page.evaluate(AT) == "town"
 
 
+@pytest.mark.slow
 def test_the_table_is_sorted_by_its_headings(page, report):
     rhale = report.effects["m"]["RHALE"]
 
@@ -310,6 +316,7 @@ def test_keys_go_from_feature_to_feature(page):
     assert page.evaluate("() => document.activeElement.id") == "main"
 
 
+@pytest.mark.slow
 def test_a_link_leads_to_a_feature_that_is_not_shown(page):
     last = page.evaluate(ORDER)[-1]
     page.fill("#find", "town")
@@ -364,12 +371,14 @@ def test_ten_features_are_drawn_at_load_and_others_when_they_come_near(page):
     assert live == 0
 
 
+@pytest.mark.slow
 def test_the_last_in_the_order_are_drawn_when_sorting_brings_them_up(page):
     last = page.evaluate(ORDER)[-1]
     page.fill("#find", last)
     page.locator(f".feature[data-name='{last}'] svg.skd").first.wait_for()
 
 
+@pytest.mark.slow
 def test_paper_has_a_few_pages_and_begins_with_the_first_screen(report, visit, tmp_path):
     seen = visit(report.path)
     pdf = tmp_path / "page.pdf"
@@ -395,6 +404,7 @@ def test_paper_has_a_few_pages_and_begins_with_the_first_screen(report, visit, t
     assert seen.noise == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_paper_is_white(report, visit, theme):
     seen = visit(report.path, dark=theme == "dark")
@@ -421,6 +431,7 @@ def test_without_scripts_words_tables_and_ten_features_are_there(report, visit):
 # -------------------------------------------------------------------------------------- theme, copy
 
 
+@pytest.mark.slow
 def test_the_theme_is_chosen_and_remembered(report, visit):
     seen = visit(report.path)
     paper = "() => getComputedStyle(document.body).backgroundColor"
@@ -450,6 +461,7 @@ def test_the_theme_is_chosen_and_remembered(report, visit):
     assert other.page.evaluate(paper) == dark
 
 
+@pytest.mark.slow
 def test_code_is_copied(report, visit):
     page = visit(report.path, permissions=["clipboard-read", "clipboard-write"]).page
     part = page.locator("details.code").first
@@ -488,6 +500,7 @@ def test_bins_say_their_numbers(page, report):
     assert tip.is_hidden()
 
 
+@pytest.mark.slow
 def test_a_curve_says_its_row_and_value(page, report, data):
     X, _ = data
     name = next(n for n in page.evaluate(ORDER) if n not in ("town", "x5"))
@@ -507,6 +520,7 @@ def test_a_curve_says_its_row_and_value(page, report, data):
     assert abs(float(value)) > 0.1
 
 
+@pytest.mark.slow
 def test_figures_that_were_drawn_late_live(page):
     last = page.evaluate(ORDER)[-1]
     page.click(f".ranking a:has(bdi:text-is('{last}'))")

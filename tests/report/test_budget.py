@@ -199,7 +199,10 @@ def test_the_time_is_that_of_large_calls(X, monkeypatch, chosen):
 
 
 # ---------------------------------------------------------------------------------- max_seconds
-@pytest.mark.parametrize("seconds", [60, 30, 15, 8, 5])
+@pytest.mark.parametrize(
+    "seconds",
+    [60, pytest.param(30, marks=pytest.mark.slow), 15, pytest.param(8, marks=pytest.mark.slow), 5],
+)
 def test_a_limit_is_kept_and_what_it_costs_is_said(X, monkeypatch, chosen, seconds):
     model = Slow(monkeypatch, 1e-3)
     found, said = build(model, X, max_seconds=seconds)

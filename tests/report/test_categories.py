@@ -406,6 +406,7 @@ def test_identifiers_are_named_as_left_out(tmp_path):
     assert list(done.effects["function"]["RHALE"]) == ["x"]
 
 
+@pytest.mark.slow
 def test_many_levels_stay_small(tmp_path):
     n = 3000
     X = pd.DataFrame(

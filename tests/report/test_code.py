@@ -47,7 +47,7 @@ def same(a, b):
         assert np.array_equal(a.curves.value, b.curves.value, equal_nan=True)
 
 
-@pytest.mark.parametrize("rows", [True, False])
+@pytest.mark.parametrize("rows", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_single_features(frame, rows):
     given = {
         "sample_weight": np.random.default_rng(1).integers(1, 4, len(frame)),
@@ -76,7 +76,7 @@ def test_single_features(frame, rows):
 
 def test_methods_laid_over_one_another(frame):
     pyplot = pytest.importorskip("matplotlib.pyplot")
-    section = gather(f, frame, progress=False).sections[0]
+    section = gather(f, frame, pairs=0, regions=False, progress=False).sections[0]
     figure = run(section.code["compare", "b"], model=f, X=frame)
     labels = [t.get_text() for legend in figure.legends for t in legend.get_texts()]
     labels += [
@@ -128,7 +128,7 @@ def test_uncertainty(most, monkeypatch):
     y = np.where(X[:, 0] + np.random.default_rng(1).normal(size=n) > 0, "yes", "no")
     clf = LogisticRegression().fit(X, y)
     for model in (clf, sd.probability(clf, class_="no"), sd.probability(clf, class_="all")):
-        content = gather({"m": model}, X, y, progress=False)
+        content = gather({"m": model}, X, y, regions=False, progress=False)
         section = content.sections[0]
         names = {"models": {"m": model}, "X": X, "y": y}
         assert ("import numpy as np" in section.code["import",]) == (most == 100)

@@ -70,7 +70,7 @@ def test_the_ledger_is_that_of_the_same_rows(X):
     assert section.ledger.as_drawn == alone.as_drawn
     assert section.ledger.variance == alone.variance
     assert section.regions == {}
-    assert told_of(f, X, pairs=0).ledger.provenance["settings"]["pairs"] == 0
+    assert told_of(f, X, pairs=0, regions=False).ledger.provenance["settings"]["pairs"] == 0
 
 
 def test_rules_of_the_ledger_are_chosen_on_its_fitting_rows():
@@ -132,12 +132,13 @@ def test_the_ledger_counts_levels_missing_values_and_weights(frame):
 
 def test_labels_have_a_share_where_they_can_be_compared(X, coin):
     noise = np.random.default_rng(8).normal(size=len(X))
-    section = told_of(lambda X: X[:, 0], X, X[:, 0] + noise)
+    bare = {"pairs": 0, "regions": False}
+    section = told_of(lambda X: X[:, 0], X, X[:, 0] + noise, **bare)
     assert section.ledger["main effects"].label_r2 == pytest.approx(0.25, abs=0.2)
     assert "variance of the labels" in report_text.ledger_caption(section)
-    assert not told_of(lambda X: X[:, 0], X, np.ones(len(X))).ledger.has_labels
+    assert not told_of(lambda X: X[:, 0], X, np.ones(len(X)), **bare).ledger.has_labels
     odd = np.where(np.arange(len(X)) == 3, None, coin[1].astype(object))
-    assert not told_of(coin[0], X, odd, uncertainty=False).ledger.has_labels
+    assert not told_of(coin[0], X, odd, uncertainty=False, **bare).ledger.has_labels
 
 
 def test_what_is_constant_has_no_ledger(X):
@@ -186,11 +187,11 @@ def test_regions_that_the_caller_names(frame):
     def f(X):
         return X["a"] * (X["city"] == "x") + X["holes"].fillna(0)
 
-    section = told_of(f, frame, by="city")
+    section = told_of(f, frame, by="city", pairs=0)
     assert section.regions["a"].rules == ("city = x", "city = y", "city = z")
     assert section.code["regions", "a"] == "sd.explain(model, X, 'a', by='city').plot()"
     mask = frame["city"].to_numpy() == "x"
-    section = told_of(f, frame, by={"inner": mask})
+    section = told_of(f, frame, by={"inner": mask}, pairs=0)
     assert section.regions["a"].rules == ("inner", "other rows")
     assert "by=by" in section.code["regions", "a"]
     assert ", by:" in section.code["import",]
@@ -223,7 +224,10 @@ def test_regions_cost_the_rows_of_their_scores_only(X):
 def test_it_finds_the_pair_that_acts_together():
     X = np.random.default_rng(0).normal(size=(800, 8))
     section = told_of(
-        lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7], X, pairs=2
+        lambda X: 2 * X[:, 5] * X[:, 2] + 0.3 * X[:, 0] * X[:, 1] + X[:, 7],
+        X,
+        pairs=2,
+        regions=False,
     )
     assert [s.features for s in section.pairs] == [("x2", "x5"), ("x0", "x1")]
     found = section.interactions.strengths
@@ -248,7 +252,7 @@ def test_cells_without_rows_do_not_rank_pairs():
     def f(X):
         return 6 * np.exp(X[:, 0] * X[:, 1]) + 0.6 * X[:, 2] * X[:, 3]
 
-    section = told_of(f, X, pairs=2)
+    section = told_of(f, X, pairs=2, regions=False)
     assert section.pairs[0].features == ("x2", "x3")
     found = {s.features: s.strength for s in section.interactions.strengths if s.shown}
     corners = sd.explain(f, X, (0, 1))
@@ -279,22 +283,22 @@ def test_candidates_cost_no_more_than_they_may(X, monkeypatch):
     def f(X):
         return X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3]
 
-    both = told_of(f, X)
+    both = told_of(f, X, regions=False)
     assert [s.features for s in both.pairs] == [("x2", "x3"), ("x0", "x1")]
     monkeypatch.setattr(interactions, "MODEL_ROWS", 4 * len(X))
-    section = told_of(f, X)
+    section = told_of(f, X, regions=False)
     assert len(section.pairs) == 1
     assert "no more because each costs 2,400 model rows" in section.interactions.note
     assert section.passes[-1].provenance["model_rows"] == 4 * len(X)
     monkeypatch.setattr(interactions, "MODEL_ROWS", 0)
-    assert len(told_of(f, X).pairs) == 1
+    assert len(told_of(f, X, regions=False).pairs) == 1
 
 
 def test_trees_are_compared_by_h2_and_cost_no_model_rows():
     X = np.random.default_rng(0).uniform(-1, 1, (800, 5))
     y = 2 * X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + X[:, 4]
     model = HistGradientBoostingRegressor(max_iter=60, random_state=0).fit(X, y)
-    section = told_of(model, X)
+    section = told_of(model, X, regions=False)
     exact = sd.interactions(model, X, ale=False).ranking()
     found = {s.features: s.h2_unnormalized for s in section.interactions.strengths}
     assert {(p.feature_0, p.feature_1): p.h2_unnormalized for p in exact} == pytest.approx(found)
@@ -305,7 +309,9 @@ def test_trees_are_compared_by_h2_and_cost_no_model_rows():
 
 def test_groups_are_not_paired_with_their_own_columns(X):
     codes = np.column_stack([X[:, 0], (X[:, 1] > 0) * 1.0, (X[:, 1] <= 0) * 1.0, X[:, 2]])
-    section = told_of(lambda X: X[:, 0] * X[:, 1] + X[:, 3], codes, groups={"side": [1, 2]})
+    section = told_of(
+        lambda X: X[:, 0] * X[:, 1] + X[:, 3], codes, groups={"side": [1, 2]}, regions=False
+    )
     assert [set(s.features) for s in section.pairs] == [{"x0", "side"}]
     assert section.ledger.parts[-1].share < 0.05
 
@@ -351,7 +357,8 @@ def test_without_scores_there_is_no_word_of_them(X):
     def f(X):
         return X[:, 0] * X[:, 1]
 
-    scored, bare = told_of(f, X), told_of(f, X, heterogeneity_rows=0)
+    scored = told_of(f, X, regions=False)
+    bare = told_of(f, X, regions=False, heterogeneity_rows=0)
     assert all(np.isnan(e.heterogeneity_score) for e in bare.rhale.values())
     assert sum(p.provenance.get("score_rows", 0) for p in bare.passes) == 0
     assert bare.interactions.strengths[0].features == scored.interactions.strengths[0].features
@@ -383,7 +390,7 @@ def test_objections_are_those_of_the_effect(X):
 
 
 def test_mplots_are_of_all_features(frame):
-    section = told_of(lambda X: X["a"] + (X["city"] == "x"), frame)
+    section = told_of(lambda X: X["a"] + (X["city"] == "x"), frame, pairs=0, regions=False)
     assert list(section.mplot) == list(section.rhale)
     direct = sd.explain(lambda X: X["a"] + (X["city"] == "x"), frame, "city", method=sd.MPlot())
     assert np.array_equal(section.mplot["city"].value, direct.value)
@@ -410,18 +417,21 @@ def test_each_sentence_has_its_cause(X, coin):
 
 def test_bad_probabilities_and_warnings_are_spoken_of(X, coin):
     model, y = coin
-    good = told_of(model, X, y, uncertainty=False)
-    bad = told_of(sd.probability(lambda X: np.clip(0.5 + 5 * X[:, 0], 0.01, 0.99)), X, y == "yes")
+    bare = {"pairs": 0, "regions": False}
+    good = told_of(model, X, y, uncertainty=False, **bare)
+    bad = told_of(
+        sd.probability(lambda X: np.clip(0.5 + 5 * X[:, 0], 0.01, 0.99)), X, y == "yes", **bare
+    )
     assert good.quality.calibration_error < 0.05 < bad.quality.calibration_error
     assert "differ from the observed proportions" not in " ".join(report_text.summary(good))
     assert "differ from the observed proportions" in " ".join(report_text.summary(bad))
     x = X[:, 0]
     twin = np.column_stack([x, x + 0.01 * X[:, 1]])
-    odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin)
+    odd = told_of(lambda X: np.floor(3 * X[:, 0]) * np.floor(3 * X[:, 1]), twin, **bare)
     warned = [n for n, flags in odd.checks.items() if flags.warnings]
     assert warned
     assert "Check the" in " ".join(report_text.summary(odd))
-    little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X)
+    little = told_of(lambda X: X[:, 0] + 0.01 * X[:, 1] * X[:, 2], X, regions=False)
     assert little.pairs[0].features == ("x1", "x2")
     assert "interact most strongly" not in " ".join(report_text.summary(little))
 
@@ -471,7 +481,7 @@ def test_a_models_warning_is_the_callers(X):
         return X[:, 0]
 
     with pytest.warns(FutureWarning, match="look here"):
-        section = told_of(f, X, pairs=0)
+        section = told_of(f, X, pairs=0, regions=False)
     assert not any("look here" in text for text in section.warnings)
 
 

@@ -18,6 +18,10 @@ def X():
     return np.random.default_rng(0).uniform(-1, 1, (600, 4))
 
 
+PLAIN = {"pairs": 0, "regions": False}
+"""Without the search for pairs and regions, which takes most of the time of a report of a fast model."""
+
+
 def told_of(model, X, y=None, **options):
     return gather(model, X, y, progress=False, **options).sections[0]
 
@@ -56,7 +60,8 @@ def test_every_class_is_told_of(X, flowers):
         np.testing.assert_allclose(section.ale["x1"].value, direct.value, atol=1e-12)
         assert section.quality.class_ == str(k)
         assert bool(section.passes) == (k == 0)
-    alone = gather(sd.probability(model, class_="all"), X, y, progress=False)
+    bare = {"pairs": 0, "regions": False, "uncertainty": False, "progress": False}
+    alone = gather(sd.probability(model, class_="all"), X, y, **bare)
     assert alone.sections[0].name == "LogisticRegression: 0"
 
 
@@ -92,7 +97,7 @@ def coin(X):
 
 def test_uncertainty_of_a_classifier(X, coin):
     model, y = coin
-    section = told_of(model, X, y)
+    section = told_of(model, X, y, **PLAIN)
     found = section.uncertainty
     assert found.axis == "entropy [nats]"
     direct = sd.explain(sd.entropy(model), X, "x0", method=sd.RHALE())
@@ -106,7 +111,7 @@ def test_uncertainty_of_a_classifier(X, coin):
 
 
 def test_without_labels_there_is_no_diagnosis(X, coin):
-    found = told_of(coin[0], X).uncertainty
+    found = told_of(coin[0], X, **PLAIN).uncertainty
     assert found.diagnosis is None
     assert "No labels" in found.notes[0]
     assert len(found.rhale) == 4
@@ -116,7 +121,7 @@ def test_labels_may_be_missing(X, coin):
     model, y = coin
     holes = y.astype(object)
     holes[:50] = None
-    section = told_of(model, X, holes)
+    section = told_of(model, X, holes, **PLAIN)
     assert section.quality.rows == len(X) - 50
     assert section.uncertainty.diagnosis.entropy.rows == len(X) - 50
 
@@ -125,7 +130,7 @@ def test_labels_may_be_missing(X, coin):
 def test_a_dear_model_is_asked_of_a_sample(X, coin, monkeypatch, weighted):
     monkeypatch.setattr(uncertainty, "ROWS", 200)
     weights = np.full(len(X), 2.0) if weighted else None
-    section = told_of(coin[0], X, coin[1], random_state=4, sample_weight=weights)
+    section = told_of(coin[0], X, coin[1], random_state=4, sample_weight=weights, **PLAIN)
     some = np.random.default_rng(4).choice(len(X), 200, replace=False)
     direct = sd.explain(
         sd.entropy(coin[0]), X[np.sort(some)], "x1", method=sd.ALE(bins=3), random_state=4
@@ -167,7 +172,7 @@ def test_a_function_that_answers_with_probabilities_is_predictive(X):
         one = 1 / (1 + np.exp(-X[:, 0]))
         return np.column_stack([1 - one, one])
 
-    section = told_of(sd.probability(p, class_=1), X, (X[:, 0] > 0).astype(int))
+    section = told_of(sd.probability(p, class_=1), X, (X[:, 0] > 0).astype(int), **PLAIN)
     assert section.uncertainty.diagnosis is not None
 
 
@@ -217,7 +222,7 @@ def test_a_story_without_rows_holds_none(X, coin):
     assert len(held) > 1000
     assert not np.isin(held[np.abs(held) > 1e-9], X.ravel()).any()
     with_rows = []
-    numbers_in(gather(lambda X: X[:, 0] * X[:, 1], X, progress=False), with_rows, set())
+    numbers_in(gather(lambda X: X[:, 0] * X[:, 1], X, progress=False, **PLAIN), with_rows, set())
     held = np.concatenate([a.ravel() for a in with_rows if a.dtype.kind == "f"])
     assert np.isin(X[:, 2], held).any()  # the search does find values of rows
 

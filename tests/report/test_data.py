@@ -297,16 +297,17 @@ def test_without_rows_no_value_of_a_row_is_written(frame):
 # -------------------------------------------------------------------------------------------- size
 
 
-@pytest.fixture(scope="module")
-def wide():
+def of_eleven_features(rows, trees):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(1500, 11))
+    X = rng.normal(size=(rows, 11))
     y = np.sin(3 * X[:, 0]) * (X[:, 1] > 0) + X[:, 2] * X[:, 3] + X[:, 4:] @ rng.normal(size=7)
-    model = HistGradientBoostingRegressor(max_iter=150, random_state=0).fit(X, y)
+    model = HistGradientBoostingRegressor(max_iter=trees, random_state=0).fit(X, y)
     return gather(model, X, y, progress=False, uncertainty=False)
 
 
-def test_eleven_features_take_less_than_150_kilobytes(wide):
+@pytest.mark.slow
+def test_eleven_features_take_less_than_150_kilobytes():
+    wide = of_eleven_features(1500, 150)
     text = embedded_json(wide)
     assert len(text.encode()) < 150_000
     data = strict(text)
@@ -332,16 +333,17 @@ def test_300_features_take_less_than_a_megabyte():
     assert len(strict(text)["models"][0]["features"]) == 300
 
 
-def test_details_that_are_left_out_are_named(wide, monkeypatch):
+def test_details_that_are_left_out_are_named(monkeypatch):
     from skedasis.report import data as report_data_module
 
-    full = report_data(wide, DIGITS)
+    content = of_eleven_features(250, 20)
+    full = report_data(content, DIGITS)
     size = len(to_json(full))
     sizes = []
     for most in (size, size * 3 // 4, size // 2, 1):
         monkeypatch.setattr(report_data_module, "PER_FEATURE", 0)
         monkeypatch.setattr(report_data_module, "LEAST_SIZE", most)
-        data = checked(report_data(wide, DIGITS, embedded=True))
+        data = checked(report_data(content, DIGITS, embedded=True))
         sizes.append(len(to_json(data)))
         assert most == 1 or sizes[-1] <= most
         assert data["left_out"]

@@ -325,7 +325,7 @@ def test_a_poor_model_is_the_first_finding():
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(k, marks=pytest.mark.long) for k in range(2, 6))]
+    "seed", [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, 6))]
 )
 def test_sentences_are_short_and_begin_with_a_feature(seed):
     rng = np.random.default_rng(seed)

@@ -12,7 +12,7 @@ from skedasis.report import text as report_text
 from skedasis.report.content import gather
 from skedasis.report.format import ends, listed, named
 
-QUICK = {"pairs": 0, "uncertainty": False, "progress": False}
+QUICK = {"pairs": 0, "regions": False, "uncertainty": False, "progress": False}
 
 
 def model(X):
@@ -80,15 +80,15 @@ def test_features_without_a_value_are_named_and_left_out(tmp_path, X):
     [
         lambda X: np.zeros(len(X)),
         lambda X: np.floor(3 * X[:, 0]).astype(int),
-        lambda X: X[:, 0] > 0,
-        lambda X: model(X).astype(np.float32),
-        lambda X: model(X)[:, None],
+        pytest.param(lambda X: X[:, 0] > 0, marks=pytest.mark.slow),
+        pytest.param(lambda X: model(X).astype(np.float32), marks=pytest.mark.slow),
+        pytest.param(lambda X: model(X)[:, None], marks=pytest.mark.slow),
         lambda X: model(X) + 1e12,
     ],
     ids=["constant", "whole", "bool", "float32", "column", "offset"],
 )
 def test_answers_of_any_type_make_a_page(answer, X, tmp_path):
-    done = sd.report(answer, X, X[:, 2], path=tmp_path / "r.html", **QUICK)
+    done = sd.report(answer, X, X[:, 2], path=tmp_path / "r.html", **{**QUICK, "regions": True})
     text = html.unescape(re.sub(r"<[^>]+>", " ", page_of(done)))
     assert not re.search(r"(?<![\w.=])(nan|inf)(?![\w.])", text)
     assert not re.search(r"[\w-]+=\"[^\"]*\\bnan\\b", page_of(done))
@@ -127,7 +127,9 @@ def test_frames_of_other_libraries_give_the_same_page(kind, X, tmp_path):
 def test_the_same_seed_gives_the_same_page(tmp_path, X):
     pages = [
         page_of(
-            sd.report(model, X, X[:, 2], path=tmp_path / "r.html", random_state=s, progress=False)
+            sd.report(
+                model, X, X[:, 2], path=tmp_path / "r.html", pairs=0, random_state=s, progress=False
+            )
         )
         for s in (3, 3, 4)
     ]
@@ -258,6 +260,7 @@ def test_every_pair_of_outer_settings_makes_a_page(tmp_path, X):
             pairs=pairs,
             rows=rows,
             uncertainty=uncertain,
+            regions=False,
             progress=False,
         )
         assert ('id="pairs"' in page_of(done)) == (pairs > 0)

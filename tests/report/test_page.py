@@ -77,7 +77,7 @@ def test_sections_are_those_that_there_is_something_to_say_in(page, coin, tmp_pa
         "Methods and cost",
     ]
     assert "Predictive uncertainty" in headings(coin[1])
-    bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, progress=False)
+    bare = sd.report(smooth, X, path=tmp_path / "r.html", pairs=0, regions=False, progress=False)
     assert "Interactions" not in headings(Page(bare.path))
 
 
@@ -114,7 +114,9 @@ def test_calibration_is_drawn_of_a_class(coin):
 
 def test_it_says_why_there_is_no_quality(X, tmp_path):
     labels = np.array(["a", "b"])[np.arange(len(X)) % 2]
-    done = sd.report(smooth, X, labels, path=tmp_path / "r.html", pairs=0, progress=False)
+    done = sd.report(
+        smooth, X, labels, path=tmp_path / "r.html", pairs=0, regions=False, progress=False
+    )
     assert (
         "The quality of the predictions is not shown. The labels are not numbers"
         in Page(done.path).words
@@ -234,8 +236,12 @@ def test_cells_of_nothing(value):
 
 
 def test_no_row_is_on_a_page_without_rows(X, tmp_path):
-    shown = sd.report(smooth, X, path=tmp_path / "shown.html", progress=False)
-    hidden = sd.report(smooth, X, path=tmp_path / "hidden.html", rows=False, progress=False)
+    def f(X):
+        return X[:, 0] * X[:, 1] + X[:, 2]
+
+    X = X[:, :4]
+    shown = sd.report(f, X, path=tmp_path / "shown.html", progress=False)
+    hidden = sd.report(f, X, path=tmp_path / "hidden.html", rows=False, progress=False)
     with_rows, without = (p.path.read_text("utf-8").split("<body")[1] for p in (shown, hidden))
     for trace in ('class="curves', "data-rows", "ICE curves"):
         assert trace in with_rows

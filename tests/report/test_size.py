@@ -23,6 +23,7 @@ def test_the_budget_grows_with_the_features(features, megabytes):
     assert page_budget(features) == pytest.approx(1e6 * megabytes)
 
 
+@pytest.mark.slow
 def test_twenty_features_fit_whole(tmp_path):
     X = np.random.default_rng(0).normal(size=(1000, 20))
     done = sd.report(wild, X, path=tmp_path / "r.html", progress=False)
