@@ -228,6 +228,7 @@ def test_a_limit_is_kept_and_what_it_costs_is_said(X, monkeypatch, chosen, secon
     assert list(section.checks) == list(section.rhale)
 
 
+@pytest.mark.slow
 def test_the_least_needed_is_left_out_first(X, monkeypatch, chosen):
     """With ever less time, no part comes back that was left out."""
     found = [build(Slow(monkeypatch, 1e-3), X, max_seconds=s)[0] for s in (300, 88, 50, 9, 5)]
