@@ -30,13 +30,16 @@ settings.load_profile("fixed")
 OPTIONAL = ("catboost", "jax", "keras", "onnx")
 """Libraries that `make test` does without. Tests of theirs, or cases, have them in their names."""
 
-UNMEASURED = ("docs", "experiments", "laws", "reference", "typing", "unit/test_streams_law.py")
-"""Folders and files whose tests run without coverage, which makes Python twice as slow. They compare the numbers of the
-library with other sources, on many cases, or run editors and type checkers; that every line runs is the work of the
-others.
+PROGRAMS = ("docs", "experiments", "typing", "unit/test_streams_law.py")
+COMPARISONS = ("laws", "reference")
+"""Folders and files whose tests run without coverage, which makes Python twice as slow. They run programs, editors and
+type checkers, or compare the numbers of the library with other sources, on many cases; that every line runs is the work
+of the others.
 """
 MEASURED_CASES = 4
-"""Cases of a test that run with coverage: further ones run the same lines with other values."""
+"""Cases of a test that run with coverage: further ones run the same lines with other values. Of tests that `make test`
+leaves out it is one.
+"""
 TESTS = Path(__file__).parent
 
 
@@ -59,11 +62,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Mark tests of the libraries in `OPTIONAL`, long ones as slow, and those without coverage; note what measures."""
     note(config, items)
     _thin_out(items)
-    if config.pluginmanager.has_plugin("pytest_cov"):
-        _limit_coverage(items)
     for item in items:
         if any(name in item.nodeid.lower() for name in OPTIONAL):
             item.add_marker(pytest.mark.optional)
+    if config.pluginmanager.has_plugin("pytest_cov"):
+        _limit_coverage(items)
 
 
 def _thin_out(items: list[pytest.Item]) -> None:
@@ -104,10 +107,23 @@ def _limit_coverage(items: list[pytest.Item]) -> None:
     """Mark the tests that run without coverage."""
     cases: Counter[str] = Counter()
     for item in items:
-        if item.get_closest_marker("slow"):
-            continue
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
-        compares = any(item.path.is_relative_to(TESTS / name) for name in UNMEASURED)
-        if compares or item.get_closest_marker("unmeasured") or cases[test] > MEASURED_CASES:
+        if cases[test] > _measured_cases(item):
             item.add_marker(pytest.mark.no_cover)
+
+
+def _measured_cases(item: pytest.Item) -> int:
+    """Return how many cases of the test run with coverage."""
+    if item.get_closest_marker("unmeasured") or _is_in(item, PROGRAMS):
+        return 0
+    # What is written for another library is run by its own tests only, whatever these compare.
+    if item.get_closest_marker("torch") or item.get_closest_marker("optional"):
+        return 1
+    if _is_in(item, COMPARISONS):
+        return 0
+    return 1 if item.get_closest_marker("slow") else MEASURED_CASES
+
+
+def _is_in(item: pytest.Item, places: tuple[str, ...]) -> bool:
+    return any(item.path.is_relative_to(TESTS / name) for name in places)
