@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,28 @@ def test_nodes_in_a_circle_are_refused() -> None:
     )
     with pytest.raises(TreesUnreadable, match="do not form trees"):
         assemble(circle, ModelInfo(1, np.zeros(1), "by hand"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("left", 100_000_000), ("right", 7), ("right", -1), ("feature", 2), ("feature", -1)],
+)
+def test_nodes_with_an_index_outside_of_its_array_are_refused(name: str, value: int) -> None:
+    changed = getattr(SHUFFLED, name).copy()
+    changed[4] = value
+    with pytest.raises(TreesUnreadable, match=r"outside of its array|no node of its tree"):
+        assemble(replace(SHUFFLED, **{name: changed}), ModelInfo(2, np.zeros(1), "by hand"))
+
+
+def test_outputs_and_sets_that_do_not_exist_are_refused() -> None:
+    for output in ([0, 1], [0, -2]):
+        info = ModelInfo(2, np.zeros(1), "by hand", output=np.array(output))
+        with pytest.raises(TreesUnreadable, match="outside of its array"):
+            assemble(SHUFFLED, info)
+    category = np.where(np.arange(8) == 4, 1, -1)
+    nodes = replace(SHUFFLED, category=category, sets=[np.array([3])])
+    with pytest.raises(TreesUnreadable, match="outside of its array"):
+        assemble(nodes, ModelInfo(2, np.zeros(1), "by hand"))
 
 
 def test_nodes_pruned_by_xgboost_are_left_out() -> None:

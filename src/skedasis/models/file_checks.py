@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from skedasis.errors import DataError, UnsupportedError
 
@@ -33,6 +33,10 @@ _HEAD = 64
 
 _LARGEST = 2**30
 """Number of bytes that `content` reads at most: a file may state any size without taking space on the disk."""
+
+
+_UNPACKED, _LARGEST_RATIO = 2**28, 20
+"""Bytes in an archive that are always read; how much larger than the file a larger content may be."""
 
 
 class Malformed(Exception):  # noqa: N818 - internal: `load_model` turns it into a DataError with the file's name
@@ -89,6 +93,45 @@ def content(file: Path) -> bytes:
             "If you know who wrote the file, load it with its own library, and pass the model that you get",
         )
     return found
+
+
+def read_archive(file: Path | IO[bytes]) -> dict[str, bytes]:
+    """Return the parts of a ZIP archive by their names.
+
+    Python's `ZipFile.read` decompresses up to 2 GB whatever size the archive states, and a small archive can state a
+    huge one. Here parts are read piece by piece, up to a limit for all of them.
+
+    Raises
+    ------
+    Malformed
+        If parts are damaged, encrypted, of other sizes than stated, or all together much larger than the file.
+    """
+    import zipfile  # with its compressors it costs as much as a third of NumPy
+
+    parts: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+            packed = sum(info.compress_size for info in infos)
+            stated = sum(info.file_size for info in infos)
+            if stated > max(_UNPACKED, _LARGEST_RATIO * packed):
+                raise Malformed(f"{stated} bytes in {packed} bytes")
+            for info in infos:
+                if info.filename in parts:
+                    raise Malformed(f"the part {info.filename[:40]!r} twice")
+                pieces: list[bytes] = []
+                with archive.open(info) as stream:
+                    while piece := stream.read(1 << 20):
+                        pieces.append(piece)
+                parts[info.filename] = b"".join(pieces)
+                if len(parts[info.filename]) != info.file_size:
+                    raise Malformed(f"the part {info.filename[:40]!r} of another size")
+    except Malformed:
+        raise
+    except Exception as error:
+        # A damaged archive raises any error: BadZipFile, zlib.error, NotImplementedError, RuntimeError, ...
+        raise Malformed(str(error)) from error
+    return parts
 
 
 def unreadable(file: Path, error: Exception) -> DataError:

@@ -210,8 +210,11 @@ def _read_skops(file: Path, trust: Sequence[str] = ()) -> object:
 
     if not zipfile.is_zipfile(file):
         raise broken(file, "skops")
+    from skedasis.models import skops_files
+
     try:
-        unknown = [str(name) for name in io.get_untrusted_types(file=file)]
+        archive = skops_files.checked_archive(file)
+        unknown = [str(name) for name in io.get_untrusted_types(data=archive)]
     except Exception as error:
         # A malformed file raises any error: KeyError, TypeError, AttributeError, ...
         raise broken(file, "skops", error) from error
@@ -220,9 +223,11 @@ def _read_skops(file: Path, trust: Sequence[str] = ()) -> object:
         raise _untrusted_types(file, untrusted)
     try:
         # Only the types in the file: skops raises for others that it cannot find.
-        return io.load(file, trusted=[name for name in trust if name in unknown])
+        model = io.loads(archive, trusted=[name for name in trust if name in unknown])
+        skops_files.check_object(model)
     except Exception as error:
         raise broken(file, "skops", error) from error
+    return model
 
 
 def _check_version(file: Path) -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from skedasis.errors import DataError
-from skedasis.models.file_checks import broken, library
+from skedasis.models.file_checks import Malformed, broken, library, read_archive
 
 _NAME = re.compile(r"[A-Za-z0-9_.+\-]*\Z")
 """Texts that cannot become code."""
@@ -136,7 +136,7 @@ def program(file: Path, *, pickle: bool = False) -> object:
             "Export the module again, or, if you know who wrote the file, pass --trust-pickle: torch then runs any "
             "code in it",
         ) from error
-    except (zipfile.BadZipFile, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (Malformed, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise broken(file, "torch.export", error) from error
     try:
         with _silence():
@@ -162,13 +162,10 @@ def _silence() -> Generator[None]:
 
 def _checked_archive(file: Path) -> bytes:
     """Return a new archive of the checked records only: torch's reader may find others in the file."""
-    with zipfile.ZipFile(file) as old:
-        damaged = old.testzip()
-        if damaged is not None:
-            raise ValueError(f"{damaged} is damaged")
-        records = {name.partition("/")[2]: old.read(name) for name in old.namelist()}
-        if "serialized_exported_program.json" in old.namelist():
-            raise _Rejected("the archive format of torch before version 2.8")
+    parts = read_archive(file)
+    if "serialized_exported_program.json" in parts:
+        raise _Rejected("the archive format of torch before version 2.8")
+    records = {name.partition("/")[2]: raw for name, raw in parts.items()}
     if "archive_format" not in records:
         raise ValueError("the archive holds no program")
     archive = io.BytesIO()

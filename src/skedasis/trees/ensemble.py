@@ -298,8 +298,10 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
     Raises
     ------
     TreesUnreadable
-        If a threshold is NaN, or the nodes do not form trees.
+        If a threshold is NaN, or the nodes do not form trees, or test columns or add to outputs that do not exist:
+        kernels do not compare indices with the sizes of arrays.
     """
+    _check_children(nodes)
     roots = np.concatenate([[0], np.cumsum(nodes.sizes, dtype=np.int64)])
     shift = np.repeat(roots[:-1].astype(np.int32), nodes.sizes)
     inner = np.asarray(nodes.left) >= 0
@@ -337,9 +339,29 @@ def assemble(nodes: Nodes, reading: ModelInfo) -> Ensemble:
         offset=reading.offset,
     )
     ensemble = ensemble if _is_ordered(ensemble, inner) else _ordered(ensemble)
+    _check_tests(ensemble)
     if np.isnan(ensemble.threshold).any():
         raise TreesUnreadable("a threshold of the model is not a number")
     return ensemble
+
+
+def _check_children(nodes: Nodes) -> None:
+    """Raise if a child is no node of its tree, or a node with children tests nothing."""
+    inner = np.asarray(nodes.left) >= 0
+    size = np.repeat(nodes.sizes, nodes.sizes)[inner]
+    left, right = np.asarray(nodes.left)[inner], np.asarray(nodes.right)[inner]
+    outside = (left >= size) | (right < 0) | (right >= size)
+    if outside.any() or (np.asarray(nodes.feature)[inner] < 0).any():
+        raise TreesUnreadable("a child is no node of its tree")
+
+
+def _check_tests(ensemble: Ensemble) -> None:
+    """Raise if a node tests a column or a set of categories that does not exist, or a tree has no output."""
+    inner = ensemble.left >= 0
+    feature, category = ensemble.feature[inner], ensemble.category[inner]
+    tested = ((feature >= 0) & (feature < ensemble.columns) & (category < len(ensemble.sets))).all()
+    if not tested or ((ensemble.output < -1) | (ensemble.output >= ensemble.outputs)).any():
+        raise TreesUnreadable("an index of the model's nodes is outside of its array")
 
 
 def _is_ordered(ensemble: Ensemble, inner: Bools) -> bool:
