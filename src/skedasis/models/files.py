@@ -25,7 +25,7 @@ import numpy as np
 from skedasis._types import Container, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models import lightgbm_text, xgboost_files
+from skedasis.models import lightgbm_text, skops_files, xgboost_files
 from skedasis.models.file_checks import (
     PICKLE,
     Malformed,
@@ -210,8 +210,6 @@ def _read_skops(file: Path, trust: Sequence[str] = ()) -> object:
 
     if not zipfile.is_zipfile(file):
         raise broken(file, "skops")
-    from skedasis.models import skops_files
-
     try:
         archive = skops_files.checked_archive(file)
         unknown = [str(name) for name in io.get_untrusted_types(data=archive)]

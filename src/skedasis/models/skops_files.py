@@ -101,7 +101,7 @@ def check_object(model: object) -> None:
         kind = f"{type(part).__module__.partition('.')[0]}.{type(part).__name__}"
         if kind == "sklearn.Tree":
             _check_tree(cast("_Tree", part))
-        elif kind in _VECTOR_MACHINES and hasattr(part, "support_"):
+        elif kind in _VECTOR_MACHINES and "support_" in vars(part):
             _check_vector_machine(cast("_Machine", part), kind)
         elif kind in _COMPRESSED_SPARSE:
             try:
@@ -125,8 +125,16 @@ def _parts(model: object) -> Iterator[object]:
             waiting.extend(part)
         elif isinstance(part, np.ndarray):
             waiting.extend(part.flat if part.dtype.kind == "O" else [])
-        elif hasattr(part, "__dict__"):
-            waiting.extend(vars(part).values())
+        else:
+            waiting.extend(_attributes(part).values())
+
+
+def _attributes(part: object) -> dict[str, object]:
+    """Return the attributes of an object, none of a compiled one."""
+    try:
+        return vars(part)
+    except TypeError:
+        return {}
 
 
 def _check_tree(tree: _Tree) -> None:
