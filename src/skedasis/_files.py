@@ -309,7 +309,11 @@ def temporary_folder(where: str | Path | None = None) -> Generator[Path]:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
-        _remove(folder)
+        try:
+            _remove(folder)
+        except BaseException:  # interrupted: what is left goes now
+            _remove(folder)
+            raise
 
 
 _UNFINISHED: dict[Path, int] = {}
@@ -360,7 +364,7 @@ def _file_error(error: OSError, path: Path, what: str, old: os.stat_result | Non
 
 
 _FULL = (
-    "{name}, but the file system of the folder {folder!r} is full ({free})",
+    "{name}, but the file system of the folder {folder!r} has no room for it ({free})",
     "room for the file",
     "Delete files there, or write to a folder on another disk",
 )

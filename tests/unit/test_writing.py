@@ -434,7 +434,7 @@ def test_standard_output_is_written_directly_even_if_it_is_a_file(tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 def test_a_full_device():
-    with refused(FileError, "'/dev/full', but the file system of the folder '/dev' is full"):
+    with refused(FileError, "'/dev/full', but the file system of the folder '/dev' has no room"):
         put(Path("/dev/full"))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -30,8 +31,24 @@ def _end(*_: object) -> NoReturn:
     os._exit(_INTERRUPTED)
 
 
+def _open_closed_streams() -> None:
+    """Open standard streams that the caller has closed, such as by ``2>&-``, on the null device.
+
+    Otherwise the next file that is opened would take their number, and receive what libraries write to it.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if vars(sys)[name] is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def main() -> None:
     """Run the command line. During the imports, and when all is done, Ctrl-C ends the program without a traceback."""
+    _open_closed_streams()
     waits = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if waits:
         signal.signal(signal.SIGINT, _end)

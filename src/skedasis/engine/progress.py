@@ -125,7 +125,7 @@ class Progress:
         within = _announced.get()
         self.what = f"{what} ({within})" if within else what
         self.total, self.done, self.further = total, 0, further
-        self.wanted = sys.stderr.isatty() if show is None else show
+        self.wanted = _has_terminal() if show is None else show
         self._started = time.monotonic()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
@@ -179,6 +179,14 @@ class Progress:
             self._bar.stop()
         if self in _OPEN:
             _OPEN.remove(self)
+
+
+def _has_terminal() -> bool:
+    """Return whether standard error is a terminal. It may be closed, or absent from the start."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError, OSError):
+        return False
 
 
 _OPEN: list[Progress] = []
