@@ -24,17 +24,22 @@ TUTORIALS = {
     "docs/explanation/importance.md",
     "docs/gallery/index.md",
     "docs/guides/beyond-memory.md",
+    "docs/guides/contrasts.md",
     "docs/guides/figures.md",
+    "docs/guides/interactions.md",
     "docs/guides/migrate.md",
+    "docs/guides/pairs.md",
     "docs/guides/regions.md",
+    "docs/guides/reliability.md",
     "docs/guides/report.md",
     "docs/guides/uncertainty.md",
     "docs/index.md",
+    "docs/models/gaussian-process.md",
     "docs/models/pipeline.md",
     "docs/models/save-compare.md",
     "docs/start.md",
 }
-"""Pages that run for more than five seconds: they fit models of real data, simulate, or write whole reports."""
+"""Pages that run for several seconds: they fit models of real data, simulate, or write whole reports."""
 
 
 def _name(path: Any) -> str:

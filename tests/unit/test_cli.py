@@ -257,9 +257,8 @@ def test_help_loads_little():
 @pytest.mark.parametrize(
     "command",
     [
-        ["info"],
-        ["datasets"],
         ["demo"],
+        *(pytest.param(c, marks=pytest.mark.slow) for c in (["info"], ["datasets"])),
         # The help loads none of the libraries, as the test above says.
         *(pytest.param(c, marks=pytest.mark.long) for c in (["--help"], ["effect", "--help"])),
     ],

@@ -219,6 +219,7 @@ def test_text_and_missing_values_stay_in_the_models(save, frame, monkeypatch, li
             assert np.ptp(fitted.quantity.at(moved) - fitted.quantity.at(other)) > 0
 
 
+@pytest.mark.slow
 def test_small_work_keeps_to_one_thread():
     code = """
 from threadpoolctl import threadpool_info

@@ -159,9 +159,9 @@ def test_equal_weights_equal_no_weights(weight):
     assert np.array_equal(plain.order_statistics(37), weighted.order_statistics(37))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e-100, 1e130, np.nan]), min_size=1),
+    st.lists(st.sampled_from([0.0, -0.0, 1.0, 2.5, -3.0, 1e-60, 1e60, np.nan]), min_size=1),
     st.lists(st.integers(0, 200), max_size=4),
     st.integers(1, 9),
     st.lists(st.floats(1e-6, 1e6), min_size=300, max_size=300),

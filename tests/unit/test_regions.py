@@ -206,6 +206,7 @@ OF_INTEREST = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("method", "name"), OF_INTEREST)
 def test_every_method_explains_features_of_every_kind(method, name):
     data = mixed()

@@ -547,7 +547,16 @@ def test_bins_with_weights_and_without_any():
 # --- figures and pages ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ALL)
+OF_MODELS = [
+    *("effects of models", "surface of models", "surfaces of models"),
+    *("surfaces of models and outputs", "importance of models"),
+]
+"""Containers whose figures are drawn as those of outputs or of an effect of models."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(k, marks=pytest.mark.slow if k in OF_MODELS else []) for k in ALL]
+)
 def test_every_container_has_a_figure_and_pages(name, tmp_path):
     import matplotlib.pyplot as plt
 

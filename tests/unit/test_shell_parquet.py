@@ -114,14 +114,13 @@ def test_labels_that_are_missing_are_left_out_and_counted(folder):
         ("regions", "its_model:model", "year=*/*.parquet", "a", "--by", "c"),
         ("interactions", "its_model:model", "year=*/*.parquet"),
         ("importance", "its_model:model", "year=*/*.parquet", "--target", "label"),
-        (
-            "importance",
-            "its_model:certain",
-            "year=*/*.parquet",
-            "--target",
-            "label",
-            "--ignore",
-            "w",
+        # A diagnosis grows forests.
+        pytest.param(
+            (
+                *("importance", "its_model:certain", "year=*/*.parquet"),
+                *("--target", "label", "--ignore", "w"),
+            ),
+            marks=pytest.mark.slow,
         ),
         ("report", "its_model:model", "year=*/*.parquet", "--target", "label", "--out", "r.html"),
     ],

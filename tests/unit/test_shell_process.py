@@ -63,10 +63,6 @@ def shell(folder, *args, env=None, **kwargs):
 # --------------------------------------------------------------------------------------- exit codes
 
 
-def slowly(*case):
-    return pytest.param(*case, marks=pytest.mark.slow)
-
-
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
@@ -238,6 +234,7 @@ def test_help_is_shown_in_any_alphabet(folder, encoding):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_posix_locale(folder):
     done = shell(
         folder,
@@ -249,9 +246,8 @@ def test_a_posix_locale(folder):
     assert b"kg/m" in done.stdout
 
 
-@pytest.mark.parametrize(
-    "terminal", [pytest.param("dumb", marks=pytest.mark.slow), "xterm-256color"]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("terminal", ["dumb", "xterm-256color"])
 def test_a_pipe_gets_no_colours(folder, terminal):
     for args in (["effect", "kiln:chatty", "data.csv", "a"], ["effect"]):
         done = shell(folder, *args, env={"TERM": terminal})
@@ -285,6 +281,7 @@ def in_terminal(folder, *args, **env):
     return process.returncode, shown
 
 
+@pytest.mark.slow
 def test_colours_in_a_terminal_unless_they_are_not_wanted(folder):
     code, shown = in_terminal(folder, "effect", "kiln:chatty", "data.csv", "aa")
     assert code == 2
@@ -294,7 +291,8 @@ def test_colours_in_a_terminal_unless_they_are_not_wanted(folder):
     assert b"[31m" not in shown
 
 
-@pytest.mark.parametrize("off", [slowly("--no-progress"), "-q"])
+@pytest.mark.slow
+@pytest.mark.parametrize("off", ["--no-progress", "-q"])
 def test_progress_is_shown_in_a_terminal_and_can_be_turned_off(folder, off):
     call = ["effect", "kiln:chatty", "data.csv", "a", "--method", "pdp", "--bins", "3"]
     _, shown = in_terminal(folder, *call)

@@ -153,9 +153,13 @@ def test_weights_of_regions_do_not_depend_on_the_files(frame, tmp_path):
     assert found[0] == found[1]
 
 
+ALIKE = [pytest.param(by, marks=pytest.mark.long) for by in ("d", 3, "t")]
+"""Numbers as b is, without missing values."""
+
+
 @pytest.mark.thinned
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("by", ["c", "b", "d", 3, ("b", [-1.0, 0.5]), "t"], ids=str)
+@pytest.mark.parametrize("by", ["c", "b", ("b", [-1.0, 0.5]), *ALIKE], ids=str)
 def test_given_regions_are_those_of_memory(frame, path, by, weighted):
     source, weights = _both(frame, path, weighted)
     found = sd.explain(_function, source, "a", by=by, **OFF)
@@ -182,7 +186,7 @@ def test_methods_without_local_effects_are_refused_before_the_pass(path):
     assert sum(rows) < 500  # the check of the model
 
 
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [pytest.param(False, marks=pytest.mark.long), True])
 def test_interactions(frame, path, weighted):
     source, weights = _both(frame, path, weighted)
     pairs = [("a", "c"), ("a", "d"), ("b", "d")]

@@ -81,8 +81,16 @@ PAIRS = {
     ),
 }
 CELLS = [k for k in PAIRS if "pdp" not in k]
-each = pytest.mark.parametrize("kind", PAIRS)
-each_of_cells = pytest.mark.parametrize("kind", CELLS)
+ALIKE = ("number, level", "pdp, centred")
+"""Pairs of which others differ by their order, or by a constant."""
+
+
+def usual(kinds: Any) -> list[Any]:
+    return [pytest.param(k, marks=pytest.mark.long if k in ALIKE else []) for k in kinds]
+
+
+each = pytest.mark.parametrize("kind", usual(PAIRS))
+each_of_cells = pytest.mark.parametrize("kind", usual(CELLS))
 
 
 def explained(kind: str, X: Any, model: Any = joint, **options: Any) -> Any:

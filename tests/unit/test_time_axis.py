@@ -156,17 +156,13 @@ class Watching:
 # ------------------------------------------------------------------------- rows passed to the model
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("X", "method"),
     [
-        pytest.param(
-            *frame.values,
-            method,
-            id=f"{method}-{frame.id}",
-            marks=[] if (k + j) % 2 == 0 else pytest.mark.long,
-        )
-        for k, frame in enumerate(FRAMES)
-        for j, method in enumerate(["ale", "pdp", "rhale", "mplot"])
+        pytest.param(*frame.values, method, id=f"{method}-{frame.id}")
+        for frame in FRAMES
+        for method in ("ale", "pdp", "rhale", "mplot")
     ],
 )
 def test_an_effect_is_that_of_the_same_days_as_numbers(X, method):

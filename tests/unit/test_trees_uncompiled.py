@@ -54,8 +54,11 @@ def test_without_numba_the_model_is_called(method: Any) -> None:
         sd.explain(model, X, method=method, tree="force")
 
 
+SLOW = [pytest.param(c, marks=pytest.mark.slow) for c in ("boosting", "histograms", "lightgbm")]
+
+
 @pytest.mark.usefixtures("no_numba")
-@pytest.mark.parametrize("case", ["boosting", "forest", "histograms", "two outputs", "lightgbm"])
+@pytest.mark.parametrize("case", ["forest", "two outputs", *SLOW])
 def test_without_numba_means_are_counted(case: str) -> None:
     model, few, _ = grown(case)
     about = sd.prediction(model, output=1) if case == "two outputs" else model
