@@ -10,9 +10,8 @@ changed the result, and that the figures need a review.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -167,27 +166,6 @@ LONG = (pytest.mark.slow, pytest.mark.long)
 def long_case(*values: Any) -> Any:
     """Return a case of a parametrized test that only `make test-long` runs."""
     return pytest.param(*values, marks=LONG)
-
-
-def each_once(*axes: Any) -> list[Any]:
-    """Return all combinations of several parameters as cases: those in which each value occurs once, and long ones.
-
-    An axis is a mapping from names to values, or values that are their own names. The k-th value of an axis goes with
-    the k-th of every other one, and shorter axes begin again.
-    """
-    named = [
-        [*axis.items()] if isinstance(axis, Mapping) else [(str(v), v) for v in axis]
-        for axis in axes
-    ]
-    usual = {tuple(k % len(axis) for axis in named) for k in range(max(map(len, named)))}
-    return [
-        pytest.param(
-            *(axis[k][1] for axis, k in zip(named, place, strict=True)),
-            id="-".join(axis[k][0] for axis, k in zip(named, place, strict=True)),
-            marks=() if place in usual else LONG,
-        )
-        for place in product(*(range(len(axis)) for axis in named))
-    ]
 
 
 def usually(values: Any, *usual: Any) -> list[Any]:

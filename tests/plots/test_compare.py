@@ -26,7 +26,6 @@ from skedasis.plots.marks import (
     marks_of,
 )
 from tests.helpers import refused
-from tests.long.figures import each_once
 
 
 def model(X):
@@ -500,19 +499,20 @@ class TestRefused:
 
 
 class TestHostileInput:
+    @pytest.mark.thinned
+    @pytest.mark.parametrize("place", range(3))
     @pytest.mark.parametrize(
-        ("change", "place"),
-        each_once(
-            {
-                "unknown values": {"value": lambda v: v * np.nan},
-                "huge values": {"value": lambda v: v * 1e305},
-                "one infinite": {"value": lambda v: np.where(np.arange(len(v)) == 1, np.inf, v)},
-                "unknown errors": {"std_error": lambda v: v * np.nan},
-                "infinite errors": {"std_error": lambda v: v + np.inf},
-                "no degrees of freedom": {"df": lambda v: v * 0},
-            },
-            range(3),
-        ),
+        "change",
+        [
+            pytest.param({"value": lambda v: v * np.nan}, id="unknown values"),
+            pytest.param({"value": lambda v: v * 1e305}, id="huge values"),
+            pytest.param(
+                {"value": lambda v: np.where(np.arange(len(v)) == 1, np.inf, v)}, id="one infinite"
+            ),
+            pytest.param({"std_error": lambda v: v * np.nan}, id="unknown errors"),
+            pytest.param({"std_error": lambda v: v + np.inf}, id="infinite errors"),
+            pytest.param({"df": lambda v: v * 0}, id="no degrees of freedom"),
+        ],
     )
     def test_numbers_that_are_none(self, three, change, place):
         e = three[place]

@@ -27,7 +27,7 @@ from skedasis.plots.marks import Arrows, Line, Names, Panel, Points, Rectangles,
 from skedasis.plots.marks import Text as PanelText
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import COLORS, STYLES
-from tests.long.figures import LONG, each_once
+from tests.long.figures import LONG
 from tests.plots import gallery
 from tests.plots.marks_of_every_kind import AT, GRID, LOG_AXIS, MARKS, UP, Y_AXIS, one
 
@@ -604,13 +604,12 @@ def test_every_method(method):
     assert "x0" in texts
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("what", "method"),
-    each_once(
-        list(FEATURES),
-        {str(m): m for m in (sd.RHALE(), sd.PDP(), sd.DALE(bins=50), sd.ALE(bins=3))},
-    ),
+    "method",
+    [pytest.param(m, id=str(m)) for m in (sd.RHALE(), sd.PDP(), sd.DALE(bins=50), sd.ALE(bins=3))],
 )
+@pytest.mark.parametrize("what", FEATURES)
 def test_hostile_features(what, method):
     X = data(120)
     X[:, 0] = FEATURES[what](X)
@@ -624,18 +623,25 @@ def test_hostile_features(what, method):
         assert all(len(t) < 12 for t in texts if t.replace(".", "").isdigit())
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("rows", "method"),
-    each_once([1, 2, 3, 11], {"DALE": sd.DALE(bins=4), "ALE": sd.ALE(), "PDP": sd.PDP()}),
+    "method",
+    [
+        pytest.param(sd.DALE(bins=4), id="DALE"),
+        pytest.param(sd.ALE(), id="ALE"),
+        pytest.param(sd.PDP(), id="PDP"),
+    ],
 )
+@pytest.mark.parametrize("rows", [1, 2, 3, 11])
 def test_few_rows(rows, method):
     drawn(sd.explain(model, data(rows), 0, method=method).plot())
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("factor", "method"),
-    each_once([0.0, 1e-12, 1e12], {"DALE": sd.DALE(bins=4), "PDP": sd.PDP()}),
+    "method", [pytest.param(sd.DALE(bins=4), id="DALE"), pytest.param(sd.PDP(), id="PDP")]
 )
+@pytest.mark.parametrize("factor", [0.0, 1e-12, 1e12])
 def test_quantities_of_any_scale(factor, method):
     drawn(sd.explain(lambda X: factor * model(X), data(), 0, method=method).plot())
 
@@ -663,13 +669,9 @@ def test_many_features_on_shared_scales(n):
         assert any("6 rows with a missing value" in t for t in texts)
 
 
-@pytest.mark.parametrize(
-    ("size", "name"),
-    each_once(
-        [(1.0, 1.0), (1.0, 8.0), (30.0, 1.0), (40.0, 40.0)],
-        ["ale", "effects", "surface", "nominal", "importance"],
-    ),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("name", ["ale", "effects", "surface", "nominal", "importance"])
+@pytest.mark.parametrize("size", [(1.0, 1.0), (1.0, 8.0), (30.0, 1.0), (40.0, 40.0)])
 @QUIET
 def test_sizes_that_nobody_should_want(name, size):
     figure = draw(gallery.figure(name), size)

@@ -41,7 +41,7 @@ from skedasis.plots.marks import (
 )
 from skedasis.plots.scales import Axis
 from skedasis.plots.theme import PATTERNS, STYLES
-from tests.long.figures import LONG, each_once
+from tests.long.figures import LONG
 from tests.plots import gallery
 from tests.plots.marks_of_every_kind import AT, GRID, LOG_AXIS, MARKS, UP, Y_AXIS, one
 from tests.plots.svg_figures import SVG, back, inside, marks, of, parsed, parts, pixel, texts, tips
@@ -711,13 +711,11 @@ class TestNames:
 METHODS = [sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4), sd.PDP(grid=1)]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("size", "method"),
-    each_once(
-        [1e-300, 5e-324, 1e-12, 1e12, 1e150],
-        {f"{k} {type(m).__name__}": m for k, m in enumerate(METHODS)},
-    ),
+    "method", [pytest.param(m, id=f"{k} {type(m).__name__}") for k, m in enumerate(METHODS)]
 )
+@pytest.mark.parametrize("size", [1e-300, 5e-324, 1e-12, 1e12, 1e150])
 def test_quantities_of_any_size(method, size):
     X = RNG.normal(size=(N, 2))
     e = sd.explain(lambda X: size * (X[:, 0] + np.sin(X[:, 1])), X, 0, method=method)
@@ -767,12 +765,13 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("e", "change"),
-    each_once(
-        {f"{k} {e.spec.method}": e for k, e in enumerate(GIVEN)},
-        {f"{next(iter(change))}{k}": change for k, change in enumerate(CHANGES)},
-    ),
+    "change",
+    [pytest.param(change, id=f"{next(iter(change))}{k}") for k, change in enumerate(CHANGES)],
+)
+@pytest.mark.parametrize(
+    "e", [pytest.param(e, id=f"{k} {e.spec.method}") for k, e in enumerate(GIVEN)]
 )
 def test_numbers_that_are_none(e, change):
     changed = replace(e, **{k: f(np.array(getattr(e, k))) for k, f in change.items()})
@@ -780,10 +779,9 @@ def test_numbers_that_are_none(e, change):
     checked(draw(overlay_figure([changed, e]), ident="c"))
 
 
-@pytest.mark.parametrize(
-    ("value", "name"),
-    each_once([np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324], list(MARKS)),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("name", MARKS)
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e300, 5e-324])
 def test_marks_with_any_number(name, value):
     given = MARKS[name]
     for key, array in vars(given).items():

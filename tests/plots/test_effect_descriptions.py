@@ -21,7 +21,6 @@ from skedasis.plots.figures.options import EffectPlotOptions
 from skedasis.plots.layout import arrange
 from skedasis.plots.marks import Area, Line, Points, Rectangles, marks_of
 from skedasis.plots.scales import number, number_or_zero, position_texts
-from tests.long.figures import each_once
 from tests.plots.spec_helpers import legend, only, panel_of, texts, tips
 
 
@@ -103,12 +102,11 @@ def test_every_method(method):
     assert spec.main.tooltips
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("name", "method"),
-    each_once(
-        {str(k): name for k, name in enumerate(NAMES)}, {"RHALE": sd.RHALE(), "PDP": sd.PDP()}
-    ),
+    "method", [pytest.param(sd.RHALE(), id="RHALE"), pytest.param(sd.PDP(), id="PDP")]
 )
+@pytest.mark.parametrize("name", [pytest.param(name, id=str(k)) for k, name in enumerate(NAMES)])
 def test_every_name_is_text(name, method):
     frame = pytest.importorskip("pandas").DataFrame(data(), columns=[name, "b"])
     q = sd.prediction(lambda D: model(D.to_numpy()), name=f"q {name}", unit=name or None)
@@ -418,25 +416,26 @@ def drawn(effect, options=None):
     return svg
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("size", "method"),
-    each_once(
-        [1e-300, 5e-324, 1e-12, 1e12, 1e150],
-        {str(m): m for m in (sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4), sd.PDP(grid=1))},
-    ),
+    "method",
+    [
+        pytest.param(m, id=str(m))
+        for m in (sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4), sd.PDP(grid=1))
+    ],
 )
+@pytest.mark.parametrize("size", [1e-300, 5e-324, 1e-12, 1e12, 1e150])
 def test_quantities_of_any_size(method, size):
     X = data(60)
     drawn(sd.explain(lambda X: size * (X[:, 0] + np.sin(X[:, 1])), X, 0, method=method))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("size", "method"),
-    each_once(
-        [1e-12, 1e12, 1e120],
-        {str(m): m for m in (sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4))},
-    ),
+    "method",
+    [pytest.param(m, id=str(m)) for m in (sd.ALE(bins=4), sd.PDP(grid=6), sd.MPlot(bins=4))],
 )
+@pytest.mark.parametrize("size", [1e-12, 1e12, 1e120])
 def test_features_of_any_size(method, size):
     X = data(60) * [size, 1.0]
     drawn(sd.explain(lambda X: X[:, 0] / size + X[:, 1], X, 0, method=method))
@@ -469,12 +468,17 @@ CHANGES = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("method", "what"),
-    each_once(
-        {m.name: m for m in (sd.PDP(grid=7), sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5))},
-        {f"{name}{k}": (name, change) for k, (name, change) in enumerate(CHANGES)},
-    ),
+    "what",
+    [pytest.param((name, change), id=f"{name}{k}") for k, (name, change) in enumerate(CHANGES)],
+)
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param(m, id=m.name)
+        for m in (sd.PDP(grid=7), sd.ALE(bins=6), sd.RHALE(), sd.MPlot(bins=5))
+    ],
 )
 def test_numbers_that_are_none(method, what):
     name, change = what

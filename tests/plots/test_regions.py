@@ -16,7 +16,6 @@ from skedasis.plots.figures.regions import (
 )
 from skedasis.plots.marks import Area, Line, Points, Rectangles, Segments, legend_of, marks_of
 from skedasis.results.regions import MultiModelRegions, RegionsByFeature, RegionScores
-from tests.long.figures import each_once
 from tests.made_regions import (
     BY_DAY,
     SEASON,
@@ -127,23 +126,22 @@ def test_without_scores_the_figure_says_so(two):
     assert "heterogeneity scores not computed" not in hidden.notes
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("kind", "explained"),
-    each_once(
-        ["panels", "together"],
-        {
-            f"{name} {method.name}": (name, method)
-            for name, method in (
-                ("season", sd.ALE()),
-                ("season", sd.PDP()),
-                ("date", sd.ALE(bins=6)),
-                ("workingday", sd.ALE()),
-                ("hr", sd.PDP(grid=12)),
-                ("hr", sd.RHALE()),
-            )
-        },
-    ),
+    "explained",
+    [
+        pytest.param((name, method), id=f"{name} {method.name}")
+        for name, method in (
+            ("season", sd.ALE()),
+            ("season", sd.PDP()),
+            ("date", sd.ALE(bins=6)),
+            ("workingday", sd.ALE()),
+            ("hr", sd.PDP(grid=12)),
+            ("hr", sd.RHALE()),
+        )
+    ],
 )
+@pytest.mark.parametrize("kind", ["panels", "together"])
 def test_every_kind_of_feature_is_drawn_by_both_renderers(X, explained, kind):
     feature, method = explained
     r = made_regions(rentals, X.head(600), feature, [sides(TEMP, 0.5)], method=method)

@@ -35,7 +35,7 @@ from skedasis.plots.marks import (
 )
 from skedasis.plots.theme import HEAT_SHADES
 from tests.helpers import refused
-from tests.long.figures import each_once, usually
+from tests.long.figures import usually
 from tests.plots.mpl_helpers import drawn, fits
 from tests.plots.specs import assert_readable, labels, tips
 
@@ -281,17 +281,16 @@ class TestTwoValues:
     def q(X):
         return X[:, 0] * X[:, 1] + X[:, 0] * X[:, 2]
 
+    @pytest.mark.thinned
+    @pytest.mark.parametrize("pair", [(0, 1), (1, 0)])
     @pytest.mark.parametrize(
-        ("method", "pair"),
-        each_once(
-            {
-                "ale": sd.ALE(bins=4),
-                "ale uniform": sd.ALE(bins=sd.Uniform(4)),
-                "dale": sd.DALE(bins=4),
-                "pdp": sd.PDP(grid=5),
-            },
-            [(0, 1), (1, 0)],
-        ),
+        "method",
+        [
+            pytest.param(sd.ALE(bins=4), id="ale"),
+            pytest.param(sd.ALE(bins=sd.Uniform(4)), id="ale uniform"),
+            pytest.param(sd.DALE(bins=4), id="dale"),
+            pytest.param(sd.PDP(grid=5), id="pdp"),
+        ],
     )
     def test_beside_a_number(self, rows, method, pair):
         s = sd.explain(self.q, rows, pair, method=method)
@@ -510,17 +509,20 @@ class TestDrawing:
             assert not any("nan" in t for t in texts)
             assert fits(figure)
 
+    @pytest.mark.thinned
     @pytest.mark.parametrize(
-        ("factor", "method"),
-        each_once([0.0, 1e-12, 1e12], {"ALE": sd.ALE(bins=4), "PDP": sd.PDP(grid=4)}),
+        "method", [pytest.param(sd.ALE(bins=4), id="ALE"), pytest.param(sd.PDP(grid=4), id="PDP")]
     )
+    @pytest.mark.parametrize("factor", [0.0, 1e-12, 1e12])
     def test_any_scale(self, X, factor, method):
         q = lambda Z: factor * (Z[:, 0] * Z[:, 1] / 1e9 + Z[:, 1])  # noqa: E731
         s = sd.explain(q, X * [1e9, 1], (0, 1), method=method)
         assert fits(s.plot())
 
+    @pytest.mark.thinned
+    @pytest.mark.parametrize("column", [0, 1])
     @pytest.mark.parametrize(
-        ("method", "column"), each_once({"ALE": sd.ALE(bins=4), "PDP": sd.PDP(grid=4)}, [0, 1])
+        "method", [pytest.param(sd.ALE(bins=4), id="ALE"), pytest.param(sd.PDP(grid=4), id="PDP")]
     )
     def test_one_node(self, X, method, column):
         X = X.copy()

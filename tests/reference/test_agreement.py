@@ -10,7 +10,7 @@ import pytest
 
 import skedasis as sd
 from tests.laws.strategies import near
-from tests.long.figures import LONG, each_once
+from tests.long.figures import LONG
 from tests.reference.exhaustive_partitions import Table
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is the reference")
@@ -77,10 +77,9 @@ def brute(model, X, feature, grid, weights=None, kind="average", **options):
 # ----------------------------------------------------------------------- scikit-learn: PDP and ICE
 
 
-@pytest.mark.parametrize(
-    ("seed", "name"),
-    each_once(SEEDS, ["linear", "polynomial", "forest", "boosting", "neighbours"]),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("name", ["linear", "polynomial", "forest", "boosting", "neighbours"])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_pdp_and_ice_of_regressors_are_scikit_learns(name, seed):
     X, y, weights = rows(seed)
     model = regressors()[name].fit(X, y)
@@ -143,7 +142,9 @@ def test_pdp_of_a_data_frame_is_scikit_learns():
 # ------------------------------------------------------------------------------------ PyALE: ALE
 
 
-@pytest.mark.parametrize(("seed", "bins"), each_once(SEEDS, [1, 5, 20, 100]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("bins", [1, 5, 20, 100])
+@pytest.mark.parametrize("seed", SEEDS)
 def test_ale_is_pyales(bins, seed):
     """As in PyALE: edges by the inverse empirical distribution, cells closed on the right, mid-values centred."""
     pandas = pytest.importorskip("pandas", reason="PyALE takes pandas data frames")

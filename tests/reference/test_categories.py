@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.strategies import law, near
-from tests.long.figures import each_once
 from tests.reference import aleplot_reference as reference
 from tests.reference.aleplot_cases import NAMES, NOMINAL, case
 
@@ -138,9 +137,10 @@ METHODS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("method", "weighted", "seed"), each_once(METHODS, [False, True], range(3))
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_one_hot_block_is_one_nominal_feature(method, weighted, seed):
     """Effects do not depend on how levels are encoded."""
     (of_text, plain), (of_block, wide) = coloured(seed)

@@ -23,7 +23,6 @@ from sklearn.preprocessing import (
 
 import skedasis as sd
 from skedasis.derivatives import sklearn_models
-from tests.long.figures import each_once
 from tests.reference.finite_difference_stencils import (
     MIDDLE,
     X,
@@ -78,9 +77,11 @@ def with_numbers(rows: Any, values: np.ndarray) -> Any:
     return new if isinstance(rows, pd.DataFrame) else pl.from_pandas(new)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("library", "last"), each_once(["pandas", "polars"], {"linear": Ridge(), "bent": bent()})
+    "last", [pytest.param(Ridge(), id="linear"), pytest.param(bent(), id="bent")]
 )
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_with_text(library, last):
     rows = frame(library)
     model = fit(mixed_pipeline(last), target(rows), rows)

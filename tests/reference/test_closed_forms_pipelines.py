@@ -35,7 +35,6 @@ from sklearn.svm import SVR
 
 from skedasis.derivatives import sklearn_models
 from tests.helpers import table
-from tests.long.figures import each_once
 from tests.reference.finite_difference_stencils import ROWS, Y, agree, bent, close, fit, numerical
 
 SMOOTH = {
@@ -108,7 +107,9 @@ SMOOTH = {
 }
 
 
-@pytest.mark.parametrize(("name", "end"), each_once(list(SMOOTH), ["linear", "bent"]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("end", ["linear", "bent"])
+@pytest.mark.parametrize("name", SMOOTH)
 def test_every_step(name, end):
     last = Ridge() if end == "linear" else bent()
     scaler = StandardScaler(with_mean="sparse" not in name)

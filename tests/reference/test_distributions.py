@@ -17,7 +17,6 @@ import skedasis as sd
 from skedasis.distributions.categorical import as_classes
 from skedasis.distributions.continuous import NormalMixture, as_normal, mixture_of
 from skedasis.distributions.scipy import as_distribution
-from tests.long.figures import each_once
 
 DOUBLE = np.dtype(float)
 
@@ -333,7 +332,9 @@ def test_entropy_of_any_mixture_is_that_of_quadrature_within_its_stated_error(ca
     assert m.entropy("epistemic")[0] == pytest.approx(expected - within, abs=2e-5)
 
 
-@pytest.mark.parametrize(("case", "p"), each_once(list(MIXED), [1e-6, 0.2, 0.5, 0.97]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("p", [1e-6, 0.2, 0.5, 0.97])
+@pytest.mark.parametrize("case", MIXED)
 def test_quantiles_of_any_mixture(case, p):
     m = mixture_of([(d, 0.5) for d in MIXED[case]], "m")
     below, above = m.tail_probabilities(m.quantile(p))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from tests.laws.strategies import law, near
-from tests.long.figures import each_once
 from tests.reference import aleplot_reference as reference
 from tests.reference.aleplot_cases import NAMES, NOMINAL, case
 
@@ -293,10 +292,9 @@ def fitted(kind):
     return ensemble.RandomForestRegressor(4, max_depth=4, random_state=0).fit(X, scores), X
 
 
-@pytest.mark.parametrize(
-    ("method", "kind"),
-    each_once(METHODS, ["logistic", "forest of classes", "linear", "forest"]),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("kind", ["logistic", "forest of classes", "linear", "forest"])
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_all_outputs_are_the_single_ones_to_the_last_bit(kind, method):
     """All classes or outputs in one pass: the same numbers, for the model rows of a single one."""
     model, X = fitted(kind)

@@ -15,7 +15,7 @@ from skedasis.data.features import Feature
 from skedasis.stats import grid
 from skedasis.stats.grid import Cells
 from tests.laws.strategies import cases, law, near
-from tests.long.figures import LONG, each_once, long_case
+from tests.long.figures import LONG, long_case
 from tests.reference.formulas import Accumulated, cell_of, inverse_ecdf, spread_of, weighted_mean
 
 # ------------------------------------------------------------------------------ cells
@@ -275,9 +275,9 @@ def test_the_curve_begins_and_ends_with_the_rows():
 # ------------------------------------------------------------------------------------ PDP and ICE
 
 
-@pytest.mark.parametrize(
-    ("kind", "center"), each_once(["frequency", "sampling"], [None, "start", "mean"])
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("center", [None, "start", "mean"])
+@pytest.mark.parametrize("kind", ["frequency", "sampling"])
 @law(examples=10, case=cases(rows=(5, 40)))
 def test_partial_dependence_is_that_of_the_formulas(kind, center, case):
     x = case.X[:, 0]
@@ -343,10 +343,10 @@ def resampled(x, w, e, d, replicates, rng):
     return np.array(out)
 
 
-@pytest.mark.parametrize(
-    ("center", "weighing", "local"),
-    each_once(["mean", "start"], ["none", "whole"], ["slopes", "differences"]),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("local", ["slopes", "differences"])
+@pytest.mark.parametrize("weighing", ["none", "whole"])
+@pytest.mark.parametrize("center", ["mean", "start"])
 def test_the_bootstrap_is_a_bootstrap(center, weighing, local):
     rng = np.random.default_rng(3)
     X = rng.uniform(-1, 1, size=(150, 2))

@@ -36,7 +36,7 @@ from skedasis.stats.heterogeneity_score import (
     swap_score,
     variance_inflation,
 )
-from tests.long.figures import each_once, long_case
+from tests.long.figures import long_case
 
 SEEDS = range(5)
 N = 10_000
@@ -262,7 +262,9 @@ def _small(kind):
     return X, schema
 
 
-@pytest.mark.parametrize(("kind", "weighted"), each_once(["two values", "nominal"], [True, False]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("kind", ["two values", "nominal"])
 def test_over_seeds_the_mean_is_that_over_all_ordered_pairs(kind, weighted):
     X, schema = _small(kind)
     w = np.random.default_rng(4).uniform(0.9, 1.1, SMALL) if weighted else None

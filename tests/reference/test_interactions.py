@@ -12,7 +12,6 @@ import pytest
 
 import skedasis as sd
 from skedasis.trees import partial_dependence
-from tests.long.figures import each_once
 from tests.reference.naive_h_statistic import Naive, naive
 from tests.reference.tree_cases import MODELS, QUIET, categories, grown, number, with_missing
 
@@ -112,7 +111,9 @@ def leaf_sums(case: str) -> dict[str, tuple[Any, Any]]:
 CASES = [case for case in MODELS if case != "leaf"]  # that has a test of its own
 
 
-@pytest.mark.parametrize(("case", "weighted"), each_once(CASES, [False, True]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("case", CASES)
 def test_trees_of_every_library(case: str, weighted: bool):
     """Trees are evaluated at all rows; the loops call the model. log(p / (1 - p)) of p near 1 loses digits."""
     found = leaf_sums(case)
@@ -153,7 +154,9 @@ def many_rows(missing: bool) -> tuple[Any, np.ndarray, list[tuple[np.ndarray | N
     return model, part, [(w, naive(model.predict, part, w)) for w in weights]
 
 
-@pytest.mark.parametrize(("cells", "missing"), each_once([2**22, 1], [False, True]))
+@pytest.mark.thinned
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("cells", [2**22, 1])
 def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkeypatch: Any):
     """At 140 rows 1e-12 of the quantity; several blocks of rows, of which the last is not full."""
     monkeypatch.setattr(partial_dependence, "_TABLE", cells)
@@ -164,13 +167,16 @@ def test_many_rows_in_blocks_tables_and_sweeps(cells: int, missing: bool, monkey
         compare(it, want)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("library", "groups"),
-    each_once(
-        ["histograms", "lightgbm"],
-        {"none": None, "ck": {"ck": ["c", "k"]}, "ab": {"ab": ["a", "b"]}},
-    ),
+    "groups",
+    [
+        pytest.param(None, id="none"),
+        pytest.param({"ck": ["c", "k"]}, id="ck"),
+        pytest.param({"ab": ["a", "b"]}, id="ab"),
+    ],
 )
+@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
 def test_categories_missing_values_and_groups_of_trees(library: str, groups: Any):
     frame, y = categories(180)
     if library == "lightgbm":

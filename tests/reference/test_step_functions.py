@@ -12,7 +12,6 @@ import skedasis as sd
 from skedasis import datasets
 from skedasis.datasets import real
 from skedasis.errors import DataError
-from tests.long.figures import each_once
 
 pytest.importorskip("sklearn")
 
@@ -124,20 +123,19 @@ def small(kind):
 # ------------------------------------------------------------------------------- the curve is the ALE's
 
 
+@pytest.mark.thinned
+@pytest.mark.parametrize("center", ["mean", "start"])
 @pytest.mark.parametrize(
-    ("method", "kind", "bins", "center"),
-    each_once(
-        {method.__name__: method for method in METHODS},
-        ["boosting", "forest"],
-        {
-            "auto": "auto",
-            "uniform": sd.Uniform(8),
-            "quantile": sd.Quantile(6),
-            "edges": sd.Edges([-0.9, -0.3, 0.2, 0.8]),
-        },
-        ["mean", "start"],
-    ),
+    "bins",
+    [
+        pytest.param("auto", id="auto"),
+        pytest.param(sd.Uniform(8), id="uniform"),
+        pytest.param(sd.Quantile(6), id="quantile"),
+        pytest.param(sd.Edges([-0.9, -0.3, 0.2, 0.8]), id="edges"),
+    ],
 )
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+@pytest.mark.parametrize("method", [pytest.param(method, id=method.__name__) for method in METHODS])
 def test_the_curve_is_that_of_the_ale(method, kind, bins, center):
     model, X = small(kind)
     ddof = 0 if method is sd.UALE else 1
@@ -154,15 +152,11 @@ def test_the_curve_is_that_of_the_ale(method, kind, bins, center):
         assert e.heterogeneity_score == pytest.approx(a.heterogeneity_score, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("method", "kind", "feature", "tree"),
-    each_once(
-        {method.__name__: method for method in METHODS},
-        ["boosting", "forest"],
-        [0, 2, 5],
-        ["auto", "off"],
-    ),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("tree", ["auto", "off"])
+@pytest.mark.parametrize("feature", [0, 2, 5])
+@pytest.mark.parametrize("kind", ["boosting", "forest"])
+@pytest.mark.parametrize("method", [pytest.param(method, id=method.__name__) for method in METHODS])
 def test_bins_are_whole_rises_of_the_rows(method, kind, feature, tree):
     model, X = small(kind)
     e = explained(model, X, feature, method, tree=tree)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.long.figures import each_once, usually
+from tests.long.figures import usually
 from tests.reference.tree_cases import (
     METHODS,
     MODELS,
@@ -27,20 +27,18 @@ from tests.reference.tree_cases import (
 EVERY_MODEL = pytest.mark.parametrize("case", MODELS)
 
 
-@pytest.mark.parametrize(("case", "method"), each_once(list(MODELS), SHORT))
+@pytest.mark.thinned
+@pytest.mark.parametrize("method", SHORT)
+@pytest.mark.parametrize("case", MODELS)
 def test_every_model(case: str, method: str) -> None:
     _, X, _ = grown(case)
     found = alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
     assert case == "leaf" or max(largest(e) for e in singles(found)) > 0
 
 
-@pytest.mark.parametrize(
-    ("case", "method"),
-    each_once(
-        ["boosting", "forest 3", "histograms 2", "lightgbm poisson"],
-        sorted(set(METHODS) - set(SHORT)),
-    ),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("method", sorted(set(METHODS) - set(SHORT)))
+@pytest.mark.parametrize("case", ["boosting", "forest 3", "histograms 2", "lightgbm poisson"])
 def test_every_method(case: str, method: str) -> None:
     _, X, _ = grown(case)
     alike(plain(case), X, method=METHODS[method], tol=tolerance(case))
@@ -72,19 +70,18 @@ def test_a_weight_of_two_is_a_row_twice() -> None:
 PAIRS = [(0, 1), (2, 3), (0, 4), (4, 0)]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("case", "method"),
-    each_once(
-        ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"],
-        {
-            "ale": sd.ALE(bins=4),
-            "ale uniform": sd.ALE(bins=sd.Uniform(5), empty=None),
-            "pdp": sd.PDP(grid=5),
-            "pdp centred": sd.PDP(grid=5, center="mean"),
-            "pdp alone": sd.PDP(grid=4, heterogeneity=False),
-        },
-    ),
+    "method",
+    [
+        pytest.param(sd.ALE(bins=4), id="ale"),
+        pytest.param(sd.ALE(bins=sd.Uniform(5), empty=None), id="ale uniform"),
+        pytest.param(sd.PDP(grid=5), id="pdp"),
+        pytest.param(sd.PDP(grid=5, center="mean"), id="pdp centred"),
+        pytest.param(sd.PDP(grid=4, heterogeneity=False), id="pdp alone"),
+    ],
 )
+@pytest.mark.parametrize("case", ["boosting", "forest 2", "histograms", "lightgbm", "boosting 2"])
 def test_pairs(case: str, method: Any) -> None:
     _, X, _ = grown(case)
     alike(plain(case), X, PAIRS, method=method)

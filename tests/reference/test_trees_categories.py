@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import skedasis as sd
-from tests.long.figures import each_once
 from tests.reference.tree_cases import EXACT, QUIET, alike, categories, grown, number, rows
 
 FRAME, TARGET = categories()
@@ -83,7 +82,9 @@ def unseen() -> pd.DataFrame:
     return FRAME.assign(**columns, k=pd.Categorical(code, categories=[1, 7, 30]))
 
 
-@pytest.mark.parametrize(("library", "method"), each_once(["histograms", "lightgbm"], list(LEVELS)))
+@pytest.mark.thinned
+@pytest.mark.parametrize("method", LEVELS)
+@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
 def test_categories_that_are_new_or_missing(library: str, method: str) -> None:
     explained(of_categories(library), unseen(), LEVELS[method])
 
@@ -142,10 +143,10 @@ def coded() -> tuple[np.ndarray, np.ndarray]:
 KINDS = {"a number": None, "nominal": {2: "nominal"}, "ordinal": {2: "ordinal"}}
 
 
-@pytest.mark.parametrize(
-    ("library", "method", "kind"),
-    each_once(["histograms", "lightgbm"], ["ale", "pdp", "pdp alone"], list(KINDS)),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone"])
+@pytest.mark.parametrize("library", ["histograms", "lightgbm"])
 def test_categories_that_are_numbers(library: str, method: str, kind: str) -> None:
     X, y = coded()
     make = (
@@ -174,13 +175,11 @@ def test_categories_as_whole_numbers_in_other_types() -> None:
 # ------------------------------------------------------------------------------------ containers
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
-    ("case", "kind"),
-    each_once(
-        ["boosting", "histograms", "lightgbm"],
-        ["float32", "int", "fortran", "view", "read-only", "pandas", "arrow", "polars"],
-    ),
+    "kind", ["float32", "int", "fortran", "view", "read-only", "pandas", "arrow", "polars"]
 )
+@pytest.mark.parametrize("case", ["boosting", "histograms", "lightgbm"])
 def test_every_container(case: str, kind: str) -> None:
     X, y = rows(), number(rows())
     made = {
@@ -228,10 +227,9 @@ def test_text_that_no_tree_tests() -> None:
 # --------------------------------------------------------------------------------- rows, values
 
 
-@pytest.mark.parametrize(
-    ("case", "n"),
-    each_once(["boosting", "leaf", "histograms", "lightgbm", "forest 2"], [1, 2, 63, 64, 65]),
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("n", [1, 2, 63, 64, 65])
+@pytest.mark.parametrize("case", ["boosting", "leaf", "histograms", "lightgbm", "forest 2"])
 def test_few_rows(case: str, n: int) -> None:
     model, X, _ = grown(case)
     for method in (sd.ALE(bins=3), sd.PDP(grid=4, ice="all"), sd.PDP(grid=4, heterogeneity=False)):

@@ -11,7 +11,6 @@ import pytest
 import skedasis as sd
 from skedasis.trees.evaluator import MAX_BITSET_LEAVES
 from skedasis.trees.readers import load
-from tests.long.figures import each_once
 from tests.reference.tree_cases import alike, categories, labels, number, rows, with_missing
 
 N = 900
@@ -69,7 +68,9 @@ def about(case: str) -> Any:
     return sd.prediction(model, output="all") if "outputs" in case else model
 
 
-@pytest.mark.parametrize(("case", "method"), each_once(list(CASES), list(METHODS)))
+@pytest.mark.thinned
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("case", CASES)
 def test_every_method(case: str, method: str) -> None:
     alike(about(case), deep(case)[1], method=METHODS[method])
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from tests.long.figures import each_once
 from tests.reference.tree_cases import (
     EXACT,
     METHODS,
@@ -60,9 +59,9 @@ QUANTITIES: dict[str, tuple[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "method"), each_once(list(QUANTITIES), ["ale", "pdp", "pdp alone", "pfi"])
-)
+@pytest.mark.thinned
+@pytest.mark.parametrize("method", ["ale", "pdp", "pdp alone", "pfi"])
+@pytest.mark.parametrize("name", QUANTITIES)
 def test_every_quantity(name: str, method: str) -> None:
     case, make = QUANTITIES[name]
     model, X, y = grown(case)
