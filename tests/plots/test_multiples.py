@@ -245,7 +245,7 @@ def test_hostile_names(name):
     drawn(figure)
 
 
-@pytest.mark.parametrize("size", [1e-300, 1e-12, 1e150])
+@pytest.mark.parametrize("size", [1e-99, 1e-12, 1e138])
 def test_any_size_and_two_rows(size):
     X = np.array([[0.0, 1.0, 5.0], [1.0, 3.0, 5.0]])
     drawn(effects_figure(sd.explain(lambda X: size * X[:, 0] * X[:, 1], X, method=sd.ALE())))
