@@ -260,8 +260,24 @@ def misfit(
         call = call.removesuffix(".__call__")
         fix = f"Write {call}({', '.join(needed)})"
         expected = " and ".join((", ".join(needed[:-1]), needed[-1]) if needed[1:] else needed)
+        # Of functions that take a model; a result's own methods take results.
+        if args and not method and needed[0] in ("model", "models") and is_result(args[0]):
+            return result_error(f"{label}()", args[0], expected)
         return UnsupportedError(f"{label}()", f"no {' and no '.join(missing)}", expected, fix)
     return None
+
+
+def is_result(value: object) -> bool:
+    """Return whether a value is a result of this package, which has no model."""
+    return type(value).__module__.startswith("skedasis.results.")
+
+
+def result_error(what: str, value: object, expected: str) -> UnsupportedError:
+    """Return the error for a result in the place of a model or of data: what of it needs no model."""
+    fix = "Pass the fitted model and the rows, which a result does not contain"
+    if "explore" in dir(type(value)):
+        fix += ". For a page of the result alone write result.explore('page.html')"
+    return UnsupportedError(what, f"a result ({type(value).__name__})", expected, fix)
 
 
 def checked_call(function: F) -> F:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from skedasis._calls import is_result, result_error
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import as_process, is_process
@@ -70,6 +71,9 @@ def as_predictor(model: object) -> Predictor:
     UnsupportedError
         If the model has no predictive distribution.
     """
+    if is_result(model):  # some of which are callable
+        expected = "a model with a predictive distribution"
+        raise result_error(type(model).__name__, model, expected)
     for fits, make in _TABLE:
         if fits(model):
             return make(model)

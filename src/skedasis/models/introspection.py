@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 from skedasis._arguments import is_int, shown
+from skedasis._calls import is_result, result_error
 from skedasis._types import Level
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
@@ -139,6 +140,9 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
 
     `output` is the output that the user wants: of a classifier all are meant by "all".
     """
+    if is_result(model):  # some of which are callable
+        expected = "a callable or an object with predict"
+        raise result_error(f"prediction({type(model).__name__})", model, expected)
     if is_classifier(model):
         every = isinstance(output, str) and output == "all"
         class_ = "'all'" if every else "..."

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
+from skedasis._calls import is_result, result_error
 from skedasis._types import Ints, TableLike
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
@@ -809,6 +810,8 @@ def _user_call(
 
 def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
+    if is_result(models):  # Effects are a mapping, too
+        raise result_error("report(models)", models, "a model, or several by name")
     if isinstance(models, (list, tuple)):
         got, expected = f"a {type(models).__name__}", "a model, or several by name"
         fix = 'Name them: sd.report({"first": model1, "second": model2}, X)'
