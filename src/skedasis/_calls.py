@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 from skedasis._interrupts import process_state, raise_interruption
 from skedasis._renamed import KEYWORDS
+from skedasis._untrusted import Printed
 from skedasis.errors import UnsupportedError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -261,15 +262,15 @@ def misfit(
         fix = f"Write {call}({', '.join(needed)})"
         expected = " and ".join((", ".join(needed[:-1]), needed[-1]) if needed[1:] else needed)
         # Of functions that take a model; a result's own methods take results.
-        if args and not method and needed[0] in ("model", "models") and is_result(args[0]):
+        if (
+            args
+            and not method
+            and needed[0] in ("model", "models")
+            and isinstance(args[0], Printed)
+        ):
             return result_error(f"{label}()", args[0], expected)
         return UnsupportedError(f"{label}()", f"no {' and no '.join(missing)}", expected, fix)
     return None
-
-
-def is_result(value: object) -> bool:
-    """Return whether a value is a result of this package, which has no model."""
-    return type(value).__module__.startswith("skedasis.results.")
 
 
 def result_error(what: str, value: object, expected: str) -> UnsupportedError:

@@ -33,7 +33,7 @@ def _written(found: re.Match[str]) -> str:
 
 
 class Printed:
-    """Base of classes that print names and levels: control characters in their texts are escaped.
+    """Base of all results, which print names and levels: control characters in their texts are escaped.
 
     Texts are those of the methods `__str__` and `__repr__` that a class defines. What `dataclass` generates shows text
     by its `repr`, which does the same.

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import as_numbers, check_int_or_none, shown
-from skedasis._calls import is_result, result_error
+from skedasis._calls import result_error
 from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
+from skedasis._untrusted import Printed
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,
@@ -592,7 +593,7 @@ def as_table(X: TableLike) -> Table[Container]:
             "Read a part of them: data.take(rows).to_pandas()[list(data.columns)]",
         )
     expected = "a NumPy array or a data frame"
-    if is_result(X):
+    if isinstance(X, Printed):
         raise result_error("X", X, expected)
     if isinstance(X, (list, tuple, dict)) or _is_tensor(X):
         raise DataError("X", f"a {type(X).__name__}", expected, _how_to_convert(X))

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from skedasis._calls import is_result, result_error
+from skedasis._calls import result_error
+from skedasis._untrusted import Printed
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import as_process, is_process
@@ -71,7 +72,7 @@ def as_predictor(model: object) -> Predictor:
     UnsupportedError
         If the model has no predictive distribution.
     """
-    if is_result(model):  # some of which are callable
+    if isinstance(model, Printed):  # some of which are callable
         expected = "a model with a predictive distribution"
         raise result_error(type(model).__name__, model, expected)
     for fits, make in _TABLE:

@@ -14,8 +14,9 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 from skedasis._arguments import is_int, shown
-from skedasis._calls import is_result, result_error
+from skedasis._calls import result_error
 from skedasis._types import Level
+from skedasis._untrusted import Printed
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.protocols import has_predict
@@ -140,7 +141,7 @@ def check_predictor(model: object, slope: object, mixed: object, output: object 
 
     `output` is the output that the user wants: of a classifier all are meant by "all".
     """
-    if is_result(model):  # some of which are callable
+    if isinstance(model, Printed):  # some of which are callable
         expected = "a callable or an object with predict"
         raise result_error(f"prediction({type(model).__name__})", model, expected)
     if is_classifier(model):

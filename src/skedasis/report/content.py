@@ -21,8 +21,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
-from skedasis._calls import is_result, result_error
+from skedasis._calls import result_error
 from skedasis._types import Ints, TableLike
+from skedasis._untrusted import Printed
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream
@@ -810,7 +811,7 @@ def _user_call(
 
 def _named(models: ModelLike | Mapping[str, ModelLike]) -> dict[str, Quantity]:
     """Return quantities by name; a single model is named after its class."""
-    if is_result(models):  # Effects are a mapping, too
+    if isinstance(models, Printed):  # Effects are a mapping, too
         raise result_error("report(models)", models, "a model, or several by name")
     if isinstance(models, (list, tuple)):
         got, expected = f"a {type(models).__name__}", "a model, or several by name"
