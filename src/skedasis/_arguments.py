@@ -148,7 +148,10 @@ def check_number(
     >>> check_number("correction", 0.25, "a non-negative number", "Use 0.25", least=0.0)
     0.25
     """
-    number = float(value) if is_number(value) else np.nan
+    try:
+        number = float(value) if is_number(value) else np.nan
+    except OverflowError:  # an integer of more than 308 digits
+        number = np.nan
     if not (np.isfinite(number) and least <= number <= most and above < number < below):
         raise DataError(what, shown(value), expected, fix)
     return number
@@ -180,7 +183,10 @@ def as_numbers(values: ArrayLike) -> NDArray[np.float64]:
         isinstance(value, (str, bytes)) for value in (array.flat if array.dtype.kind == "O" else ())
     ):
         raise TypeError(f"values of type {array.dtype}")
-    numbers = array.astype(float)
+    try:
+        numbers = array.astype(float)
+    except OverflowError as error:
+        raise ValueError("integers of more than 308 digits") from error
     masked = np.ma.getmask(values)
     if masked is not np.ma.nomask:
         numbers[masked] = np.nan

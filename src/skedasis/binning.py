@@ -32,6 +32,7 @@ from skedasis._arguments import check_int, check_number, check_option, is_int, i
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Ints, JsonValue, Side, SupportsArray
 from skedasis.data.column_stats import Column
+from skedasis.data.features import Feature
 from skedasis.data.times import TimeLike, given_times
 from skedasis.errors import BinningWarning, DataError, UnsupportedError, warn_caller
 from skedasis.stats.grid import Cells, distinct, uniform_edges
@@ -308,6 +309,24 @@ class Edges(Binning):
             )
 
 
+def check_rows_in_cells(feature: Feature, counts: Floats) -> None:
+    """Raise if no row is in any of a feature's cells: edges that lie between two values.
+
+    Parameters
+    ----------
+    feature : Feature
+    counts : ndarray of float, shape (K,)
+        The number of rows of each cell; empty for a constant feature.
+    """
+    if len(counts) and not counts.any():
+        raise DataError(
+            f"Edges of {feature.name!r}",
+            "edges between two values, with no row",
+            "edges around the values of at least one row",
+            "Move the edges apart",
+        )
+
+
 # --------------------------------------------- schemes that minimise a cost of the local effects
 Partitioner: TypeAlias = Callable[[Floats, Moments, Criterion], Ints | None]
 """A function of edges, moments and criterion that returns the indices of the chosen edges, or None."""
@@ -519,11 +538,11 @@ class Optimal(AutomaticBinning):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.grid == "":
+        check_option("Optimal(criterion)", self.criterion, ("eq13", "likelihood"))
+        if isinstance(self.grid, str) and self.grid == "":
             object.__setattr__(
                 self, "grid", "data" if self.criterion == "likelihood" else "uniform"
             )
-        check_option("Optimal(criterion)", self.criterion, ("eq13", "likelihood"))
         check_option("Optimal(grid)", self.grid, ("uniform", "quantile", "data", "jumps"))
         check_option("Optimal(slopes)", self.slopes, ("linear", "constant"))
 

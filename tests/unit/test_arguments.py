@@ -7,6 +7,7 @@ import pytest
 
 import skedasis as sd
 from skedasis import _arguments as check
+from tests.helpers import refused
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3)])
@@ -95,3 +96,43 @@ def test_bins_of_infinitely_many_rows_are_one_bin(bins):
     assert bins(min_points=float("inf")).min_points == float("inf")
     with pytest.raises(sd.DataError, match="min_points"):
         bins(min_points=float("nan"))
+
+
+def test_integers_beyond_floats_are_no_numbers():
+    for value in (10**400, -(10**400)):
+        with pytest.raises(sd.DataError, match="number: got"):
+            check.check_number("number", value, "a number", "Pass a smaller one")
+    with pytest.raises(ValueError, match="308 digits"):
+        check.as_numbers([10**400])
+
+
+@pytest.mark.parametrize("value", [True, 1.5, np.nan, object(), 3])
+def test_conditions_of_regions_are_a_list(value):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    with refused(sd.DataError, "regions(split_on)", "a list of features, or None"):
+        sd.regions(lambda X: X[:, 0] * X[:, 1], X, 0, split_on=value)
+
+
+def test_options_of_methods_and_bins_are_compared_by_value():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for wrong in ({"criterion": np.ones(3)}, {"grid": np.ones(3)}):
+        with refused(sd.DataError, "Optimal(", "an array of shape (3,)"):
+            sd.Optimal(**wrong)
+    for anchor in (True, 10**400):
+        with refused(sd.DataError, "PDP(anchor)", "a finite number"):
+            sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(anchor=anchor))
+
+
+def test_edges_between_two_values_are_refused():
+    """The effect would be that of no row."""
+    X = np.arange(40.0)[:, None]
+    for method in (sd.RHALE, sd.ALE, sd.DALE, sd.UALE, sd.MPlot):
+        with refused(sd.DataError, "Edges of 'x0'", "with no row", "Move the edges apart"):
+            sd.explain(np.ravel, X, 0, method=method(bins=sd.Edges([3.3, 3.6])))
+    with refused(sd.DataError, "Edges of 'x0'", "with no row", "Move the edges apart"):
+        sd.explain(np.sin, X, 0).rebin(sd.Edges([3.3, 3.6]))
+    constant = np.ones((5, 1))
+    assert (
+        sd.explain(np.ravel, constant, 0, method=sd.RHALE(bins=sd.Edges([0.0, 2.0]))).importance
+        == 0
+    )

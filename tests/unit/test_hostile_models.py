@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 import warnings
 from collections.abc import Callable
@@ -256,3 +258,32 @@ def test_copy_is_a_truth_value():
     for make in (sd.prediction, sd.loss):
         with refused(sd.DataError, "copy", "'yes'", "True or False"):
             make(product, copy="yes")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_fork_after_threads_and_kernels_were_used_can_explain():
+    """A child process has none of its parent's threads: waiting for one would never end."""
+    work = lambda: sd.explain(product, X, 0, method="pdp", n_jobs=2, memory="20KB").value  # noqa: E731
+    want = work()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)  # ends the child if it waits
+        os._exit(0 if np.array_equal(work(), want) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_the_first_error_of_a_thread_ends_all_and_no_call_follows():
+    calls = []
+
+    def fails(X):
+        if len(X) > 64:  # the checks of the model are smaller
+            calls.append(len(X))
+            raise ValueError("first")
+        return product(X)
+
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="first"):
+        sd.explain(fails, np.repeat(X, 20, axis=0), 0, method="pdp", n_jobs=2, memory="200KB")
+    assert 1 <= len(calls) <= 4  # each thread's own, and one that was waiting for it
+    assert threading.active_count() == before

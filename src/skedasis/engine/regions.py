@@ -404,7 +404,10 @@ def regions(
             "regions(split_on)", repr(split_on), "a list of features", f"Use [{split_on!r}]"
         )
     found = as_features(X, split_on, "regions(split_on)")
-    conditions = list(found) if isinstance(found, Iterable) else None
+    if found is not None and not isinstance(found, Iterable):
+        fix = "Use None for all features"
+        raise DataError("regions(split_on)", shown(found), "a list of features, or None", fix)
+    conditions = None if found is None else list(found)
     search = RegionOptions(conditions, max_depth, alpha, worth, criterion, look_ahead, joint)
     wanted = as_features(X, features)
     if isinstance(model, (list, tuple)):

@@ -39,6 +39,7 @@ from skedasis.binning import (
     Uniform,
     as_binning,
     cells_for_column,
+    check_rows_in_cells,
     is_fixed,
 )
 from skedasis.data.categories import LevelColumn
@@ -317,6 +318,7 @@ class Accumulated(BinnedMethod):
         self, plan: CellPlan, stats: BatchStats, about: About, *, exact: bool, kind: WeightKind
     ) -> Effect:
         """Choose the bins as unions of cells, and accumulate."""
+        check_rows_in_cells(plan.column.feature, stats.moments[LOCAL].count[: len(plan.cells)])
         spec, rows = self._spec(plan, kind), kept_rows(stats, exact=exact)
         effect = self._effect(plan, stats, spec, about, rows)
         notes = {"local_effects": plan.derivative_info.description, "rows_outside": stats.outside}

@@ -16,7 +16,7 @@ import numpy as np
 from skedasis._arguments import check_option
 from skedasis._calls import checked_call
 from skedasis._types import Bools, Floats, Side
-from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions
+from skedasis.binning import EXACT, Binning, Quantile, VarianceOptions, check_rows_in_cells
 from skedasis.data.categories import LevelColumn
 from skedasis.data.column_stats import Column
 from skedasis.data.features import Feature
@@ -177,6 +177,7 @@ class MPlot(BinnedMethod):
         """Choose the bins as unions of cells, and average."""
         spec = self.spec(kind, plan.cells.closed)
         options = VarianceOptions(self.ddof, kind, stats.largest, EXACT, plan.column.feature.name)
+        check_rows_in_cells(plan.column.feature, stats.moments[LOCAL].count[: len(plan.cells)])
         kept = np.zeros(1, dtype=np.int64)
         if len(plan.cells):
             kept = self.binning().choose(plan.cells, stats.moments[LOCAL], options)

@@ -559,7 +559,7 @@ def _slope_source(derivative_info: DerivativeInfo, points: int) -> str:
 
 
 def _number(anchor: Level, method: str) -> float:
-    points = _points(anchor)
+    points = None if isinstance(anchor, (bool, np.bool_)) else _points(anchor)
     if points is None or points.ndim or not np.isfinite(points):
         raise DataError(
             f"{method}(anchor)",
@@ -596,7 +596,7 @@ def _points(grid: Points | Level) -> Floats | None:
         if np.asarray(grid).dtype.kind in "mM":  # as floats, times would be counts of their unit
             return None
         return np.asarray(grid, dtype=float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 

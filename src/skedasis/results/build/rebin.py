@@ -23,6 +23,7 @@ from skedasis.binning import (
     Uniform,
     as_binning,
     cells_for_column,
+    check_rows_in_cells,
 )
 from skedasis.data.column_stats import Column
 from skedasis.errors import UnsupportedError
@@ -178,6 +179,7 @@ def _from_rows(
     w = None if rows.weight is None else rows.weight[inside]
     gathered = Moments.of(local[inside], cell[inside], len(cells), w)
     axis = Moments.of(rows.x[inside], cell[inside], len(cells), w, like=gathered)
+    check_rows_in_cells(effect.about.feature, gathered.count)
     largest = float(np.abs(local[inside]).max(initial=0.0))
     spec = replace(spec, closed=cells.closed)
     moments = {LOCAL: gathered, AXIS: axis, **_by_value(effect, rows, inside)}
