@@ -627,12 +627,23 @@ class _Runner:
     ----------
     chosen : list of (Mutant, list of str, float)
         Mutants, the tests of each in their order, and the seconds that these take without it.
+    seconds : dict of str to float
+        Of each recorded test.
+    limit : float
+        Of the seconds of a mutant's tests.
     minutes : float
         No further mutant is begun after so many minutes.
     """
 
-    def __init__(self, chosen: list[tuple[Mutant, list[str], float]], minutes: float) -> None:
-        self.chosen, self.minutes = chosen, minutes
+    def __init__(
+        self,
+        chosen: list[tuple[Mutant, list[str], float]],
+        seconds: Mapping[str, float],
+        limit: float,
+        minutes: float,
+    ) -> None:
+        self.chosen, self.seconds, self.limit, self.minutes = chosen, seconds, limit, minutes
+        self._items: dict[str, pytest.Item] = {}
         self.outcomes: list[Outcome] = []
         self._answer: int | None = None
         self._good: set[tuple[str, bool]] = set()
@@ -646,13 +657,16 @@ class _Runner:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the mutants instead of the tests."""
-        items = {item.nodeid: item for item in session.items}
+        items = self._items = {item.nodeid: item for item in session.items}
         _report_first_failure(session.items)
         end = time.monotonic() + 60 * self.minutes
         for mutant, tests, seconds in self.chosen:
             if time.monotonic() > end:
                 break
             selected = [items[test] for test in tests if test in items]
+            further = self._further_cases(selected, seconds)
+            if further:
+                selected, seconds = selected + further, self.limit
             seen = self._seen(mutant, selected, seconds)
             if seen is None:
                 print(f"\nnot possible: {mutant}", end="", flush=True)
@@ -660,6 +674,28 @@ class _Runner:
             self.outcomes.append(Outcome(mutant, seen, len(selected), seconds))
             print("." if seen else f"\n{mutant}  [{len(selected)} tests]", end="", flush=True)
         return True
+
+    def _further_cases(self, selected: list[pytest.Item], seconds: float) -> list[pytest.Item]:
+        """Return further cases of the selected tests, which were not recorded, within the limit of time.
+
+        They are taken in turns of all tests, and expected to take as long as what is recorded of the same test.
+        """
+        known = {item.nodeid for item in selected}
+        cost = {item.nodeid.partition("[")[0]: self.seconds[item.nodeid] for item in selected}
+        turns: dict[str, int] = defaultdict(int)
+        found: list[tuple[int, float, str]] = []
+        for name in self._items:
+            test = name.partition("[")[0]
+            if test in cost and name not in known:
+                found.append((turns[test], cost[test], name))
+                turns[test] += 1
+        further: list[pytest.Item] = []
+        for _, expected, name in sorted(found):
+            seconds += expected
+            if seconds > self.limit:
+                break
+            further.append(self._items[name])
+        return further
 
     def _seen(self, mutant: Mutant, selected: list[pytest.Item], seconds: float) -> str | None:
         """Return the test that sees a mutant, an empty text if none does, or None if there is no such mutant.
@@ -719,7 +755,7 @@ def _in_a_process(work: Callable[[int], None], seconds: float) -> str:
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
-            limit = int(20 + 5 * seconds)
+            limit = int(10 + 4 * seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
             resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
             signal.alarm(10 * limit)
@@ -819,7 +855,7 @@ def run(chosen: list[Mutant], file: Path, limit: float, minutes: float) -> list[
     files = sorted({test.partition("::")[0] for _, selected, _ in tests for test in selected})
     if not files:
         return [Outcome(mutant, "", 0, 0.0) for mutant in chosen]
-    runner = _Runner(tests, minutes)
+    runner = _Runner(tests, executed["tests"], limit, minutes)
     folder = f"--basetemp=/tmp/mutants-{os.getpid()}"
     pytest.main(
         [*_PYTEST, "-m", USUAL, folder, *files],

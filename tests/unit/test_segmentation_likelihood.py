@@ -168,6 +168,29 @@ def test_heavy_tails_are_noticed():
         assert low <= np.median(tails) <= high
 
 
+def test_heavy_tails_within_cells_are_noticed():
+    """The variance of a cell's variance is (kurtosis - 1) / 2 times that of normal rows: 2.5 for Laplace's."""
+    rng = np.random.default_rng(5)
+    cell = np.repeat(np.arange(300), 50)
+    x = np.arange(len(cell), dtype=float)
+    tails = [
+        Noise.of(cell_moments(x, draw(size=len(x)), np.ones(len(x)), cell, 300), 0.0).tails
+        for draw in (rng.normal, rng.laplace)
+    ]
+    # The tail factor is squared, and drawn towards 1 like a mean with 150 further cells.
+    expected = 1 + (2.5**2 - 1) * 300 / 450
+    assert tails[0] == pytest.approx(1.0, abs=0.3)
+    assert tails[1] == pytest.approx(expected, rel=0.3)
+
+
+def test_rare_values_are_heavy_tails():
+    """Slopes are 0, and 1 in 2 % of the rows: the tail factor has its largest square, 10, as for few other slopes."""
+    rng = np.random.default_rng(6)
+    d = (rng.uniform(size=450) < 0.02).astype(float)
+    noise = Noise.of(cell_moments(np.arange(450.0), d, np.ones(450), np.arange(450), 450), 0.0)
+    assert noise.tails == pytest.approx(1 + (10 - 1) * 450 / 600)
+
+
 def test_nothing_is_below_the_rounding():
     points = cell_moments(np.arange(9.0), np.full(9, 3.0), np.ones(9), np.arange(9), 9)
     assert (Noise.of(points, 1e-6).variance >= 1e-6).all()

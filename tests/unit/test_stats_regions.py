@@ -154,6 +154,14 @@ def test_residuals_of_slopes_are_those_of_lines_in_fine_cells(weights):
     )
 
 
+@pytest.mark.parametrize("n", [7, 8])
+def test_lines_are_fitted_to_eight_rows_or_more(n):
+    x = np.arange(float(n))
+    effects = CellEffects(2 * x, np.zeros(n, int), 1, x=x, fine=np.zeros(n, int))
+    residual = effects.node(np.arange(n), None).residual
+    np.testing.assert_allclose(residual, 0 * x if n == 8 else 2 * x - 6.0, atol=1e-12)
+
+
 def test_curvature_leaves_almost_no_residual():
     x = np.random.default_rng(0).normal(size=20_000)
     effects = slope_effects(x, 3 * np.cos(3 * x), 1.0)
@@ -274,6 +282,56 @@ def test_least_rows_of_a_side_are_kept():
         assert (
             40 <= held.sum() <= 41
         )  # half of the least rows of a region, since the rows are halved
+
+
+def test_parts_that_share_a_cut_keep_half_as_many_rows_each():
+    n = 400
+    z = np.arange(n, dtype=float)
+    effects = CellEffects((z < 12).astype(float), np.zeros(n, int), 1)
+    search = RegionSearch([effects], [code_numbers(z)], np.arange(n) % 2 == 0, min_rows=80.0)
+    parts = [search.part(np.flatnonzero(half)) for half in (search.half, ~search.half)]
+    held = search.best_cut(parts).holds(search.columns[0], np.arange(n))
+    assert [held[part.rows].sum() for part in parts] == [20, 20]
+
+
+def test_two_values_can_be_divided():
+    z = np.repeat([0.0, 1.0], 50)
+    effects = CellEffects(z + 0.1 * np.sin(np.arange(100)), np.zeros(100, int), 1)
+    search = search_of(effects, [code_numbers(z)], 100)
+    cut = search.best_cut([search.part(np.arange(100))])
+    np.testing.assert_array_equal(cut.holds(search.columns[0], np.arange(100)), z == 0)
+
+
+def test_a_threshold_lies_before_the_next_value_of_the_rows():
+    """Rows of the node that lie above a code, not other rows of the data, decide where it ends."""
+    z = np.sort(np.random.default_rng(41).normal(size=3000))
+    z[1::7] = np.nan
+    search = search_of(CellEffects(z, np.zeros(3000, int), 1), [code_numbers(z)], 3000)
+    column, rows = search.columns[0], np.arange(0, 3000, 5)
+    codes = column.codes[rows]
+    for code in range(0, column.size - 1, 9):
+        above = z[rows][(codes > code) & ~np.isnan(z[rows])]
+        one, other = search.part(rows[::2]), search.part(rows[1::2])
+        assert search._next_value(column, code, [one, other]) == above.min()
+    nothing = search.part(rows[codes <= 3])
+    assert search._next_value(column, 3, [nothing]) == column.upper[4]
+
+
+@pytest.mark.parametrize("kind", ["within", "two entries curves", "ice"])
+def test_gains_do_not_depend_on_how_many_cuts_are_computed_at_a_time(kind, monkeypatch):
+    n, rng = 500, np.random.default_rng(43)
+    z = rng.normal(size=n)
+    search = search_of(local_effects(kind, n, 47, z > 0.2), [code_numbers(z)], n)
+    part, column = search.part(np.arange(n)), search.columns[0]
+    values = search._near_values(column, 3, [part])
+    left = np.zeros(column.width, dtype=bool)
+    whole = search._gains_at(values, column, 3, left, [part])
+    monkeypatch.setattr("skedasis.stats.regions._CHUNK", 18)
+    np.testing.assert_allclose(
+        search._gains_at(values, column, 3, left, [part]), whole, rtol=1e-12, atol=1e-15
+    )
+    assert len(values) > 5
+    assert whole.max() > 0
 
 
 # --- the check
