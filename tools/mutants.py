@@ -665,14 +665,16 @@ class _Runner:
                 break
             selected = [items[test] for test in tests if test in items]
             further = self._further_cases(selected, seconds)
-            if further:
-                selected, seconds = selected + further, self.limit
-            seen = self._seen(mutant, selected, seconds)
+            seen = self._seen(mutant, selected + further, self.limit if further else seconds)
             if seen is None:
                 print(f"\nnot possible: {mutant}", end="", flush=True)
                 continue
-            self.outcomes.append(Outcome(mutant, seen, len(selected), seconds))
-            print("." if seen else f"\n{mutant}  [{len(selected)} tests]", end="", flush=True)
+            self.outcomes.append(Outcome(mutant, seen, len(selected) + len(further), seconds))
+            print(
+                "." if seen else f"\n{mutant}  [{len(selected) + len(further)} tests]",
+                end="",
+                flush=True,
+            )
         return True
 
     def _further_cases(self, selected: list[pytest.Item], seconds: float) -> list[pytest.Item]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import skedasis as sd
-from skedasis.stats.segmentation import fewest_bins
+from skedasis.stats.segmentation import _chords, _Polylines, fewest_bins
 
 NODES, SHARES = np.polynomial.legendre.leggauss(3)
 """Exact for the squares of linear functions."""
@@ -141,3 +141,24 @@ def test_each_term_of_the_tolerance_decides_where_it_is_the_largest(largest):
     assert len(fewer) == len(kept)
     # The other terms alone require more bins: without this term the test would fail.
     assert len(fewest_bins(e.x, e.value, share, rest)) > len(kept)
+
+
+@pytest.mark.parametrize("bins", [2, 3])
+@pytest.mark.parametrize("offset", [-0.4, 0.0, 0.7])
+def test_for_an_offset_the_polyline_is_the_best_of_all(bins, offset):
+    """It minimises the mean square of its distance from the curve plus the offset, up to the offset's own square."""
+    rng = np.random.default_rng(7)
+    edges = np.concatenate([[0.0], np.cumsum(rng.gamma(1.0, size=7))])
+    curve, weight = np.cumsum(rng.normal(size=8)), rng.uniform(0.5, 2.0, 7)
+    values = []
+    for cut in combinations(range(1, 7), bins - 1):
+        kept, value = [0, *cut, 7], 0.0
+        for k, (a, b) in enumerate(pairwise(edges)):
+            x = (a + b) / 2 + (b - a) / 2 * NODES
+            off = np.interp(x, edges[kept], curve[kept]) - np.interp(x, edges, curve) - offset
+            value += weight[k] / weight.sum() * float(SHARES / 2 @ off**2)
+        values.append((value - offset**2, kept))
+    polylines = _Polylines(*_chords(edges, curve, weight / weight.sum()))
+    found = polylines.lowest(bins, offset)
+    assert found.at(offset) == pytest.approx(min(values)[0], rel=1e-9)
+    assert polylines.edges_of(found).tolist() == min(values)[1]

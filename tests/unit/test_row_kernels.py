@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import skedasis as sd
 from skedasis import _compilation as compilation
-from skedasis.stats import grid, moments
+from skedasis.stats import grid, moments, row_kernels
 from skedasis.stats.grid import OUTSIDE, Cells, Grid, order_statistics
 from skedasis.stats.moments import Moments
 
@@ -196,3 +196,14 @@ def test_kernels_are_loaded_when_numpy_has_cost_as_much(monkeypatch: pytest.Monk
     assert compilation.kernels_pay(compilation._IMPORT_ROWS - most)
     monkeypatch.setattr(compilation, "has_numba", lambda: False)
     assert not compilation.kernels_pay(0)
+
+
+def test_sums_are_refused_only_for_cells_that_do_not_exist() -> None:
+    """A refusal is made up for by NumPy, so that no result would show a needless one."""
+    values, weights = np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 0.5])
+    sums = np.zeros((2, 5))
+    assert row_kernels.add_rows(np.array([0, 1, 1]), values, -values, weights, sums)
+    assert sums.tolist() == [[1, 1, 1, 1, -1], [2, 3.5, 9.25, 8, -8]]
+    for wrong in (-1, 2):
+        cell = np.array([0, wrong, 1])
+        assert not row_kernels.add_rows(cell, values, None, None, np.zeros((2, 5)))
