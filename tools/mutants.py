@@ -22,6 +22,7 @@ import argparse
 import ast
 import copy
 import gc
+import importlib
 import json
 import math
 import os
@@ -35,6 +36,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeGuard
@@ -130,7 +132,7 @@ _OPPOSITES = dict(_PAIRS) | {second: first for first, second in _PAIRS}
 """Functions, methods and sides (of `searchsorted` and of cells) → what they are mistaken for."""
 _IDENTITIES = frozenset(["abs", "sqrt", "cumsum", "sort", "unique", "square"])
 """Functions that a mutant replaces by their argument."""
-_UNSEEN_KEYWORDS = frozenset(["dtype", "copy", "strict", "out", "fix", "expected", "kind"])
+_UNSEEN_KEYWORDS = frozenset(["dtype", "copy", "strict", "out", "fix", "expected", "kind", "optimize"])
 """Keywords that change types, memory, messages or algorithms, but no number."""
 _UNSEEN_CALLS = frozenset(
     ["warn", "warn_caller", "warn_once", "errstate", "cast", "field", "TypeVar"]
@@ -511,6 +513,8 @@ def sample(packages: Iterable[str], size: int, seed: int) -> list[Mutant]:
             if len(places) < count and place not in places:
                 places.add(place)
                 chosen.append(mutant)
+    # Where the time ends the run, the mutants before are a sample of all modules, too.
+    random.Random(seed).shuffle(chosen)  # noqa: S311
     return chosen
 
 
@@ -732,7 +736,7 @@ class _Runner:
             except (LookupError, SyntaxError, ValueError):
                 os.write(report, _IMPOSSIBLE.encode())
                 return
-        for item, following in zip(items, [*items[1:], None], strict=True):
+        for item, following in zip_longest(items, items[1:]):
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
 
 
@@ -786,6 +790,8 @@ def _interpret_kernels() -> None:
 
 def apply(mutant: Mutant) -> None:
     """Replace the code of the mutant's function in this process."""
+    # Modules are imported when they are first used.
+    importlib.import_module("skedasis." + mutant.module.removesuffix(".py").replace("/", "."))
     code = _find(mutated(mutant), mutant)
     path = str(SOURCE / mutant.module)
     replaced = 0
@@ -881,6 +887,19 @@ def wilson(seen: int, count: int, z: float = 1.96) -> tuple[float, float]:
     centre = share + z**2 / (2 * count)
     half = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
     return (centre - half) / (1 + z**2 / count), (centre + half) / (1 + z**2 / count)
+
+
+def read_outcomes(file: Path) -> list[Outcome]:
+    """Return the outcomes that an earlier run wrote with `--out`."""
+    return [
+        Outcome(
+            **{
+                **entry,
+                "mutant": Mutant(**{**entry["mutant"], "lines": tuple(entry["mutant"]["lines"])}),
+            }
+        )
+        for entry in json.loads(file.read_text(encoding="utf-8"))
+    ]
 
 
 def share(seen: int, count: int) -> str:
@@ -987,20 +1006,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--write", action="store_true", help="add the outcome to tests/mutants/RESULTS.md"
     )
     parser.add_argument(
-        "--again", type=Path, help="run the unseen mutants of such a file instead of a sample"
+        "--again",
+        type=Path,
+        help="such a file of the same sample: run only those that were not seen",
     )
     options = parser.parse_args(arguments)
     if options.record:
         record(options.executed, options.tests, options.cases, options.slowest)
         return 0
     chosen = sample(options.packages, options.sample, options.seed)
-    if options.again:
-        before = json.loads(options.again.read_text(encoding="utf-8"))
-        unseen = {(o["mutant"]["module"], o["mutant"]["number"]) for o in before if not o["seen"]}
-        chosen = [m for m in chosen if (m.module, m.number) in unseen]
     left_out = [m for m in chosen if equivalent(m)]
     chosen = [m for m in chosen if not equivalent(m)]
-    outcomes = run(chosen, options.executed, options.seconds, options.minutes)
+    before: list[Outcome] = []
+    if options.again:
+        names = {str(m) for m in chosen}
+        before = [o for o in read_outcomes(options.again) if o.seen and str(o.mutant) in names]
+        known = {str(o.mutant) for o in before}
+        chosen = [m for m in chosen if str(m) not in known]
+    outcomes = before + run(chosen, options.executed, options.seconds, options.minutes)
     if options.out:
         options.out.write_text(
             json.dumps([asdict(o) for o in outcomes], indent=1), encoding="utf-8"

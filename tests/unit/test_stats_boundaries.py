@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from skedasis.stats.grid import width_weights
+from skedasis.stats.h_statistic import HRows
 from skedasis.stats.heterogeneity_score import swap_score
 from skedasis.stats.ledger import pair_gains
 from skedasis.stats.moments import Moments
@@ -53,3 +55,35 @@ def test_draws_are_the_same_if_their_weights_are_equal_numbers():
 
 def test_without_features_there_are_no_pairs():
     assert pair_gains([], np.arange(5.0), np.ones(5)).shape == (0, 0)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1e12])
+def test_points_weigh_half_the_gaps_beside_them_whatever_the_unit(scale):
+    weights = width_weights(scale * np.array([0.0, 1.0, 3.0]))
+    np.testing.assert_allclose(weights, [1 / 6, 1 / 2, 1 / 3])
+    assert width_weights(np.array([scale])).tolist() == [1.0]
+
+
+def test_errors_of_h_statistics_do_not_change_with_the_unit_of_sampling_weights():
+    """Equal sampling weights of any size say nothing, and those of two groups count as one size of sample."""
+    rng = np.random.default_rng(8)
+    values = rng.normal(size=40)
+    none = np.zeros(40)
+
+    def error(weights, kind="sampling"):
+        return HRows(values, weights, 0.0, kind).pair(values, none, none).std_error
+
+    plain = error(None, "frequency")
+    assert plain == pytest.approx(error(np.full(40, 7.0)))
+    # The delta method for the root of a mean: the error of the mean over twice the root.
+    squares = (values - values.mean()) ** 2
+    assert plain == pytest.approx(
+        squares.std(ddof=1) / np.sqrt(40) / (2 * np.sqrt(squares.mean())), rel=1e-9
+    )
+    some = rng.uniform(0.5, 3.0, 40)
+    assert error(some) == pytest.approx(error(9.0 * some))
+    # Kish's effective number of rows takes the place of their number.
+    centred = (values - np.average(values, weights=some)) ** 2
+    mean, kish = np.average(centred, weights=some), some.sum() ** 2 / (some @ some)
+    variance = np.average((centred - mean) ** 2, weights=some) * kish / (kish - 1)
+    assert error(some) == pytest.approx(np.sqrt(variance / kish) / (2 * np.sqrt(mean)))

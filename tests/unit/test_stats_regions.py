@@ -463,6 +463,19 @@ def test_exclusive_or_needs_looking_ahead():
     assert good >= 8
 
 
+def test_two_cuts_at_once_divide_the_rows_into_four_parts():
+    n, rng = 800, np.random.default_rng(53)
+    z = rng.uniform(-1, 1, (n, 2))
+    effects = CellEffects(np.sign(z[:, 0] * z[:, 1]), np.zeros(n, int), 1)
+    root = search_of(effects, [code_numbers(z[:, 0]), code_numbers(z[:, 1])], n).run()
+    assert [len(root.children), *(len(child.children) for child in root.children)] == [2, 2, 2]
+    for node in (root, *root.children):
+        parts = np.concatenate([child.rows for child in node.children])
+        np.testing.assert_array_equal(np.sort(parts), node.rows)
+    for leaf in root.leaves():
+        assert abs(np.sign(z[leaf.rows, 0] * z[leaf.rows, 1]).mean()) > 0.8
+
+
 def test_exactly_the_levels_that_matter_are_on_one_side():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (5000, 5))

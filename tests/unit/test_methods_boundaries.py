@@ -1,0 +1,100 @@
+"""Methods at the boundaries of their rules: rejected combinations, orders of levels, steps of permutations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import skedasis as sd
+from skedasis.methods.ale import _largest
+from skedasis.methods.base import plain
+from skedasis.methods.permutation_plan import _draw_steps, draw_donors
+from tests.helpers import refused
+
+
+@pytest.mark.parametrize("method", [sd.ALE, sd.RHALE, sd.PDP, sd.MPlot, sd.PFI])
+def test_a_model_is_not_an_option_of_a_method(method):
+    with pytest.raises((TypeError, ValueError), match="explain"):
+        method(lambda X: X[:, 0])
+
+
+@pytest.mark.parametrize("other", [{"center": "mean"}, {"center": "start"}, {"derivative": True}])
+def test_an_anchor_takes_the_place_of_a_centre_and_of_slopes(other):
+    with refused(sd.DataError, "PDP(anchor)", "an anchor alone"):
+        sd.PDP(anchor=0.0, **other)
+    assert sd.PDP(anchor=0.0).anchor == 0.0
+
+
+def test_times_are_no_numbers_of_a_grid():
+    """As numbers they would be counts of a unit that nobody chose; as levels they are looked up."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    times = np.array(["2026-01-01", "2026-02-01"], dtype="datetime64[D]")
+    with pytest.raises(sd.DataError):
+        sd.explain(lambda X: X[:, 0], X, 0, method=sd.PDP(grid=times))
+
+
+@pytest.mark.parametrize(
+    ("values", "chosen"),
+    [
+        (pd.Categorical(["b", "a"] * 20, categories=["b", "a"], ordered=True), "declared"),
+        (["b", "a"] * 20, "ascending values"),
+    ],
+)
+def test_the_order_of_levels_says_where_it_comes_from(values, chosen):
+    X = pd.DataFrame({"town": values, "x": np.arange(40.0)})
+    e = sd.explain(lambda X: X["x"] + (X["town"] == "a"), X, "town", method=sd.MPlot())
+    assert e.provenance["order_chosen"] == chosen
+
+
+def test_steps_of_permutations_go_both_ways_and_never_there_and_back():
+    """A step and its opposite would evaluate the same pairs of rows twice."""
+    blocks = 101
+    steps = _draw_steps(1, blocks, 50, np.random.default_rng(0))
+    assert len(set(np.minimum(steps, blocks - steps))) == 50
+    forward = (steps <= 50).sum()
+    assert 10 < forward < 40  # binomial: beyond these by chance once in 50,000
+
+
+def test_the_largest_effect_of_no_rows_is_nothing():
+    assert _largest(np.zeros(0)) == 0.0
+    assert _largest(np.array([-3.0, 2.0])) == 3.0
+    assert _largest(np.array([-3.0, 4.0])) == 4.0
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_in_subgroups_donors_are_other_rows_of_the_same_subgroup(size):
+    subgroup = np.random.default_rng(1).permutation(np.repeat(np.arange(15), size))
+    rows = np.arange(15 * size)
+    donors = draw_donors(len(rows), None, 6, 0, None, subgroup).donors(rows)
+    assert donors.shape == (6, len(rows))
+    assert (donors != rows).all()
+    np.testing.assert_array_equal(subgroup[donors], np.tile(subgroup, (6, 1)))
+    # Each row is a donor once in each repeat.
+    np.testing.assert_array_equal(np.sort(donors, axis=1), np.tile(rows, (6, 1)))
+
+
+def test_parameters_are_plain_values():
+    days = np.array(["2026-01-01"], dtype="datetime64[D]")
+    assert plain((np.int64(1), [np.float32(0.5), None], "a")) == [1, [0.5, None], "a"]
+    assert plain({1: np.array([1.0, 2.0])}) == {"1": [1.0, 2.0]}
+    assert plain([days[0]]) == ["2026-01-01"]
+
+
+@pytest.mark.parametrize("kind", ["ordinal", "nominal"])
+def test_regions_of_levels_are_divided_where_their_steps_change(kind):
+    """The steps between levels are +1 where z > 0 and -1 elsewhere."""
+    rng = np.random.default_rng(2)
+    names = np.array(["low", "middle", "top"])
+    code, z = rng.integers(0, 3, 400), rng.uniform(-1, 1, 400)
+    ordered = pd.Categorical(names[code], categories=names, ordered=kind == "ordinal")
+    X = pd.DataFrame({"size": ordered, "z": z, "other": rng.normal(size=400)})
+
+    def model(X):
+        return X["size"].cat.codes * np.sign(X["z"])
+
+    found = sd.regions(model, X, "size", method=sd.ALE())
+    held = np.asarray(found.assign(X))
+    assert len(found) == 2
+    share = np.mean((held == held[z > 0][0]) == (z > 0))
+    assert share > 0.97
