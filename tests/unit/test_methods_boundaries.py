@@ -98,3 +98,18 @@ def test_regions_of_levels_are_divided_where_their_steps_change(kind):
     assert len(found) == 2
     share = np.mean((held == held[z > 0][0]) == (z > 0))
     assert share > 0.97
+
+
+@pytest.mark.parametrize("value", [0.0, -0.1, 1.5, 0, -3, "half", True])
+def test_a_sample_is_a_number_of_rows_or_a_fraction(value):
+    for good in (None, 1, 50, 0.3, 1.0):
+        assert sd.PFI(max_samples=good).max_samples == good
+    with refused(sd.DataError, "PFI(max_samples)", "a fraction between 0.0 and 1.0"):
+        sd.PFI(max_samples=value)
+
+
+def test_a_curve_of_one_point_has_no_slope():
+    """The column has one value, so that its grid has one point."""
+    X = np.c_[np.full(30, 2.0), np.arange(30.0)]
+    e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.PDP(derivative=True))
+    assert e.value.tolist() == [0.0]

@@ -21,6 +21,7 @@ from skedasis.stats.regions import (
     CellEffects,
     CurveEffects,
     RegionSearch,
+    _gain_of_four,
     cell_path,
     modulation,
     slope_effects,
@@ -282,6 +283,30 @@ def test_least_rows_of_a_side_are_kept():
         assert (
             40 <= held.sum() <= 41
         )  # half of the least rows of a region, since the rows are halved
+
+
+@every_kind
+@weighted
+def test_the_gain_of_two_cuts_is_that_of_their_four_groups(kind, weights):
+    n, rng = 400, np.random.default_rng(59)
+    group = rng.integers(0, 4, n)
+    w = rng.integers(1, 4, n).astype(float) if weights else None
+    node = local_effects(kind, n, 61, group % 3.0).node(np.arange(n), w)
+    size = np.bincount(group, w, 4)
+    count, total = node.tables(group, 4)
+    found = _gain_of_four(
+        node, count.T[:, :, None, None], total.T[:, :, None, None], size[:, None, None]
+    )
+    assert found.shape == (1, 1)
+    assert found[0, 0] == pytest.approx(node.group_gain(*node.group_means(group, 4), size))
+    # In a node of one feature, two groups that are divided no further gain what a single cut gains.
+    halves = np.where(group < 2, 0, 3)
+    count, total = node.tables(halves, 4)
+    size = np.bincount(halves, w, 4)
+    found = _gain_of_four(
+        node, count.T[:, :, None, None], total.T[:, :, None, None], size[:, None, None]
+    )
+    assert found[0, 0] == pytest.approx(naive_gain(node, halves == 0, w))
 
 
 def test_parts_that_share_a_cut_keep_half_as_many_rows_each():
