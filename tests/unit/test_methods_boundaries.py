@@ -113,3 +113,12 @@ def test_a_curve_of_one_point_has_no_slope():
     X = np.c_[np.full(30, 2.0), np.arange(30.0)]
     e = sd.explain(lambda X: X[:, 0] * X[:, 1], X, 0, method=sd.PDP(derivative=True))
     assert e.value.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("n", [5, 40, 1201])
+def test_no_row_is_its_own_donor(n):
+    rows = np.arange(n)
+    for seed in range(4):
+        donors = draw_donors(n, None, 12, seed, None).donors(rows)
+        assert (donors != rows).all()
+        np.testing.assert_array_equal(np.sort(donors, axis=1), np.tile(rows, (12, 1)))
