@@ -132,7 +132,9 @@ _OPPOSITES = dict(_PAIRS) | {second: first for first, second in _PAIRS}
 """Functions, methods and sides (of `searchsorted` and of cells) → what they are mistaken for."""
 _IDENTITIES = frozenset(["abs", "sqrt", "cumsum", "sort", "unique", "square"])
 """Functions that a mutant replaces by their argument."""
-_UNSEEN_KEYWORDS = frozenset(["dtype", "copy", "strict", "out", "fix", "expected", "kind", "optimize"])
+_UNSEEN_KEYWORDS = frozenset(
+    ["dtype", "copy", "strict", "out", "fix", "expected", "kind", "optimize"]
+)
 """Keywords that change types, memory, messages or algorithms, but no number."""
 _UNSEEN_CALLS = frozenset(
     ["warn", "warn_caller", "warn_once", "errstate", "cast", "field", "TypeVar"]
