@@ -25,7 +25,7 @@ import numpy as np
 from skedasis._types import Container, Values
 from skedasis.data.dataset import to_array
 from skedasis.errors import DataError, UnsupportedError
-from skedasis.models import lightgbm_text, skops_files, xgboost_files
+from skedasis.models import lightgbm_text, onnx_files, skops_files, xgboost_files
 from skedasis.models.file_checks import (
     PICKLE,
     Malformed,
@@ -103,9 +103,14 @@ def _read_onnx(file: Path) -> object:
     DataError
         If the file is truncated or of another kind.
     """
+    raw = content(file)
+    try:
+        onnx_files.check(raw, file)
+    except Malformed as error:
+        raise broken(file, "ONNX", error) from error
     runtime = library("onnxruntime", file, "onnx")
     try:
-        return runtime.InferenceSession(str(file))
+        return onnx_files.session(runtime, file)
     except Exception as error:  # the errors of onnxruntime have no other common base
         raise broken(file, "ONNX") from error
 

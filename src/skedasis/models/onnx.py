@@ -15,7 +15,7 @@ import numpy as np
 
 from skedasis._types import Container, Values
 from skedasis.data.dataset import Dataset, to_array
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.adapters import ModelAdapter
 
 _TYPES = {
@@ -209,7 +209,16 @@ class OnnxModel(ModelAdapter):
             parts[-1] = np.concatenate([parts[-1], padding])
             runs = [self._run(p) for p in parts]
             return [np.concatenate(responses)[:n] for responses in zip(*runs, strict=True)]
-        return self.session.run(self.names, self._feeds(part))
+        try:
+            return self.session.run(self.names, self._feeds(part))
+        except Exception as error:  # the errors of onnxruntime have no other common base
+            reason = " ".join(str(error).split())
+            raise ModelOutputError(
+                self.__name__,
+                f"an error of onnxruntime for {n} rows ({reason[-200:]})",
+                "outputs",
+                "Check that the model takes these rows, and that its results fit into memory",
+            ) from error
 
     def _feeds(self, part: Values) -> Mapping[str, Values]:
         inputs = self.session.get_inputs()
