@@ -105,9 +105,10 @@ def _covering(sets: list[set[Any]]) -> set[int]:
 
 def _limit_coverage(items: list[pytest.Item]) -> None:
     """Mark the tests that run without coverage."""
-    cases: Counter[str] = Counter()
+    cases: Counter[tuple[str, bool]] = Counter()
     for item in items:
-        test = item.nodeid.partition("[")[0]
+        # Slow cases run later: they must not take the place of usual ones.
+        test = item.nodeid.partition("[")[0], item.get_closest_marker("slow") is not None
         cases[test] += 1
         if cases[test] > _measured_cases(item):
             item.add_marker(pytest.mark.no_cover)

@@ -142,7 +142,10 @@ def test_what_is_advised_can_be_done_and_helps(feature, n):
         assert expected <= {code for code, _ in done}
 
 
-@pytest.mark.parametrize("feature", ["two", "nominal", "ordinal", "binary"])
+@pytest.mark.parametrize(
+    "feature",
+    ["nominal", "ordinal", *(pytest.param(f, marks=pytest.mark.slow) for f in ("two", "binary"))],
+)
 def test_no_other_bins_are_advised_where_there_are_none(feature):
     X = data(400)
     for method in FEATURES[feature][0]:

@@ -26,6 +26,13 @@ OTHERS = [
 ]
 every_example = pytest.mark.parametrize("example", EXAMPLES)
 every_variant = pytest.mark.parametrize("example", [*EXAMPLES, *OTHERS])
+few_variants = pytest.mark.parametrize(
+    "example",
+    [
+        pytest.param(*p.values, id=p.id, marks=pytest.mark.slow if k % 2 else [])
+        for k, p in enumerate([*EXAMPLES, *OTHERS])
+    ],
+)
 MANY = 200_000
 
 
@@ -175,7 +182,7 @@ def test_entropy_is_the_mean_negative_log_likelihood(example):
     assert loss.mean() == pytest.approx(example.entropy(X[:1])[0], abs=4.5 * loss.std() / MANY**0.5)
 
 
-@every_variant
+@few_variants
 def test_likelihood_pfi_is_what_resampling_a_feature_costs(example):
     # Eq. 6 directly: the feature's value comes from an independent donor row.
     X, y = example.sample(MANY, random_state=8)

@@ -237,6 +237,7 @@ with _limit_threads(100):
 # ------------------------------------------------------------------------------------- end to end
 
 
+@pytest.mark.slow
 def test_a_users_file_from_end_to_end(save, frame, tmp_path):
     done, text = run(save(frame), "price", tmp_path / "out", rows=60)
     assert done.path == tmp_path / "out" / "report.html"

@@ -39,7 +39,11 @@ def test_a_step_between_whole_numbers_has_its_own_height(levels, method):
     assert e.value[-1] - e.value[0] == pytest.approx(5.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("method", [sd.RHALE(), sd.RHALE(sd.Greedy()), sd.UALE()], ids=repr)
+@pytest.mark.parametrize(
+    "method",
+    [pytest.param(sd.RHALE(), marks=pytest.mark.slow), sd.RHALE(sd.Greedy()), sd.UALE()],
+    ids=repr,
+)
 def test_a_known_piecewise_constant_model_steps_from_each_value_to_the_next(method):
     X = whole([0, 4, 10], rows=300)
     y = 5.0 * (X[:, 0] > 5) * (1 + (X[:, 1] > 0))

@@ -266,7 +266,11 @@ def test_a_report_shows_labels(data, tmp_path):
     assert 'id="feature-1"' in page
 
 
-@pytest.mark.parametrize("hostile", [("markup", "long"), ("newlines", "signs")], ids="-".join)
+@pytest.mark.parametrize(
+    "hostile",
+    [("markup", "long"), pytest.param(("newlines", "signs"), marks=pytest.mark.slow)],
+    ids="-".join,
+)
 def test_hostile_labels_are_shown_as_text(data, tmp_path, hostile):
     schema = {
         name: {"unit": HOSTILE[kind][:20], "label": HOSTILE[kind]}

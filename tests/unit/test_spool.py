@@ -214,7 +214,13 @@ def test_partitions_with_missing_values_and_without_rows(frame):
     assert list(found["k"].x) == list(memory["k"].x)
 
 
-@pytest.mark.parametrize("kind", ["Polars LazyFrame", "Arrow stream", "Dask DataFrame"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "Arrow stream",
+        *(pytest.param(k, marks=pytest.mark.slow) for k in ("Polars LazyFrame", "Dask DataFrame")),
+    ],
+)
 def test_an_object_store_takes_the_files(frame, kind, monkeypatch):
     moto = pytest.importorskip("moto.server").ThreadedMotoServer(port=0, verbose=False)
     moto.start()

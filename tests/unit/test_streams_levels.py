@@ -213,7 +213,13 @@ def _curve(X):
 @pytest.mark.usefixtures("few_distinct")
 @pytest.mark.parametrize(
     "method",
-    [None, sd.RHALE(), sd.RHALE(bins=sd.Quantile(100)), sd.RHALE(bins=20), sd.UALE(), sd.DALE()],
+    [
+        *(None, sd.RHALE(bins=sd.Quantile(100)), sd.DALE()),
+        *(
+            pytest.param(m, marks=pytest.mark.slow)
+            for m in (sd.RHALE(), sd.RHALE(bins=20), sd.UALE())
+        ),
+    ],
     ids=str,
 )
 def test_whole_numbers_of_too_many_values_are_explained(tmp_path, method):

@@ -335,7 +335,7 @@ def test_normalised_statistics_inflate_tiny_effects():
     ("method", "center"),
     [
         ("ale", "start"),
-        ("dale", "mean"),
+        pytest.param("dale", "mean", marks=pytest.mark.slow),
         pytest.param("rhale", "start", marks=pytest.mark.slow),
         pytest.param("ale", "mean", marks=pytest.mark.long),
         pytest.param("dale", "start", marks=pytest.mark.long),
