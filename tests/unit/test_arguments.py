@@ -136,3 +136,32 @@ def test_edges_between_two_values_are_refused():
         sd.explain(np.ravel, constant, 0, method=sd.RHALE(bins=sd.Edges([0.0, 2.0]))).importance
         == 0
     )
+
+
+def test_names_and_units_of_quantities_are_text():
+    normal = lambda X: (X[:, 0], np.ones(len(X)))  # noqa: E731
+    makers = [
+        lambda **k: sd.prediction(np.ravel, **k),
+        lambda **k: sd.probability(np.ravel, **k),
+        lambda **k: sd.logit(np.ravel, **k),
+        lambda **k: sd.loss(np.ravel, **k),
+        lambda **k: sd.entropy(normal, **k),
+        lambda **k: sd.nll(normal, **k),
+        lambda **k: sd.predictive_variance(normal, **k),
+        lambda **k: sd.predictive_quantile(normal, 0.5, **k),
+    ]
+    for make in makers:
+        for key in ("name", "unit"):
+            for value in (True, 1.5, np.ones(3), [1], object()):
+                with refused(sd.DataError, key, "text"):
+                    make(**{key: value})
+
+
+def test_arrays_and_words_are_no_options():
+    with refused(sd.DataError, "prediction(output)", "an array of shape (3,)"):
+        sd.prediction(np.ravel, output=np.ones(3))
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    importance = sd.explain(lambda X: X[:, 0], X, method="pfi")
+    for value in ("no", np.ones(3)):
+        with refused(sd.DataError, "interval(simultaneous)", "True or False"):
+            importance.interval(simultaneous=value)

@@ -33,6 +33,9 @@ def table(tmp_path, content, name="t.csv"):
         "a|b\n1|2.5\n3|nan\n",
         b"\xef\xbb\xbfa,b\r\n1,2.5\r\n3,\r\n",
         "a,b\n1,2.5\n3,\n".encode("utf-16"),
+        "a,b\n1,2.5\n3,\n".encode("utf-32"),
+        "a,b\r1,2.5\r3,\r",
+        "a,b\r1,2.5\r\n3,\n",
         '"a","b"\n"1","2.5"\n3,\n',
     ],
 )

@@ -408,6 +408,15 @@ def _decoded(path: Path) -> str:
 
 
 def _as_text(path: Path, raw: bytes) -> str:
+    """Return the text of a file, with the ends of lines of any system as newlines."""
+    text = _decoded_text(path, raw)
+    # A carriage return alone ends the lines of old Macs; the parsers take it for a part of a value, or refuse it.
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _decoded_text(path: Path, raw: bytes) -> str:
+    if raw.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
+        return raw.decode("utf-32", errors="replace")
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         return raw.decode("utf-16", errors="replace")  # "Unicode text" of spreadsheets
     if b"\0" in raw[:4096]:

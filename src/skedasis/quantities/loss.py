@@ -32,6 +32,7 @@ from skedasis.quantities.outputs import (
     MultiOutputQuantity,
     Prediction,
     Probability,
+    check_labels,
     default_quantity,
 )
 
@@ -423,6 +424,7 @@ def loss(
     'squared error of price [EUR²]'
     """
     _check_settings(kind, alpha, response)
+    check_labels(name, unit)
     if kind == "log_loss":
         return _log_loss(model, output, name, unit, copy=copy)
     of = _predicted(model, kind, response, output)

@@ -96,6 +96,14 @@ def respond(model: Any, method: str, X: ModelRows) -> RawResponse:
     return getattr(model, method, model)(X)
 
 
+def check_labels(name: object, unit: object) -> None:
+    """Raise unless the name and the unit of a quantity are text, or None."""
+    for what, text in (("name", name), ("unit", unit)):
+        if text is not None and not isinstance(text, str):
+            fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
+            raise DataError(what, shown(text), "text", fix)
+
+
 # --- base class -----------------------------------------------------------------------------------
 
 
@@ -113,10 +121,7 @@ class FromModel(Quantity):
     copy: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        for what, text in (("name", self.name), ("unit", self.unit)):
-            if text is not None and not isinstance(text, str):
-                fix = f"Write {what}={str(text)!r}" if is_number(text) else "Leave it out"
-                raise DataError(what, shown(text), "text", fix)
+        check_labels(self.name, self.unit)
         check_flag("copy", self.copy)
 
     def with_model(self, model: object) -> Self | None:
@@ -628,6 +633,7 @@ def prediction(
     ... )  # doctest: +SKIP
     >>> sd.explain(sd.prediction(net, output=2), X, "age")  # doctest: +SKIP
     """
+    check_labels(name, unit)
     model = adapt_model(model)
     check_predictor(model, slope, mixed, output)
     plain = Prediction(model, name or "prediction", unit, slope, mixed, copy=copy)
@@ -721,6 +727,7 @@ def probability(
     >>> sd.probability(clf).describe()
     'P(y = 1)(LogisticRegression)'
     """
+    check_labels(name, unit)
     model = adapt_model(model)
     if is_all_classes(model, class_):
         return all_classes(model, unit, Probability, "P(y = {})", name or "probability", copy=copy)
@@ -790,6 +797,7 @@ def logit(
     >>> float(q.at(np.array([[0.5]]))[0])
     0.0
     """
+    check_labels(name, unit)
     model = adapt_model(model)
     if is_all_classes(model, class_):
         return all_classes(model, unit, Logit, "logit P(y = {})", name or "logit", copy=copy)
@@ -868,7 +876,7 @@ def predictions(
         return one
     if is_int(output):
         return one.of_output(int(output))
-    if output == "all":
+    if isinstance(output, str) and output == "all":
         return MultiOutputQuantity(one, {}, one.name, one.unit)
     names = list(output) if isinstance(output, Iterable) and not isinstance(output, str) else []
     if not names or len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):

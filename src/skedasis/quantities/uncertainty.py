@@ -26,7 +26,7 @@ from skedasis.models.adapters import DerivativeInfo, ModelAdapter
 from skedasis.models.introspection import is_classifier, with_article
 from skedasis.models.protocols import RowFunction, SupportsPredict, SupportsPredictProba
 from skedasis.quantities.base import Quantity, given_labels
-from skedasis.quantities.outputs import FromModel
+from skedasis.quantities.outputs import FromModel, check_labels
 
 if TYPE_CHECKING:
     from skedasis.derivatives import chain_rule
@@ -308,6 +308,7 @@ def entropy(
     >>> q.axis
     'entropy [bits]'
     """
+    check_labels(name, unit)
     predictor = _predictor(model, part, "entropy")
     default = "entropy" if part == "total" else f"{part} entropy"
     unit = unit or _unit(base, "entropy")
@@ -368,6 +369,7 @@ def nll(
     >>> q.at(X, y=[0.0, 3.0]).tolist()
     [0.9189385332046727, 2.9189385332046727]
     """
+    check_labels(name, unit)
     return likelihood_of(model, base, name or "negative log-likelihood", unit, copy=copy)
 
 
@@ -427,6 +429,7 @@ def predictive_variance(
     ... ]
     [4.25, 0.25, 4.0]
     """
+    check_labels(name, unit)
     predictor = _predictor(model, part, "predictive_variance")
     labels = predictor.labels
     if labels.classes is not None and labels.values is None:
@@ -485,6 +488,7 @@ def predictive_quantile(
     >>> q.at(np.array([[0.0], [1.0]])).round(3).tolist()
     [1.96, 2.96]
     """
+    check_labels(name, unit)
     level = check_probability("predictive_quantile(p)", p, "Pass 0.9, for example")
     predictor = _predictor(model, "total", "predictive_quantile")
     if predictor.labels.kind == "classes":

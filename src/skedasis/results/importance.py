@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 import numpy as np
 
-from skedasis._arguments import check_name, check_option, check_probability
+from skedasis._arguments import check_flag, check_name, check_option, check_probability
 from skedasis._calls import checked_call
 from skedasis._types import Floats, Ints
 from skedasis.errors import UnsupportedError
@@ -312,7 +312,7 @@ class Importance(SavedResult):
         """
         check_option("interval(method)", method, ("analytic", "repeats"), "Pass one of these")
         confidence_level = check_probability("interval(confidence_level)", confidence_level)
-        if simultaneous:
+        if check_flag("interval(simultaneous)", simultaneous):
             confidence_level **= 1 / max(int(np.count_nonzero(self.std_error != 0)), 1)
         if method == "repeats" and not self.is_exact:
             repeats = self.values.shape[1]
