@@ -98,6 +98,8 @@ def of_json(document: Any, rng: random.Random) -> Any:
     document = json.loads(json.dumps(document))
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
         places = list(_places(document))
+        if not places:
+            break
         holder, key = rng.choice(places)
         kind = rng.randrange(8)
         if kind < 5:

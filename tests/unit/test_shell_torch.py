@@ -182,6 +182,22 @@ def evil_operation(parts, mark):
     said(change)(parts)
 
 
+def evil_ones(parts, mark):
+    def change(program):
+        node = program["graph_module"]["graph"]["nodes"][0]
+        node["inputs"].append({"name": "size", "arg": {"as_ints": [100000, 100000]}, "kind": 1})
+
+    said(change)(parts)
+
+
+def evil_range(parts, mark):
+    def change(program):
+        node = program["graph_module"]["graph"]["nodes"][0]
+        node["inputs"].append({"name": "end", "arg": {"as_int": 10**12}, "kind": 1})
+
+    said(change)(parts)
+
+
 def evil_tree(parts, mark):
     def change(program):
         call = program["graph_module"]["module_call_graph"][0]["signature"]
@@ -203,6 +219,8 @@ def evil_tree(parts, mark):
         (evil_name, "the name"),
         (evil_operation, "the operation 'torch.hub.load'"),
         (evil_tree, "inputs of type 'os.system'"),
+        (evil_ones, "a tensor of size [100000, 100000]"),
+        (evil_range, "a tensor of size 1000000000000"),
     ],
 )
 def test_what_could_run_code_is_refused(file, change, word):

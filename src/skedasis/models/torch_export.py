@@ -12,6 +12,7 @@ import ast
 import contextlib
 import io
 import json
+import math
 import re
 import zipfile
 from collections.abc import Generator, Iterator
@@ -54,6 +55,11 @@ _SIZES: tuple[type[ast.AST], ...] = (
 )
 """Syntax of a size: numbers, symbols, calls of named functions, operators; no attributes and no subscripts."""
 
+
+_MOST_NUMBERS = 2**28
+"""Numbers in a tensor whose size a program states."""
+_WHOLE = 2**63 - 1
+"""The end of a slice that goes to the last row or column."""
 
 _FUNCTIONS = {
     "Symbol",
@@ -215,8 +221,26 @@ def _check_program(raw: bytes) -> bytes:
             node["metadata"] = {}  # source locations, and names that torch would look up
             if not _TARGET.match(node["target"]):
                 raise _Rejected(f"the operation {node['target'][:80]!r}")
+            _check_numbers(node["inputs"])
     _check_texts(document)
     return json.dumps(document).encode()
+
+
+def _check_numbers(inputs: _Json) -> None:
+    """Raise if arguments of an operation are the sizes of a tensor that does not fit into memory."""
+    waiting = [inputs]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            whole = [abs(n) for n in part if isinstance(n, int) and n]
+            if math.prod(whole) > _MOST_NUMBERS:
+                raise _Rejected(f"a tensor of size {str(part)[:80]}")
+            waiting.extend(one for one in part if isinstance(one, dict | list))
+        elif isinstance(part, dict):
+            number = part.get("as_int")
+            if isinstance(number, int) and _MOST_NUMBERS < abs(number) < _WHOLE:
+                raise _Rejected(f"a tensor of size {number}")
+            waiting.extend(part.values())
 
 
 def _graphs(document: _Json) -> Iterator[dict[str, Any]]:
