@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from skedasis.engine import cluster, streams
+from skedasis.engine import cluster, progress, streams
 
 N = 600_001
 NAMES = ["a", "b", "c"]
@@ -251,3 +251,48 @@ if found is not None:
     assert trim(0) in (0, 1)
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_an_interruption_cancels_all_tasks(folder, monkeypatch):
+    """Also while they are submitted, and while something, such as a debugger, holds the traceback."""
+    cancelled = []
+
+    def cancel(task):
+        cancelled.append(task)
+
+    monkeypatch.setattr(Done, "cancel", cancel)
+    monkeypatch.setattr(streams, "CHUNK_ROWS", 65_536)
+    data = sd.parquet(folder)
+
+    class Interrupted(Here):
+        """A cluster whose n-th task is interrupted."""
+
+        def __init__(self, at):
+            super().__init__(threads=50)
+            self.at, self.made = at, []
+
+        def submit(self, function, *args, **options):
+            if function is cluster._compute and len(self.made) == self.at:
+                raise KeyboardInterrupt
+            done = super().submit(function, *args, **options)
+            self.made += [done] * (function is cluster._compute)
+            return done
+
+    Interrupted.__module__ = "distributed.client"
+    client = Interrupted(2)
+    with pytest.raises(KeyboardInterrupt):
+        sd.explain(lambda X: X["a"] * X["b"], data, "a", client=client, **OPTIONS)
+    assert len(client.made) == 2
+    assert cancelled == client.made
+    del cancelled[:]
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    client = Interrupted(-1)
+    monkeypatch.setattr(progress.Progress, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt) as held:
+        sd.explain(lambda X: X["a"] * X["b"], data, "a", client=client, **OPTIONS)
+    assert client.made
+    assert [d for d in cancelled if d in client.made] == client.made
+    assert held.traceback

@@ -14,7 +14,7 @@ import pickle
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
@@ -96,10 +96,11 @@ def map_ranges(
     combine: Callable[[WorkT, Sequence[ResultT]], ResultT],
     work: WorkT,
     ranges: Sequence[tuple[int, int]],
-) -> Iterator[tuple[int, ResultT]]:
+) -> Generator[tuple[int, ResultT]]:
     """Yield what is computed of consecutive ranges, in their order, with the number of their rows.
 
-    Workers combine the results of neighbouring ranges where there are many, so that few come here.
+    Workers combine the results of neighbouring ranges where there are many, so that few come here. Tasks that are not
+    needed any more are cancelled when the generator is closed: a loop over it stands in ``with closing(…)``.
 
     Parameters
     ----------
@@ -121,26 +122,32 @@ def map_ranges(
     packed = packed_work(work)
     # A future, so that it travels once to each worker and not with each task.
     shared = client.submit(_same, packed, pure=False, retries=_RETRIES)
-    futures = [
-        client.submit(_compute, function, shared, start, stop, pure=False, retries=_RETRIES)
-        for start, stop in ranges
-    ]
+    submitted: list[Future] = []
     rows = [stop - start for start, stop in ranges]
-    while len(futures) > _GATHERED:
-        parts = [slice(i, i + _COMBINED) for i in range(0, len(futures), _COMBINED)]
-        combined = [
-            client.submit(_combine, combine, shared, futures[p], pure=False, retries=_RETRIES)
-            for p in parts
-        ]
-        for future in futures:  # only the combined results are asked for
-            future.release()
-        futures, rows = combined, [sum(rows[p]) for p in parts]
     try:
+        for start, stop in ranges:
+            submitted.append(
+                client.submit(_compute, function, shared, start, stop, pure=False, retries=_RETRIES)
+            )
+        futures = submitted[:]
+        while len(futures) > _GATHERED:
+            parts = [slice(i, i + _COMBINED) for i in range(0, len(futures), _COMBINED)]
+            combined: list[Future] = []
+            for p in parts:
+                combined.append(
+                    client.submit(
+                        _combine, combine, shared, futures[p], pure=False, retries=_RETRIES
+                    )
+                )
+                submitted.append(combined[-1])
+            for future in futures:  # only the combined results are asked for
+                future.release()
+            futures, rows = combined, [sum(rows[p]) for p in parts]
         for future, n in zip(futures, rows, strict=True):
             yield n, cast("ResultT", future.result())
             future.release()
     except BaseException:
-        for future in futures:
+        for future in submitted:
             future.cancel()
         raise
     finally:

@@ -399,9 +399,11 @@ def _run_in_chunks(job: Job, dataset: StreamedDataset) -> Gathered:
 
             client = job.options.client
             ranges = ranges_of(client, len(dataset), size)
-            for n, done in map_ranges(client, _chunk_of_range, _merged, (work, size), ranges):
-                take(done, n)
-                bar.advance(-(-n // job.batch_rows) * len(job.plans))
+            mapped = map_ranges(client, _chunk_of_range, _merged, (work, size), ranges)
+            with closing(mapped):
+                for n, done in mapped:
+                    take(done, n)
+                    bar.advance(-(-n // job.batch_rows) * len(job.plans))
     dataset.passes.append("model")
     merged = tree.result()
     rows.give(merged)

@@ -148,9 +148,9 @@ def _run_on_cluster(
         raise TypeError("a cluster needs a client")
     ranges = ranges_of(options.client, source.n_rows, CHUNK_ROWS)
     whole = work.state()
-    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar:
-        shared = source, work, merge
-        for n, state in map_ranges(options.client, _state_of_range, _merged, shared, ranges):
+    mapped = map_ranges(options.client, _state_of_range, _merged, (source, work, merge), ranges)
+    with Progress(source.n_rows, text, options.progress, _FURTHER) as bar, closing(mapped):
+        for n, state in mapped:
             merge(whole, state)
             bar.advance(n)
     return whole
