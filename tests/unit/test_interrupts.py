@@ -7,6 +7,7 @@ import json
 import locale
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -72,9 +73,13 @@ def numbers(result: Any) -> str | None:
     """Return the content of a result, without the time that it took and the calls that this decided."""
     if result is None:
         return None
-    found = json.loads(result.to_json())
-    found.pop("provenance", None)
-    return json.dumps(found, sort_keys=True)
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: kept(v) for k, v in value.items() if k != "provenance"}
+        return [kept(v) for v in value] if isinstance(value, list) else value
+
+    return json.dumps(kept(json.loads(result.to_json())), sort_keys=True)
 
 
 def interrupted_at(work: Callable[[], object], seconds: float) -> bool:
@@ -92,6 +97,11 @@ def interrupted_at(work: Callable[[], object], seconds: float) -> bool:
             signal.setitimer(signal.ITIMER_REAL, 0.0)
     except Interrupt:
         return True
+    except ValueError as error:
+        # matplotlib's conversion of arguments in C++ replaces any exception by its own.
+        if re.fullmatch(r"Invalid (bounding box|affine transformation matrix)", str(error)):
+            return True
+        raise
     finally:
         signal.signal(signal.SIGALRM, before)
     return False
