@@ -15,8 +15,14 @@ EXPERIMENTS = everything()
 
 FULL = {"california_housing.csv"}
 """The largest table, 20,640 rows, on which networks are fitted."""
-LONGEST = {("entropy", "redundancy"), ("rhale", "theorem"), ("uale", "piecewise_linear")}
-"""Simulations that resemble others: `propositions`, `tests/reference/test_theorem1.py`, and that of RHALE."""
+LONGEST = {
+    ("entropy", "redundancy"),
+    ("rhale", "theorem"),
+    ("uale", "correlated_c"),
+    ("uale", "non_linear"),
+    ("uale", "piecewise_linear"),
+}
+"""Simulations that resemble others: `propositions`, `tests/reference/test_theorem1.py`, and those of RHALE."""
 
 
 QUICK = {

@@ -295,7 +295,7 @@ def truth(center: str) -> np.ndarray:
 
 
 @pytest.mark.unmeasured
-@pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.slow), "start"])
+@pytest.mark.parametrize("center", [pytest.param("mean", marks=pytest.mark.long), "start"])
 def test_intervals_cover_as_often_as_they_say(center):
     """About 270 of 300 intervals cover the true value: a binomial count with a standard deviation of 5."""
     want, hits, repetitions = truth(center), np.zeros(4), 300

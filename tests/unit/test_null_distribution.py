@@ -114,7 +114,7 @@ def test_declared_kinds_hold_for_random_features(how: Any) -> None:
     ("how", "method"),
     [
         ("replaced", "ale"),
-        pytest.param("replaced", None, marks=pytest.mark.slow),
+        pytest.param("replaced", None, marks=pytest.mark.long),
         pytest.param("added", sd.DALE(bins=3), marks=pytest.mark.slow),
         pytest.param("added", "ale", marks=pytest.mark.long),
         pytest.param("added", None, marks=pytest.mark.long),

@@ -336,7 +336,7 @@ def test_normalised_statistics_inflate_tiny_effects():
     [
         ("ale", "start"),
         pytest.param("dale", "mean", marks=pytest.mark.slow),
-        pytest.param("rhale", "start", marks=pytest.mark.slow),
+        pytest.param("rhale", "start", marks=pytest.mark.long),
         pytest.param("ale", "mean", marks=pytest.mark.long),
         pytest.param("dale", "start", marks=pytest.mark.long),
         pytest.param("rhale", "mean", marks=pytest.mark.long),
