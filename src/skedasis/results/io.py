@@ -570,6 +570,7 @@ class Archive:
         self._members = {info.filename.removesuffix(_ENDING): info for info in file.infolist()}
         self._most = most
         self._arrays: Arrays = {}
+        self._costs: dict[str, int] = {}
         infos = file.infolist()
         if len(self._members) < len(infos):
             raise FieldError("it has a member twice")
@@ -617,6 +618,11 @@ class Archive:
 
     def _declared(self, name: str) -> int:
         """Return the memory for an array whose header declares as many bytes as the archive has of it."""
+        if name not in self._costs:
+            self._costs[name] = self._checked_cost(name)
+        return self._costs[name]
+
+    def _checked_cost(self, name: str) -> int:
         info = self._members[name]
         with self._file.open(info) as stream:
             version = np.lib.format.read_magic(stream)
