@@ -502,7 +502,9 @@ def test_files_of_earlier_versions_are_read(kind, tmp_path):
         parts["moments"].pop(name, None)
     if "cells" in parts:
         parts["cells"]["of"].pop("std_error")
-    arrays["header"] = np.array(json.dumps(header))
+    text = json.dumps(header)
+    arrays = {name: a for name, a in arrays.items() if f'"{name}"' in text}
+    arrays["header"] = np.array(text)
     np.savez(tmp_path / "old.npz", **arrays)
     old = sd.load(tmp_path / "old.npz")
     np.testing.assert_array_equal(old.value, s.value)
