@@ -122,3 +122,16 @@ def test_no_row_is_its_own_donor(n):
         donors = draw_donors(n, None, 12, seed, None).donors(rows)
         assert (donors != rows).all()
         np.testing.assert_array_equal(np.sort(donors, axis=1), np.tile(rows, (12, 1)))
+
+
+@pytest.mark.parametrize("given", [(95, 5), (-1, 50), (5, 101), (5,), "all"])
+def test_percentiles_are_two_numbers_in_per_cent(given):
+    with refused(sd.DataError, "PDP(percentiles)", "0 <= low < high <= 100"):
+        sd.PDP(percentiles=given)
+
+
+@pytest.mark.parametrize("step", [np.timedelta64("NaT"), np.timedelta64(1, "M")])
+def test_a_move_in_time_has_a_fixed_length(step):
+    X = pd.DataFrame({"day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(9), "D")})
+    with refused(sd.DataError, "change['day']", "a duration of a fixed length"):
+        sd.change(lambda X: np.arange(float(len(X))), X, {"day": step})
