@@ -766,7 +766,7 @@ def _in_a_process(work: Callable[[int], None], seconds: float) -> str:
             limit = int(10 + 4 * seconds)
             resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
             resource.setrlimit(resource.RLIMIT_AS, (2**34, 2**34))
-            signal.alarm(10 * limit)
+            signal.alarm(60 + 5 * limit)
             work(writing)
         except BaseException:  # noqa: BLE001 - whatever ends a test otherwise is a failure
             os._exit(3)
@@ -777,6 +777,9 @@ def _in_a_process(work: Callable[[int], None], seconds: float) -> str:
     _, status = os.waitpid(child, 0)
     if message or status == 0:
         return message
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        # It waits, perhaps for a thread of a library that the fork did not copy: nothing is known of the mutant.
+        return _IMPOSSIBLE
     return "time" if os.WIFSIGNALED(status) else "crash"
 
 
@@ -942,7 +945,9 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         "execute the changed lines, up to a limit of time. Slower tests may see more. Mutants that change no",
         "result, with reasons in [equivalent.toml](equivalent.toml), are not counted.",
         "",
-        "`make mutants` repeats this. The file is made from [results.json](results.json).",
+        "`make mutants` repeats this. A change of a module changes its mutants, so that the numbers are those of the",
+        "code at the time. Mutants that fast tests missed were run again with more of their tests. The file is made",
+        "from [results.json](results.json).",
     ]
     for name, found in results.items():
         counted = sum(n for n, _, _ in found["modules"].values())
