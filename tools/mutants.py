@@ -946,8 +946,9 @@ def page(results: Mapping[str, Mapping[str, Any]]) -> str:
         "result, with reasons in [equivalent.toml](equivalent.toml), are not counted.",
         "",
         "`make mutants` repeats this. A change of a module changes its mutants, so that the numbers are those of the",
-        "code at the time. Mutants that fast tests missed were run again with more of their tests. The file is made",
-        "from [results.json](results.json).",
+        "code at the time. Mutants that fast tests missed were run again with more of their tests, and tests were",
+        "added for some of them: of another sample (another seed) fewer may be seen than the interval says. The file",
+        "is made from [results.json](results.json).",
     ]
     for name, found in results.items():
         counted = sum(n for n, _, _ in found["modules"].values())
