@@ -530,15 +530,34 @@ def write_and_raise(path: Path, text: str, error: BaseException) -> None:
         raise error
 
 
+def write_bytes_and_interrupt(path: Path) -> None:
+    with _files.binary_file(path, "save(path)") as file:
+        file.write(b"a")  # which is written when the file is closed
+        raise KeyboardInterrupt
+
+
+def test_a_reader_who_has_had_enough(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = ["head", "-c", "1", str(tmp_path / "pipe")]
+    with (
+        subprocess.Popen(reader, stdout=subprocess.PIPE),
+        pytest.raises(BrokenPipeError),
+    ):
+        put(tmp_path / "pipe", b"x" * 10_000_000)
+
+
 def test_the_error_of_the_content_is_its_own(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(OLD)
     with pytest.raises(ZeroDivisionError):
         write_and_raise(path, "a" * 100_000, ZeroDivisionError())
     # What a file still holds cannot be written to a full disk; that is not the error that counts.
-    with Fault(2, disk_full()).injected() as fault, pytest.raises(KeyboardInterrupt):
-        write_and_raise(path, "a" * 5000, KeyboardInterrupt())
-    assert fault.count >= 2
+    for at in (2, 3):  # when the text is flushed, and when the file is closed
+        with Fault(at, disk_full()).injected() as fault, pytest.raises(KeyboardInterrupt):
+            write_and_raise(path, "a" * 5000, KeyboardInterrupt())
+        assert fault.count >= 2
+    with Fault(2, disk_full()).injected(), pytest.raises(KeyboardInterrupt):
+        write_bytes_and_interrupt(path)
     assert path.read_bytes() == OLD
     assert [p.name for p in tmp_path.iterdir()] == ["a"]
 
