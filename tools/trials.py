@@ -1,0 +1,76 @@
+"""A plugin of pytest that notes what each test came to, for the page of figures on reliability.
+
+``python -m pytest -p tools.trials`` adds the tests that it runs to ``build/trials.json``: their outcome, the random
+examples that a law passed, and what they counted themselves by ``record_property("tried", {"mutated files": 5000})``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pytest
+
+KEPT = Path(__file__).parents[1] / "build" / "trials.json"
+
+
+@dataclass
+class Trial:
+    """What a test came to.
+
+    Parameters
+    ----------
+    outcome : str
+        "passed", "failed" or "skipped".
+    examples : int
+        Random examples that passed.
+    tried : dict of str to int
+        What the test counted itself.
+    """
+
+    outcome: str
+    examples: int = 0
+    tried: dict[str, int] = field(default_factory=dict)
+
+
+def read() -> dict[str, Trial]:
+    """Return what all noted tests came to, by their names."""
+    if not KEPT.exists():
+        return {}
+    return {k: Trial(**v) for k, v in json.loads(KEPT.read_text(encoding="utf-8")).items()}
+
+
+class Notes:
+    """Collects reports, from this process and its workers, and writes the file at the end."""
+
+    def __init__(self) -> None:
+        self.trials: dict[str, Trial] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note the call of a test, what stopped it before its call, and the statistics of a law after it."""
+        if report.when == "call" or report.outcome != "passed":
+            self.trials[report.nodeid] = Trial(report.outcome)
+        trial = self.trials.get(report.nodeid)
+        if trial is None:
+            return
+        for name, value in report.user_properties:
+            if name == "tried" and isinstance(value, dict):
+                trial.tried = value
+        # Hypothesis has its statistics only in this text, at the teardown of each test.
+        text = str(vars(report).get("_hypothesis_stats", ""))
+        trial.examples += sum(map(int, re.findall(r"(\d+) passing", text)))
+
+    def pytest_sessionfinish(self) -> None:
+        """Add the tests of this run to the file."""
+        if self.trials:
+            KEPT.parent.mkdir(parents=True, exist_ok=True)
+            kept = {k: asdict(v) for k, v in (read() | self.trials).items()}
+            KEPT.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the notes in the main process, which receives the reports of all workers."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Notes())
