@@ -17,9 +17,12 @@ import struct
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+
+Record: TypeAlias = Callable[[str, object], None]
+"""Of pytest's fixture `record_property`."""
 
 ROOT = Path(__file__).parents[2]
 SECONDS, ADDRESSES, RESIDENT = 15, 6 << 30, 1 << 20
@@ -193,6 +196,13 @@ def _of_one_worker(names: list[str], folder: Path, columns: int) -> list[str]:
 def faults(found: list[str]) -> Counter[str]:
     """Return how often each fault was found."""
     return Counter(line for line in found if line.startswith("fault"))
+
+
+def counts(found: list[str]) -> dict[str, int]:
+    """Return how many files were tried, refused and predicted, for the figures on reliability."""
+    others = found[1:]  # the first file is valid
+    predicted, refused = others.count("predicted"), sum("refused: " in line for line in others)
+    return {"changed files": len(others), "refused": refused, "predicted": predicted}
 
 
 def _outcome(name: str, columns: int) -> str:

@@ -17,6 +17,7 @@ import pytest
 import skedasis as sd
 
 pytest.importorskip("distributed")
+import dask
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -84,6 +85,28 @@ def test_a_function_of_a_notebook(folder, client):
     data = sd.parquet(folder)
     alone = sd.explain(local, data, method="ale", **OPTIONS)
     assert _same(alone, sd.explain(local, data, method="ale", client=client, **OPTIONS))
+
+
+@pytest.mark.slow
+def test_workers_without_memory_for_the_model_are_an_error(folder, tmp_path):
+    def greedy(X):
+        # The nanny ends a worker that takes more than 95 % of its memory.
+        taken = [np.ones(2**20) for _ in range(120)]
+        time.sleep(2.0)
+        return X["a"] * len(taken)
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),  # 3 workers otherwise
+        LocalCluster(
+            **options, memory_limit="600MB", local_directory=str(tmp_path), silence_logs=50
+        ) as small,
+        Client(small) as client,
+        pytest.raises(
+            sd.ModelOutputError, match="Pass a smaller memory=, or give the workers more"
+        ),
+    ):
+        sd.explain(greedy, sd.parquet(folder), "a", method="ale", client=client, **OPTIONS)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 import skedasis as sd
 from skedasis.models.files import load_model
 from tests.helpers import refused
-from tests.unit.hostile_files import faults, of_bytes, of_text, outcomes
+from tests.unit.hostile_files import Record, counts, faults, of_bytes, of_text, outcomes
 
 lightgbm = pytest.importorskip("lightgbm")
 RNG = np.random.default_rng(0)
@@ -47,8 +47,9 @@ VALID: dict[str, dict[str, Any]] = {
     },
     **{
         name: {"objective": name, "num_class": 3, "y": CLASSES}
-        for name in ("multiclass", "multiclassova", own_loss)
+        for name in ("multiclass", "multiclassova")
     },
+    "own, classes": {"objective": own_loss, "num_class": 3, "y": CLASSES},
     **{name: {"objective": name, "y": CLASSES} for name in ("lambdarank", "rank_xendcg")},
     "own": {"objective": own_loss},
     "square root": {"reg_sqrt": True},
@@ -235,12 +236,19 @@ def mutations(n: int, seed: int) -> list[tuple[str, bytes]]:
     return made
 
 
-def test_a_hundred_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_a_hundred_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     found = outcomes(mutations(100, 0), tmp_path, 3)
+    record_property("tried", counts(found))
     assert not faults(found)
     assert 10 < sum(said.startswith("predicted") for said in found) < 60
 
 
 @pytest.mark.long
-def test_thousands_of_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
-    assert not faults(outcomes(mutations(5000, 1), tmp_path, 3))
+def test_thousands_of_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
+    found = outcomes(mutations(5000, 1), tmp_path, 3)
+    record_property("tried", counts(found))
+    assert not faults(found)

@@ -13,7 +13,7 @@ import skedasis as sd
 from skedasis.models import onnx_files
 from skedasis.models.files import load_model
 from tests.helpers import refused
-from tests.unit.hostile_files import faults, of_bytes, outcomes
+from tests.unit.hostile_files import Record, counts, faults, of_bytes, outcomes
 
 onnx = pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
@@ -169,14 +169,21 @@ def mutations(n: int, seed: int, folder: Path) -> list[tuple[str, bytes]]:
     return [(".onnx", models[0])] + [(".onnx", of_bytes(rng.choice(models), rng)) for _ in range(n)]
 
 
-def test_a_hundred_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_a_hundred_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     (tmp_path / "made").mkdir()
     found = outcomes(mutations(100, 0, tmp_path), tmp_path / "made", 3)
+    record_property("tried", counts(found))
     assert not faults(found)
     assert sum(said.startswith("predicted") for said in found) > 5
 
 
 @pytest.mark.long
-def test_thousands_of_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_thousands_of_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     (tmp_path / "made").mkdir()
-    assert not faults(outcomes(mutations(5000, 1, tmp_path), tmp_path / "made", 3))
+    found = outcomes(mutations(5000, 1, tmp_path), tmp_path / "made", 3)
+    record_property("tried", counts(found))
+    assert not faults(found)

@@ -22,7 +22,7 @@ import skedasis as sd
 from skedasis.models.files import load_model
 from skedasis.models.skops_files import check_object
 from tests.helpers import refused
-from tests.unit.hostile_files import faults, of_bytes, of_json, outcomes
+from tests.unit.hostile_files import Record, counts, faults, of_bytes, of_json, outcomes
 
 skops_io = pytest.importorskip("skops.io")
 RNG = np.random.default_rng(0)
@@ -189,15 +189,21 @@ def mutations(n: int, seed: int) -> list[tuple[str, bytes]]:
     return made
 
 
-def test_a_hundred_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_a_hundred_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     found = outcomes(mutations(100, 0), tmp_path, 3)
+    record_property("tried", counts(found))
     assert not faults(found)
     assert sum(said.startswith("predicted") for said in found) > 5
 
 
 @pytest.mark.long
-def test_thousands_of_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_thousands_of_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     # A model that lacks an attribute raises its own error when it is called, as a model in memory does.
     own = ("fault, AttributeError: ", "fault, NotFittedError: ", "fault, ValueError: ")
-    found = faults(outcomes(mutations(5000, 1), tmp_path, 3))
-    assert not [fault for fault in found if not fault.startswith(own)]
+    found = outcomes(mutations(5000, 1), tmp_path, 3)
+    record_property("tried", counts(found))
+    assert not [fault for fault in faults(found) if not fault.startswith(own)]

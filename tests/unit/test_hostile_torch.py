@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.hostile_files import faults, of_bytes, of_json, outcomes
+from tests.unit.hostile_files import Record, counts, faults, of_bytes, of_json, outcomes
 
 pytestmark = pytest.mark.torch
 
@@ -49,10 +49,16 @@ def mutations(n: int, seed: int) -> list[tuple[str, bytes]]:
 
 
 @pytest.mark.slow
-def test_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
-    assert not faults(outcomes(mutations(40, 0), tmp_path, 3))
+def test_mutations_are_predicted_or_refused(tmp_path: Path, record_property: Record) -> None:
+    found = outcomes(mutations(40, 0), tmp_path, 3)
+    record_property("tried", counts(found))
+    assert not faults(found)
 
 
 @pytest.mark.long
-def test_hundreds_of_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
-    assert not faults(outcomes(mutations(500, 1), tmp_path, 3))
+def test_hundreds_of_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
+    found = outcomes(mutations(500, 1), tmp_path, 3)
+    record_property("tried", counts(found))
+    assert not faults(found)

@@ -16,7 +16,16 @@ import skedasis as sd
 from skedasis.models import xgboost_files
 from skedasis.models.files import load_model
 from tests.helpers import refused
-from tests.unit.hostile_files import faults, of_bytes, of_json, of_text, outcomes, ubj
+from tests.unit.hostile_files import (
+    Record,
+    counts,
+    faults,
+    of_bytes,
+    of_json,
+    of_text,
+    outcomes,
+    ubj,
+)
 
 xgboost = pytest.importorskip("xgboost")
 RNG = np.random.default_rng(0)
@@ -311,12 +320,19 @@ def mutations(n: int, seed: int) -> list[tuple[str, bytes]]:
     return made
 
 
-def test_a_hundred_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
+def test_a_hundred_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
     found = outcomes(mutations(100, 0), tmp_path, 3)
+    record_property("tried", counts(found))
     assert not faults(found)
     assert 10 < sum(said.startswith("predicted") for said in found) < 70
 
 
 @pytest.mark.long
-def test_thousands_of_mutations_are_predicted_or_refused(tmp_path: Path) -> None:
-    assert not faults(outcomes(mutations(5000, 1), tmp_path, 3))
+def test_thousands_of_mutations_are_predicted_or_refused(
+    tmp_path: Path, record_property: Record
+) -> None:
+    found = outcomes(mutations(5000, 1), tmp_path, 3)
+    record_property("tried", counts(found))
+    assert not faults(found)

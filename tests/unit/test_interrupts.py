@@ -155,7 +155,12 @@ USUAL = ("threads", "bar", "save", "spool", "bootstrap")
 
 
 def check(
-    name: str, moments: int, folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int = 0
+    name: str,
+    moments: int,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    record_property: Callable[[str, object], None],
+    seed: int = 0,
 ) -> None:
     monkeypatch.setattr(progress, "_DELAY", 0.01)
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -171,12 +176,13 @@ def check(
         assert state(folder) == before
     assert times >= moments // 4
     assert numbers(work()) == expected
+    record_property("tried", {"interruptions": times})
 
 
 @pytest.mark.filterwarnings("ignore:This report")
 @pytest.mark.parametrize("name", USUAL)
-def test_an_interruption_leaves_nothing(name, tmp_path, monkeypatch):
-    check(name, 5, tmp_path, monkeypatch)
+def test_an_interruption_leaves_nothing(name, tmp_path, monkeypatch, record_property):
+    check(name, 5, tmp_path, monkeypatch, record_property)
 
 
 @pytest.mark.long
@@ -187,8 +193,9 @@ def test_an_interruption_leaves_nothing(name, tmp_path, monkeypatch):
     "name",
     [*USUAL, "importance", "linear", "figure", "interactions", "regions", "report"],
 )
-def test_hundreds_of_interruptions_leave_nothing(name, tmp_path, monkeypatch):
-    check(name, 40 if name == "report" else 200, tmp_path, monkeypatch, seed=1)
+def test_hundreds_of_interruptions_leave_nothing(name, tmp_path, monkeypatch, record_property):
+    moments = 40 if name == "report" else 200
+    check(name, moments, tmp_path, monkeypatch, record_property, seed=1)
 
 
 # ------------------------------------------------- the moments at which Python itself does not clean up

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeVar, cast
 
-from skedasis.errors import DataError, UnsupportedError
+from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 
 ResultT = TypeVar("ResultT")
 WorkT = TypeVar("WorkT")
@@ -118,7 +118,11 @@ def map_ranges(
     ------
     UnsupportedError
         If the work cannot be pickled.
+    ModelOutputError
+        If a task ends one worker after the other, mostly because it takes more memory than they have.
     """
+    from distributed.scheduler import KilledWorker
+
     packed = packed_work(work)
     # A future, so that it travels once to each worker and not with each task.
     shared = client.submit(_same, packed, pure=False, retries=_RETRIES)
@@ -146,9 +150,16 @@ def map_ranges(
         for future, n in zip(futures, rows, strict=True):
             yield n, cast("ResultT", future.result())
             future.release()
-    except BaseException:
+    except BaseException as error:
         for future in submitted:
             future.cancel()
+        if isinstance(error, KilledWorker):
+            raise ModelOutputError(
+                "the model on the cluster",
+                "the end of each worker that evaluated it",
+                "workers that return its values",
+                "Pass a smaller memory=, or give the workers more memory; their logs say why they ended",
+            ) from error
         raise
     finally:
         shared.release()
