@@ -25,7 +25,7 @@ USUAL  := 90
 CODE   := src tests tools benchmarks experiments
 
 .DEFAULT_GOAL := help
-.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all mutants lint format bench bench-smoke browser clean
+.PHONY: help demo docs pages screenshots experiments test test-long test-lowest test-rest test-all mutants reliability lint format bench bench-smoke browser clean
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,6 +109,9 @@ MUTANTS ?= stats methods --sample 200
 mutants: $(VENV)/.dev  ## change the code in small ways and count the changes that no test sees (an hour; MUTANTS="stats --sample 100 --seed 1")
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.mutants --record
 	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.mutants $(MUTANTS)
+
+reliability: $(VENV)/.torch  ## run all that is tried against the library, and write docs/explanation/reliability.md (an hour)
+	OMP_NUM_THREADS=1 MPLBACKEND=Agg $(BIN)/python -m tools.reliability --run --write
 
 # Beside `.venv`, whose versions are the newest.
 test-lowest: $(BIN)/python  ## the tests that touch every dependency, with the lowest versions of them (ARGS="tests/unit tests/laws tests/reference")

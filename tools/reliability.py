@@ -25,13 +25,13 @@ from pathlib import Path
 
 import pytest
 
-from tools import lowest, trials
+from tools import lowest, mutants, trials
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "explanation" / "reliability.md"
 FIGURES = ROOT / "tests" / "long" / "figures.json"
 COUNTS = ROOT / "tests" / "long" / "reliability.json"
-MUTANTS = ROOT / "tests" / "mutants" / "RESULTS.md"
+MUTANTS = ROOT / "tests" / "mutants" / "results.json"
 
 # ---------------------------------------------------------------------------------------- families
 
@@ -394,7 +394,7 @@ def page(store: Store) -> str:
     lines += ["| interval | " + " | ".join(head) + " |", "|---" * 6 + "|", *_shares(INTERVALS), ""]
     lines += ["How often tests at 5 % rejected what is true:", ""]
     lines += ["| test | " + " | ".join(head) + " |", "|---" * 6 + "|", *_shares(TESTS), ""]
-    lines += ["## Faults that the tests see", "", _mutants()]
+    lines += ["## Faults that the tests see", "", *_mutants(), ""]
     if store.executed is not None:
         lines += [
             f"The tests execute {store.executed} % of the lines and branches of the package.",
@@ -413,8 +413,23 @@ def page(store: Store) -> str:
     return "\n".join(lines) + "\n" + TAIL
 
 
-def _mutants() -> str:
-    return MUTANTS.read_text(encoding="utf-8")
+_CHANGES = """
+`make mutants` changes the code at random places, such as a comparison, a constant or an argument, and runs tests that
+execute the change. Tests were added for some of the changes that none of them noticed: of other changes fewer may be
+seen than the table says. `tests/mutants/RESULTS.md` lists those that are not seen.
+
+| package | changes | seen | share | 95 % interval |
+|---|---|---|---|---|"""
+
+
+def _mutants() -> Iterator[str]:
+    """Yield how many faults the tests see, by package."""
+    yield _CHANGES.lstrip()
+    for package, found in json.loads(MUTANTS.read_text(encoding="utf-8")).items():
+        count = sum(of[0] for of in found["modules"].values())
+        seen = sum(of[1] for of in found["modules"].values())
+        low, high = mutants.wilson(seen, count)
+        yield f"| {package} | {count} | {seen} | {seen / count:.1%} | {low:.1%} to {high:.1%} |"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

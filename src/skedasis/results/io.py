@@ -33,14 +33,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime, timedelta
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
 from skedasis._arguments import as_bytes, counted_bytes, shown
 from skedasis._calls import checked_call
 from skedasis._files import binary_file, check_writable
-from skedasis._types import JsonValue, Values
+from skedasis._types import DType, JsonValue, Values
 from skedasis.data.features import Feature
 from skedasis.data.times import TimeAxis
 from skedasis.errors import DataError, FileError, format_error
@@ -548,6 +548,16 @@ _COST_OF_TEXT = 10
 """Bytes of memory for each byte of the header: the array holds four bytes a letter, and its lists are built twice."""
 
 
+class _ArrayHeader(NamedTuple):
+    """What an array of a file declares: `start` is the place of its content, `cost` the bytes of memory it takes."""
+
+    shape: tuple[int, ...]
+    column_major: bool
+    dtype: DType
+    start: int
+    cost: int
+
+
 class Archive:
     """The arrays of a file, each of which is read once, so that shared arrays are shared again.
 
@@ -570,7 +580,7 @@ class Archive:
         self._members = {info.filename.removesuffix(_ENDING): info for info in file.infolist()}
         self._most = most
         self._arrays: Arrays = {}
-        self._costs: dict[str, int] = {}
+        self._headers: dict[str, _ArrayHeader] = {}
         infos = file.infolist()
         if len(self._members) < len(infos):
             raise FieldError("it has a member twice")
@@ -589,7 +599,7 @@ class Archive:
         ------
         FieldError, _TooLargeError
         """
-        total = sum(self._declared(name) for name in self._members)
+        total = sum(self._header(name).cost for name in self._members)
         if self._most is not None and total > self._most:
             raise _TooLargeError(total)
 
@@ -603,11 +613,12 @@ class Archive:
         FieldError, _TooLargeError
         """
         if name not in self._arrays:
-            size = self._declared(name)
-            if self._most is not None and size > self._most:
-                raise _TooLargeError(size)
-            with self._file.open(self._members[name]) as stream:
-                self._arrays[name] = np.lib.format.read_array(stream, allow_pickle=False)
+            header = self._header(name)
+            if self._most is not None and header.cost > self._most:
+                raise _TooLargeError(header.cost)
+            content = memoryview(self._file.read(self._members[name]))[header.start :]
+            order: Literal["F", "C"] = "F" if header.column_major else "C"
+            self._arrays[name] = np.ndarray(header.shape, header.dtype, content, order=order)
         return self._arrays[name]
 
     def check_all_were_read(self) -> None:
@@ -616,13 +627,13 @@ class Archive:
         if others:
             raise FieldError(f"its member {shown(min(others))} belongs to no field")
 
-    def _declared(self, name: str) -> int:
-        """Return the memory for an array whose header declares as many bytes as the archive has of it."""
-        if name not in self._costs:
-            self._costs[name] = self._checked_cost(name)
-        return self._costs[name]
+    def _header(self, name: str) -> _ArrayHeader:
+        """Return the header of an array, which declares as many bytes as the archive has of it."""
+        if name not in self._headers:
+            self._headers[name] = self._checked_header(name)
+        return self._headers[name]
 
-    def _checked_cost(self, name: str) -> int:
+    def _checked_header(self, name: str) -> _ArrayHeader:
         info = self._members[name]
         with self._file.open(info) as stream:
             version = np.lib.format.read_magic(stream)
@@ -631,7 +642,7 @@ class Archive:
                 if version == (1, 0)
                 else np.lib.format.read_array_header_2_0
             )
-            shape, _, dtype = read(stream)
+            shape, column_major, dtype = read(stream)
             start = stream.tell()
         if dtype.hasobject or dtype.itemsize == 0 or min(shape, default=0) < 0:
             raise FieldError(f"its array {shown(name)} is of {dtype}")
@@ -640,7 +651,7 @@ class Archive:
         stored = _HIGHEST_RATIO * (info.compress_size + 1)
         if start + size != info.file_size or info.file_size > stored:
             raise FieldError(f"its array {shown(name)} has another size than it declares")
-        return cost
+        return _ArrayHeader(shape, column_major, dtype, start, cost)
 
 
 def _is_result(value: object) -> bool:
