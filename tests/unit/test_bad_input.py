@@ -134,7 +134,7 @@ def test_infinity_in_a_column_that_is_not_explained_is_the_models_business():
 
 
 @every_method
-@pytest.mark.parametrize("constant", [0.0, 4.0, 0.1, -0.540846, 1e-300, 1.7e9 + 0.1, 3e120])
+@pytest.mark.parametrize("constant", [0.0, 4.0, 0.1, -0.540846, 1e-300, 1.7e9 + 0.1, 3e69])
 def test_a_constant_column_has_an_effect_of_nothing_at_one_point(method, constant):
     X = table()
     X[:, 1] = constant
@@ -583,7 +583,7 @@ def test_outputs_of_one_number_a_row_are_taken(method, shaped):
         (lambda out: [None, *out[1:]], ("NaN or infinity", "1 of 80 rows")),
         (lambda out: np.ma.masked_array(out, out > 0), ("NaN or infinity",)),
         (lambda out: [[1.0], [1.0, 2.0]], ("a list", "different lengths")),
-        (lambda out: {"y": out}, ("type object", "numbers")),
+        (lambda out: {"y": out}, ("got a dict", "one number for each row")),
     ],
 )
 def test_other_outputs_are_refused(method, shaped, words):
