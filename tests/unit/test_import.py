@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -89,10 +90,12 @@ def test_explaining_one_feature_of_a_function_touches_few_files():
         return sd.explain(lambda X: X[:, 0] * X[:, 1], X, "x0", progress=False).value
 
     explained()  # imports are over
+    gc.collect()  # what other tests have left may be cleaned up by files of the package
     sys.setprofile(profile)
     try:
         explained()
     finally:
         sys.setprofile(None)
-    # Two of them are about compiled kernels, one makes arrays read-only, one restores the process after Ctrl-C.
-    assert len(files) <= 41, sorted(files)
+    # Two of them are about compiled kernels, or three in a process that has compiled some; one makes arrays read-only,
+    # one restores the process after Ctrl-C.
+    assert len(files) <= 42, sorted(files)

@@ -307,7 +307,7 @@ def test_a_result_can_be_pickled():
 
 
 def test_a_file_gives_back_what_was_saved(tmp_path):
-    pf = made(provenance={"metric": None, "exact": True, "settings": {"n_repeats": 4}})
+    pf = made(provenance={"exact": True, "settings": {"n_repeats": 4}})
     weights = np.array([0.5, 2.0, 1.0])
     for result in (pf, replace(pf, local=None), replace(pf, local=local(weight=weights))):
         result.save(tmp_path / "pf.npz")

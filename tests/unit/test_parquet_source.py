@@ -100,7 +100,7 @@ def test_rows_that_are_not_there(folder, rows):
         sd.parquet(folder).take(rows)
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-300, 1e290])
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-80, 1e4])
 def test_the_total_weight_does_not_depend_on_the_files(tmp_path, scale):
     r = np.random.default_rng(0)
     weight = r.random(1000) * 10.0 ** r.integers(-9, 9, 1000) * scale
