@@ -132,7 +132,7 @@ def prepare(pinned: list[str]) -> None:
         return
     print(f"Making {HOME.name} with {', '.join(pinned)} (once)", flush=True)
     subprocess.run([sys.executable, "-m", "venv", "--clear", HOME], check=True)
-    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    pip = [PYTHON, "-m", "pip", "install", "--quiet", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*pip, "--editable", ROOT, *pinned, *TOOLS], check=True)
     STAMP.write_text(said)
 
