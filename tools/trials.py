@@ -49,7 +49,7 @@ class Notes:
         self.trials: dict[str, Trial] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note the call of a test, what stopped it before its call, and the statistics of a law after it."""
+        """Note the call of a test, what stopped it before its call, and the examples of a law after it."""
         if report.when == "call" or report.outcome != "passed":
             self.trials[report.nodeid] = Trial(report.outcome)
         trial = self.trials.get(report.nodeid)
@@ -58,9 +58,8 @@ class Notes:
         for name, value in report.user_properties:
             if name == "tried" and isinstance(value, dict):
                 trial.tried = value
-        # Hypothesis has its statistics only in this text, at the teardown of each test.
-        text = str(vars(report).get("_hypothesis_stats", ""))
-        trial.examples += sum(map(int, re.findall(r"(\d+) passing", text)))
+            if name == "examples" and isinstance(value, int):
+                trial.examples = value
 
     def pytest_sessionfinish(self) -> None:
         """Add the tests of this run to the file."""
@@ -68,6 +67,16 @@ class Notes:
             KEPT.parent.mkdir(parents=True, exist_ok=True)
             kept = {k: asdict(v) for k, v in (read() | self.trials).items()}
             KEPT.write_text(json.dumps(kept, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Add the examples of a law to the last report of its test, also in a worker."""
+    # Hypothesis offers them in this text only.
+    text = str(vars(item).get("hypothesis_statistics", ""))
+    if call.when == "teardown" and text:
+        passing = map(int, re.findall(r"(\d+) passing", text))
+        item.user_properties.append(("examples", sum(passing)))
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -23,6 +23,7 @@ from tests.reference.entropy_paper import (
     order,
 )
 
+pytestmark = pytest.mark.unmeasured  # networks are trained, at length
 seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 
 # ------------------------------------------------------------------------------- the true model

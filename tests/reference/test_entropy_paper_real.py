@@ -23,6 +23,7 @@ from tests.reference.entropy_paper import (
     quarters,
 )
 
+pytestmark = pytest.mark.unmeasured  # networks are trained, at length
 seeds = pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 
 # ------------------------------------------------------------------------ section 5.1, concrete
