@@ -103,12 +103,12 @@ def _read_onnx(file: Path) -> object:
     DataError
         If the file is truncated or of another kind.
     """
+    runtime = library("onnxruntime", file, "onnx")
     raw = content(file)
     try:
         onnx_files.check(raw, file)
     except Malformed as error:
         raise broken(file, "ONNX", error) from error
-    runtime = library("onnxruntime", file, "onnx")
     try:
         return onnx_files.session(runtime, file)
     except Exception as error:  # the errors of onnxruntime have no other common base
