@@ -463,10 +463,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         failed = [name for name, count in store.counts.items() if count.failed]
         if failed:
             sys.exit("These have tests that fail: " + ", ".join(failed))
+    if not store.counts:
+        sys.exit("Nothing is counted yet: python -m tools.reliability --run")
     text = page(store)
     if args.write:
         PAGE.write_text(text, encoding="utf-8")
-    elif PAGE.read_text(encoding="utf-8") != text:
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != text:
         sys.exit(
             "docs/explanation/reliability.md is not up to date: python -m tools.reliability --write"
         )

@@ -23,9 +23,7 @@ _PARAMETERS, _END_OF_PARAMETERS = b"parameters:", b"end of parameters"
 _CATEGORIES = b"\npandas_categorical:"
 
 # Possessive, so that no memory is kept for each number.
-_INTEGERS = re.compile(
-    rb"(?:-?\d{1,10}(?: |\Z))*+\Z"
-)  # possessive: keeps no memory for each number
+_INTEGERS = re.compile(rb"(?:-?\d{1,10}(?: |\Z))*+\Z")
 _NUMBERS = re.compile(rb"(?: (?:-?\d[0-9.e+-]*+|-?inf|-?nan))*+ \Z")
 _NUMBER_CHARACTERS = b"0123456789+-.e "
 _BEGINNINGS = (b"  ", b" .", b" e", b" +", b" - ", b" -.", b" -e", b" -+", b" --")
