@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
+from skedasis._escaping import Printed
 from skedasis._interrupts import process_state, raise_interruption
 from skedasis._renamed import KEYWORDS
-from skedasis._untrusted import Printed
 from skedasis.errors import UnsupportedError
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import overload
 
-from skedasis._untrusted import visible
+from skedasis._escaping import visible
 
 
 class _DescribedError(Exception):

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import skedasis as sd
-from skedasis._untrusted import cell_text, visible
+from skedasis._escaping import cell_text, visible
 from skedasis.cli.output import write_csv
 from skedasis.errors import warn_caller
 from tests.made_results import every_result

@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 import skedasis as sd
-from skedasis._untrusted import visible
+from skedasis._escaping import visible
 from skedasis.cli.app import app
 from skedasis.cli.inputs import load_model
 from skedasis.engine.progress import Progress

@@ -28,9 +28,9 @@ from rich.table import Table as Lines
 from rich.text import Text
 
 import skedasis as sd
+from skedasis._escaping import cell_text, visible
 from skedasis._files import text_file
 from skedasis._types import JsonValue
-from skedasis._untrusted import cell_text, visible
 from skedasis.errors import DataError
 from skedasis.plots.scales import counted, number, number_or_zero
 

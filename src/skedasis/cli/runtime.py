@@ -27,8 +27,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from skedasis._escaping import visible
 from skedasis._renamed import OPTIONS
-from skedasis._untrusted import visible
 from skedasis.cli.output import say
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 

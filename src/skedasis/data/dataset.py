@@ -28,8 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from skedasis._arguments import as_numbers, check_int_or_none, shown
 from skedasis._calls import result_error
+from skedasis._escaping import Printed
 from skedasis._types import Container, Floats, Ints, JsonValue, TableLike, Values
-from skedasis._untrusted import Printed
 from skedasis.data.categories import (
     MAX_LEVELS,
     LevelColumn,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from skedasis._calls import result_error
-from skedasis._untrusted import Printed
+from skedasis._escaping import Printed
 from skedasis.distributions.base import Predictor
 from skedasis.distributions.callables import FunctionPredictor
 from skedasis.distributions.gpytorch import as_process, is_process

@@ -15,8 +15,8 @@ import numpy as np
 
 from skedasis._arguments import is_int, shown
 from skedasis._calls import result_error
+from skedasis._escaping import Printed
 from skedasis._types import Level
-from skedasis._untrusted import Printed
 from skedasis.data.dataset import Dataset
 from skedasis.errors import DataError, ModelOutputError, UnsupportedError
 from skedasis.models.protocols import has_predict

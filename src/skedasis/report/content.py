@@ -22,8 +22,8 @@ from numpy.typing import ArrayLike
 
 from skedasis._arguments import check_flag, check_int
 from skedasis._calls import result_error
+from skedasis._escaping import Printed
 from skedasis._types import Ints, TableLike
-from skedasis._untrusted import Printed
 from skedasis.analysis.ledger import PAIRS, ledgers_of_values
 from skedasis.data.categories import TooManyLevels
 from skedasis.data.dataset import Dataset, as_dataset, is_stream

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeVar, overload
 import numpy as np
 
 from skedasis._calls import checked_call
+from skedasis._escaping import Printed
 from skedasis._renamed import RenamedAttributes
-from skedasis._untrusted import Printed
 from skedasis.errors import DataError, UnsupportedError
 from skedasis.results import operations
 from skedasis.results.export import Content, Exportable, ExportOptions

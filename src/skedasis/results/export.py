@@ -31,9 +31,9 @@ import numpy as np
 from skedasis import __version__
 from skedasis._arguments import check_flag, check_int_or_none, check_probability
 from skedasis._calls import checked_call
+from skedasis._escaping import Printed
 from skedasis._files import check_writable, write_text
 from skedasis._types import Floats, JsonValue, Values
-from skedasis._untrusted import Printed
 from skedasis.data.categories import labels_of
 from skedasis.data.time_columns import PER_DAY, Times, is_points, is_times
 from skedasis.data.times import TimePoints
