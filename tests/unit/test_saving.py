@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import hypothesis.strategies as st
 import numpy as np
@@ -24,6 +24,7 @@ from hypothesis import given, settings
 
 import skedasis as sd
 from skedasis.results.io import _KINDS, _READ_ERRORS, FORMAT, Packer, _is_result, save, unpack
+from skedasis.results.saved_fields import _fits
 from tests.helpers import bent, bent_slope, refused, table
 from tests.made_results import every_column, every_result, of_every_column
 
@@ -193,6 +194,7 @@ def test_labels_of_columns_come_back(tmp_path):
     assert got["('a', 1)"].about.feature.key == ("a", 1)
 
 
+@pytest.mark.slow
 def test_a_loaded_result_does_what_the_saved_one_did(tmp_path):
     want = everything(sd.ALE(bins=4))
     got = again(want, tmp_path / "r.npz")
@@ -249,6 +251,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(PLAIN)
 def test_any_plain_value_survives_json(value):
@@ -464,6 +467,7 @@ def test_archives_that_save_does_not_write(name, tmp_path):
         sd.load(tmp_path / "r.npz")
 
 
+@pytest.mark.filterwarnings("ignore:Overlapped entries")  # of Python since 3.13
 def test_encrypted_and_overlapping_members(tmp_path):
     path = tmp_path / "r.npz"
     members = Members(path)
@@ -640,6 +644,16 @@ def kind_of(node: Any) -> str:
     if isinstance(node, bool):
         return "a truth value"
     return "text" if isinstance(node, str) else "a number" if number else "another"
+
+
+def test_a_type_may_have_a_name():
+    """NumPy 2.5 names `NDArray` by the statement `type`, which Python 3.11 does not have."""
+    made = pytest.importorskip("typing_extensions").TypeAliasType
+    kind = TypeVar("kind", bound=np.generic)
+    array = made("array", np.ndarray[Any, np.dtype[kind]], type_params=(kind,))[np.float64]
+    number = made("number", float | None)
+    assert [_fits(v, array) for v in (np.zeros(2), np.zeros(2, int), [0.0])] == [True, False, False]
+    assert [_fits(v, number) for v in (0.5, 1, None, "1")] == [True, True, True, False]
 
 
 @pytest.mark.parametrize("name", WRONG)

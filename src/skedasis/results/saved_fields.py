@@ -26,6 +26,7 @@ from typing import (
     ForwardRef,
     Literal,
     NamedTuple,
+    Protocol,
     TypeAlias,
     TypeVar,
     Union,
@@ -33,6 +34,7 @@ from typing import (
     get_args,
     get_origin,
     get_type_hints,
+    runtime_checkable,
 )
 from typing import is_typeddict as _is_typed_dictionary
 
@@ -268,6 +270,7 @@ def _described(value: object) -> str:
 
 def _fits(value: object, hint: Hint) -> bool:
     """Return whether a value is of a type. Integers are floats, booleans are not."""
+    hint = _without_alias(hint)
     origin = get_origin(hint)
     if isinstance(hint, TypeVar):
         return _fits_variable(value, hint)
@@ -278,6 +281,23 @@ def _fits(value: object, hint: Hint) -> bool:
     if hint in _PLAIN:
         return _PLAIN[hint](value)
     return isinstance(value, origin or hint)
+
+
+@runtime_checkable
+class _Alias(Protocol):
+    """A name for a type made by Python's statement `type`, as `NDArray` is since NumPy 2.5."""
+
+    __value__: Hint
+
+
+@cache
+def _without_alias(hint: Hint) -> Hint:
+    """Return the type that a name for a type, with or without arguments, stands for."""
+    name = get_origin(hint) or hint
+    if not isinstance(name, _Alias):
+        return hint
+    arguments = get_args(hint)
+    return _without_alias(name.__value__[arguments] if arguments else name.__value__)
 
 
 def _is_number(value: object, *kinds: type) -> bool:
