@@ -47,22 +47,22 @@ def test_explaining_an_array_loads_no_optional_library():
     assert not [m for m in OPTIONAL if m in loaded and m != "scipy"]
 
 
-def test_importing_does_less_than_importing_numpy(tmp_path):
-    # Counted, since both times swing by half while a machine is busy: calls of Python and of C, most of which make
-    # classes. Ours were 0.61 of NumPy's when this was written, and took 0.16 s where NumPy took 0.14 s.
+def test_importing_makes_few_calls(tmp_path):
+    # Counted, since times swing by half while a machine is busy: calls of Python and of C, most of which make classes.
+    # There were 89,147 when this was written, where NumPy made 147,212, and 94,300 with Python 3.12.
     code = (
         "import sys; calls = 0\n"
         "def count(frame, event, arg):\n"
         "    global calls; calls += event in ('call', 'c_call')\n"
-        "sys.setprofile(count); import numpy; numpys = calls\n"
+        "import numpy; sys.setprofile(count)\n"
         "import skedasis as sd; sd.explain; sd.RHALE\n"
-        "sys.setprofile(None); print(numpys, calls - numpys)"
+        "sys.setprofile(None); print(calls)"
     )
     # The first run compiles what the second finds compiled, as it is for users.
     env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = str(tmp_path)
-    numpys, ours = [int(n) for n in [in_a_new_process(code, env) for _ in range(2)][-1].split()]
-    assert 0 < ours < 0.7 * numpys
+    calls = [int(in_a_new_process(code, env)) for _ in range(2)]
+    assert 0 < calls[-1] < 103_000
 
 
 def test_every_public_name_is_there_and_listed():
